@@ -33,9 +33,9 @@ from celosia.accounting import (
     dominating,
     game,
     renyi,
-    simplified,
+    simplify,
 )
-from celosia.accounting.prices import simplify
+from celosia.accounting.prices import simplify as simplify_module
 from celosia.core import (
     ZCDP,
     AddRemove,
@@ -371,7 +371,7 @@ def found_out(exact: list[tuple[Array, Array, bool]], event: Event) -> list[str]
         if (profile > claims * (1 + 1e-9) + 1e-12).any() or any(_broken(spent, delta, exact) for delta in DELTAS):
             guilty.append(spent.name)
     try:
-        claimed = renyi(simplified(event), ORDERS)
+        claimed = renyi(simplify(event), ORDERS)
         true = np.max([divergence(p, q) for p, q, _ in exact], axis=0)
         if (np.minimum(true, 1e300) > claimed * (1 + 1e-9) + 1e-10).any():
             guilty.append("divergences")
@@ -391,11 +391,11 @@ def _broken(spent: Accountant, delta: float, exact: list[tuple[Array, Array, boo
 def _beaten(exact: list[tuple[Array, Array, bool]], event: Event) -> bool:
     """Tell whether the dominating pair fails in one of its directions, also at negative epsilons."""
     try:
-        pair = dominating(simplified(event))
+        pair = dominating(simplify(event))
     except NotPricedError:
         return False
     epsilons = np.concatenate([-EPSILONS[:0:-1], EPSILONS])
-    forth, back = pair.profile(epsilons), pair.swapped().profile(epsilons)
+    forth, back = pair.profile(epsilons), pair.swap().profile(epsilons)
     if event.adjacency is ReplaceOne:
         back = forth
     return any(
@@ -483,7 +483,7 @@ def test_cells_inside_a_sample_are_not_fixed(monkeypatch: pytest.MonkeyPatch) ->
     mechanism = sampled(cells([count(0.5, ReplaceOne)] * 2), 1, 2)
     exact = rows(mechanism, neighbours(ReplaceOne, 2))
     assert found_out(exact, mechanism.event) == []
-    monkeypatch.setattr(simplify, "_of_one_unit", lambda event: event)
+    monkeypatch.setattr(simplify_module, "_of_one_unit", lambda event: event)
     assert {"pure", "basic", "pld"} <= set(found_out(exact, mechanism.event))
 
 

@@ -30,9 +30,9 @@ from celosia.core import (
 )
 from celosia.core.exact import Exact, exact_positive, safe_repr
 
-_SMALLEST, _LARGEST = 1e-12, 1e15  # amounts of noise that are tried
-_FAR = 50.0  # stands for an excess without a size, as a logarithm
-_LEAST = 1e-300  # a target that is missed by nothing that a double could show
+_MIN_NOISE, _MAX_NOISE = 1e-12, 1e15  # amounts of noise that are tried
+_MAX_LOG_RATIO = 50.0  # stands for an excess without a size, as a logarithm
+_MIN_EXCESS = 1e-300  # a target that is missed by nothing that a double could show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +87,9 @@ def calibrate(
     noise = float(exact_positive(start, name="start"))
     search = _Search(make, target)
     low, high = search.bracket(noise)
-    low, high = search.narrowed(low, high, float(exact_positive(tolerance, name="tolerance")))
-    event = _made(make, high)
-    achieved, accountant = _achieved(event, target)
+    low, high = search.narrow(low, high, float(exact_positive(tolerance, name="tolerance")))
+    event = _make_event(make, high)
+    achieved, accountant = _compute_guarantee(event, target)
     return Calibration(noise=high, too_small=low, target=target, achieved=achieved, accountant=accountant, event=event)
 
 
@@ -107,14 +107,14 @@ class _Search:
         """Return the logarithm of what is achieved over what is wanted; positive exactly when the target is missed."""
         if noise not in self._tried:
             try:
-                achieved, _ = _achieved(_made(self._make, noise), self._target)
+                achieved, _ = _compute_guarantee(_make_event(self._make, noise), self._target)
             except NotPricedError as error:  # where the noise is too small for any theorem, it is not enough
                 self._refused = error
-                self._tried[noise] = _FAR
-                return _FAR
+                self._tried[noise] = _MAX_LOG_RATIO
+                return _MAX_LOG_RATIO
             self._priced = True
-            size = max(-_FAR, min(_FAR, _log_ratio(achieved, self._target)))
-            self._tried[noise] = min(size, 0.0) if achieved <= self._target else max(size, _LEAST)
+            size = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, _log_ratio(achieved, self._target)))
+            self._tried[noise] = min(size, 0.0) if achieved <= self._target else max(size, _MIN_EXCESS)
         return self._tried[noise]
 
     def bracket(self, start: float) -> tuple[float, float]:
@@ -122,7 +122,7 @@ class _Search:
         high = start
         while self.excess(high) > 0:
             high *= 2
-            if high > _LARGEST:
+            if high > _MAX_NOISE:
                 if self._refused is not None and not self._priced:
                     raise self._refused
                 raise ParameterError(
@@ -131,13 +131,13 @@ class _Search:
         low = high / 2
         while self.excess(low) <= 0:
             high, low = low, low / 2
-            if low < _SMALLEST:
+            if low < _MIN_NOISE:
                 raise ParameterError(
                     f"The target is met with hardly any noise ({low:.0e}): is it the target that was meant?"
                 )
         return low, high
 
-    def narrowed(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
+    def narrow(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
         """Return a bracket no wider than the tolerance: by interpolation, closed from both sides."""
         close = math.sqrt(1 + tolerance)
         while high > low * (1 + tolerance):
@@ -158,7 +158,9 @@ class _Search:
 
 def _log_ratio(achieved: Guarantee, target: Guarantee) -> float:
     ratios = [
-        math.log(float(ours / wanted)) if ours > 0 and wanted > 0 else (_FAR if ours > wanted else -_FAR)
+        math.log(float(ours / wanted))
+        if ours > 0 and wanted > 0
+        else (_MAX_LOG_RATIO if ours > wanted else -_MAX_LOG_RATIO)
         for ours, wanted in zip(_sizes(achieved), _sizes(target), strict=False)
     ]
     return max(ratios)
@@ -178,14 +180,14 @@ def _sizes(guarantee: Guarantee) -> tuple[Fraction, ...]:
             return (Fraction(0),)
 
 
-def _made(make: Callable[[float], Event], noise: float) -> Event:
+def _make_event(make: Callable[[float], Event], noise: float) -> Event:
     event = make(noise)
     if not isinstance(event, Event):
         raise ParameterError(f"make must return an event, not {safe_repr(event)}.")
     return event
 
 
-def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
+def _compute_guarantee(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
     """Return what an event promises, in the target's own terms, and who says so."""
     if event.adjacency is not target.adjacency or event.unit != target.unit:
         raise GuaranteeMismatchError(

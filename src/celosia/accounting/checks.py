@@ -30,7 +30,7 @@ def vector(values: ArrayLike, name: str) -> Array:
     return array
 
 
-def checked_epsilons(epsilons: ArrayLike) -> Array:
+def check_epsilons(epsilons: ArrayLike) -> Array:
     """Return real numbers as an array, or refuse them."""
     values = vector(epsilons, "epsilons")
     if not np.all(np.isfinite(values)):
@@ -38,7 +38,7 @@ def checked_epsilons(epsilons: ArrayLike) -> Array:
     return values
 
 
-def checked_orders(orders: ArrayLike) -> Array:
+def check_orders(orders: ArrayLike) -> Array:
     """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1."""
     values = vector(orders, "orders")
     if not values.size or not np.all(np.isfinite(values) & (values > 1)):
@@ -46,14 +46,14 @@ def checked_orders(orders: ArrayLike) -> Array:
     return values
 
 
-def checked_probability(probability: float) -> float:
+def check_probability(probability: float) -> float:
     """Return a sampling probability: greater than 0 and at most 1."""
     if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= 1:
         raise ParameterError(f"probability must be greater than 0 and at most 1, not {safe_repr(probability)}.")
     return float(probability)
 
 
-def checked_positive(value: float, name: str) -> float:
+def check_positive(value: float, name: str) -> float:
     """Return a finite number greater than 0 as a float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
         raise ParameterError(f"{name} must be finite and greater than 0, not {safe_repr(value)}.")

@@ -100,7 +100,7 @@ def comparison_table(
         Row(
             name=f"probability, from {float(chance):g}",
             differential=min(1.0, float(chance) * math.exp(min(rate, Fraction(700))) * _SAFE),
-            renyi=_preserved(general, chance),
+            renyi=_bound_probability(general, chance),
         ),
         Row(name="post-processing", differential=promise, renyi=general),
         Row(name="two mechanisms", differential=promise + promise, renyi=general + general),
@@ -134,7 +134,7 @@ def _at(order: Fraction, curve: Callable[[list[float]], Array]) -> RenyiDP:
     return RenyiDP(orders=(order,), epsilons=(float(curve([double_at_least(order)])[0]),))
 
 
-def _preserved(curve: RenyiDP, chance: Fraction) -> float:
+def _bound_probability(curve: RenyiDP, chance: Fraction) -> float:
     """Bound the probability of an event by (exp(divergence) q)^((order - 1) / order)."""
     if chance == 0:
         return 0.0
@@ -157,10 +157,10 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 def _cells(rows: Iterable[Row]) -> list[tuple[str, str, str]]:
     head = ("property", "differential privacy", "Rényi privacy")
-    return [head, *((row.name, _shown(row.differential), _shown(row.renyi)) for row in rows)]
+    return [head, *((row.name, _format_value(row.differential), _format_value(row.renyi)) for row in rows)]
 
 
-def _shown(value: Guarantee | float | None) -> str:
+def _format_value(value: Guarantee | float | None) -> str:
     if isinstance(value, PureDP):
         return f"{float(value.epsilon):.6g}-DP"
     if isinstance(value, ApproxDP):

@@ -37,7 +37,7 @@ _RUNGS = 80  # up to some forty million times the first epsilon
 _STEP = Fraction(5, 4)  # from one rung to the next
 
 
-def _fresh(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
+def _copy_unspent(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
     if not isinstance(accountant, AdaptiveAccountant):
         raise ParameterError(
             f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {safe_repr(accountant)}: "
@@ -71,7 +71,7 @@ class Filter:
                 f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(budget)}."
             )
         refuse_same_changes(budget.adjacency, "A budget")
-        self._accountant = self._unspent = _fresh(accountant)
+        self._accountant = self._unspent = _copy_unspent(accountant)
         self._budget = budget
         self._process = os.getpid()
         self._limit = self._accountant.limit(budget)
@@ -99,7 +99,7 @@ class Filter:
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).admits(LaplaceEvent(scale=1, sensitivity=1))
         True
         """
-        return self._within(self._after(event, times))
+        return self._fits(self._after(event, times))
 
     def spend(self, event: Event, times: int = 1) -> "Filter":
         """Spend an event, or raise ``BudgetExceededError`` and spend nothing.
@@ -116,7 +116,7 @@ class Filter:
                 "The filter belongs to the process that opened it: a copy would spend the same budget twice."
             )
         after = self._after(event, times)
-        if not self._within(after):
+        if not self._fits(after):
             raise BudgetExceededError(f"A {type(event).__name__} does not fit into what is left, {self.remaining}.")
         self._accountant = after
         return self
@@ -179,7 +179,7 @@ class Filter:
             )
         return after
 
-    def _within(self, accountant: AdaptiveAccountant) -> bool:
+    def _fits(self, accountant: AdaptiveAccountant) -> bool:
         return accountant.is_within(self._limit, self._budget)
 
     @property
@@ -219,12 +219,10 @@ class Odometer:
     __slots__ = ("_accountant", "_delta", "_first")
 
     def __init__(self, accountant: AdaptiveAccountant, *, delta: Exact, first: Exact = "0.1") -> None:
-        self._accountant = _fresh(accountant)
+        self._accountant = _copy_unspent(accountant)
         self._delta = exact_delta(delta)
         self._first = exact_positive(first, name="first")
-        self._accountant.limit(
-            ApproxDP(epsilon=self._first, delta=self._delta)
-        )  # refuses other kinds
+        self._accountant.limit(ApproxDP(epsilon=self._first, delta=self._delta))  # refuses other kinds
 
     def spend(self, event: Event, times: int = 1) -> "Odometer":
         """Count an event.

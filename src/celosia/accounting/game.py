@@ -21,7 +21,7 @@ from celosia.accounting.checks import Array
 from celosia.accounting.prices.gaussian import concentrated_delta
 from celosia.accounting.prices.trade_off import (
     approximate_trade_off,
-    checked_errors,
+    check_errors,
     gaussian_trade_off,
     profile_points,
     trade_off,
@@ -75,11 +75,11 @@ class Game:
         belief = exact_probability(prior, name="prior")
         if not isinstance(self.guarantee, PureDP):
             raise GuaranteeMismatchError(
-                f"{_shown(self.guarantee)} does not bound what is believed after a release: with some small "
+                f"{_describe(self.guarantee)} does not bound what is believed after a release: with some small "
                 "probability a release gives everything away. Only PureDP does; use success and trade_off here."
             )
         rate = double_at_least(self.guarantee.epsilon)
-        return _moved(belief, -rate) * (1 - 1e-14), min(1.0, _moved(belief, rate) * (1 + 1e-14))
+        return _shift_belief(belief, -rate) * (1 - 1e-14), min(1.0, _shift_belief(belief, rate) * (1 + 1e-14))
 
     @property
     def advantage(self) -> float:
@@ -108,7 +108,7 @@ class Game:
         >>> Game(guarantee=GaussianDP(mu=1)).trade_off([0.05, 0.5]).round(4)
         array([0.7405, 0.1587])
         """
-        return _trade_off(self.guarantee, checked_errors(false_alarms, "false_alarms"))
+        return _trade_off(self.guarantee, check_errors(false_alarms, "false_alarms"))
 
     def curve(self, points: int = 101) -> tuple[Array, Array]:
         """Return false alarms from 0 to 1 and the misses that belong to them, to be drawn.
@@ -135,11 +135,11 @@ def game(guarantee: object) -> Game:
 _KINDS = (PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP)
 
 
-def _shown(guarantee: object) -> str:
+def _describe(guarantee: object) -> str:
     return str(guarantee) if isinstance(guarantee, _KINDS) else f"A {type(guarantee).__name__}"
 
 
-def _moved(belief: Fraction, rate: float) -> float:
+def _shift_belief(belief: Fraction, rate: float) -> float:
     """Return the probability whose odds are exp(rate) times those of ``belief``."""
     favour = float(belief) * math.exp(min(rate, 0.0))
     against = float(1 - belief) * math.exp(min(-rate, 0.0))

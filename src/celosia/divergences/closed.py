@@ -25,7 +25,7 @@ _NEAR_ONE = 1e-5  # closer to order 1 than this, a chord loses fewer digits than
 
 def renyi_normal(p: Normal, q: Normal, order: float) -> float:
     """Return the Rényi divergence of two normal distributions, of any order from 0 to infinity."""
-    shift, ratio = _standardised(p, q)
+    shift, ratio = _standardise(p, q)
     if order in {0, 1, math.inf} or ratio == 1:
         return _normal_terms(np.array([shift]), np.array([ratio]), order)
     # Exact: next to the order at which the divergence becomes infinite nothing would be left of a rounded difference.
@@ -37,7 +37,7 @@ def renyi_normal(p: Normal, q: Normal, order: float) -> float:
     return max(0.0, order * shift**2 / (2 * mixed) + logs)
 
 
-def _standardised(p: Normal, q: Normal) -> tuple[float, float]:
+def _standardise(p: Normal, q: Normal) -> tuple[float, float]:
     """Mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
     if not (abs(shift) < _FAR and 1 / _FAR < ratio < _FAR):
@@ -133,7 +133,7 @@ def _laplace_power(p: Laplace, q: Laplace, order: float) -> float:
 
 def hockey_stick_normal(p: Normal, q: Normal, epsilon: float) -> float:
     """Return the hockey-stick divergence of two normal distributions: the delta of one Gaussian release at epsilon."""
-    shift, ratio = _standardised(p, q)
+    shift, ratio = _standardise(p, q)
     spread = math.sqrt(ratio)
     # With x in units of the narrower side, which in those of the other may be less than a last digit wide,
     # log p/q - epsilon is a x^2 + b x + c, a parabola or a line.

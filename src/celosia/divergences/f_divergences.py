@@ -45,7 +45,7 @@ def f_divergence(p: object, q: object, f: _Convex, *, slope_at_infinity: float =
         slope_at_infinity = as_number(slope_at_infinity, name="slope_at_infinity")
     _check_convex(f)
     pair = pair_of(p, q)
-    positive, negative = (pair.log_integral(_signed(f, slope_at_infinity, sign)) for sign in (1, -1))
+    positive, negative = (pair.log_integral(_log_part(f, slope_at_infinity, sign)) for sign in (1, -1))
     if positive > 709:
         return math.inf
     return max(0.0, math.exp(positive) - math.exp(negative))
@@ -83,11 +83,11 @@ def _check_convex(f: _Convex) -> None:
         raise ParameterError(f"f must be convex: it is not between the ratios {first:g} and {last:g}.")
 
 
-def _signed(
+def _log_part(
     f: _Convex, slope: float, sign: int
 ) -> "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]":
     """The log of the positive or of the negative part of Q f(P / Q)."""
-    start, beyond = _continued(f, sign)
+    start, beyond = _continue(f, sign)
 
     def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":
         with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def _signed(
     return integrand
 
 
-def _continued(f: _Convex, sign: int) -> "tuple[float, Callable[[NDArray[np.float64]], NDArray[np.float64]]]":
+def _continue(f: _Convex, sign: int) -> "tuple[float, Callable[[NDArray[np.float64]], NDArray[np.float64]]]":
     """Return from which log of the ratio on f is continued, and the log of its positive or negative part there.
 
     The continuation a + b x + c log x goes through three points: powers, logarithms and their products are met exactly.

@@ -73,7 +73,7 @@ def obeys_post_processing(
             f"divergence must be a function of two arrays of probabilities, not {safe_repr(divergence)}."
         )
     stream = Seeded(_SEED) if source is None else source
-    for p, q, kernel in itertools.chain(_enumerated(size), _drawn(size, trials, stream)):
+    for p, q, kernel in itertools.chain(_enumerate_trials(size), _draw_trials(size, trials, stream)):
         before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)
         if after > before + _TOLERANCE * (1 + abs(before)):
             return Counterexample(p=p, q=q, kernel=kernel, before=before, after=after)
@@ -91,7 +91,7 @@ def _value(
 _Trial = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def _enumerated(size: int) -> Iterator[_Trial]:
+def _enumerate_trials(size: int) -> Iterator[_Trial]:
     """Every pair of distributions in quarters, with every merging of two outcomes: others are made of these."""
     steps = itertools.product(range(_GRAIN + 1), repeat=size)
     grid = [np.array(parts) / _GRAIN for parts in steps if sum(parts) == _GRAIN]
@@ -102,7 +102,7 @@ def _enumerated(size: int) -> Iterator[_Trial]:
             yield p, q, kernel
 
 
-def _drawn(size: int, trials: int, source: "Source") -> Iterator[_Trial]:
+def _draw_trials(size: int, trials: int, source: "Source") -> Iterator[_Trial]:
     """Random pairs and random kernels; a third of the kernels are nearly deterministic."""
     shape = (trials, size + 2, size)
     uniform = (source.words(math.prod(shape)).reshape(shape) >> np.uint64(11)) / 2.0**53

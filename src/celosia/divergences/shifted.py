@@ -64,7 +64,7 @@ def shifted_renyi(
     0.0
     """
     alpha = as_number(alpha, name="alpha", above=1)
-    moved = _moved(mu, nu, shift, points, nu_points)
+    moved = _shift(mu, nu, shift, points, nu_points)
     if moved is None:
         return math.inf
     kept = moved > 0
@@ -89,13 +89,13 @@ def shifted_distribution(
     >>> shifted_distribution([1, 0, 0, 0], [0.25] * 4, shift=1)
     array([0.5, 0.5, 0. , 0. ])
     """
-    moved = _moved(mu, nu, shift, points, nu_points)
+    moved = _shift(mu, nu, shift, points, nu_points)
     if moved is None:
         raise ParameterError("shift must be larger: some of mu's mass has no point of nu's within reach.")
     return moved
 
 
-def _moved(
+def _shift(
     mu: "ArrayLike",
     nu: "ArrayLike",
     shift: float,

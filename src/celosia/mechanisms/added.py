@@ -1,4 +1,4 @@
-"""What mechanisms that add noise have in common: reading the value, choosing the grid, adding, and the error bar.
+"""The base of mechanisms that add noise: reading the value, choosing the grid, adding, and the error bar.
 
 A mechanism keeps one *plan* per shape of input it has seen: the event, the sampler and the grid. The plan is chosen by
 the type and size of the value alone, never by its content.
@@ -28,17 +28,26 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _WHOLE = Fraction(1)
-_MOST_PLANS = 64
+_MAX_PLANS = 64
 _OUTSIDE = 1e-13  # probability left outside a table
-_LARGEST_TABLE = 2**20
+_MAX_TABLE_SIZE = 2**20
 _EXACT = 2**53  # steps from here on are no longer one double each
 
 
-class _Sampler(Protocol):
-    def draw(self, source: "Source | None" = None) -> int: ...
-    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]": ...
-    def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]": ...
-    def margin(self, level: float) -> int: ...
+class Sampler(Protocol):
+    """A distribution of integer noise, such as those of ``celosia.noise``."""
+
+    def draw(self, source: "Source | None" = None) -> int:
+        """Return one draw."""
+
+    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+        """Return ``count`` draws."""
+
+    def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]":
+        """Return the natural logarithms of the probabilities of values."""
+
+    def margin(self, level: float) -> int:
+        """Return the smallest bound on the absolute noise that holds with probability ``level`` or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ class _Plan:
     """How values of one type and size are released."""
 
     event: Any
-    sampler: _Sampler
+    sampler: Sampler
     step: Fraction
     integral: bool
 
@@ -65,7 +74,7 @@ class _Plan:
 
 
 class _Plans:
-    """A slot for what is derived from the parameters: not a field, so that it is neither compared nor shown."""
+    """Slots for values derived from the parameters; they are not fields, so they are neither compared nor shown."""
 
     __slots__ = ("_guarantee", "_plans")
     _guarantee: "Guarantee"
@@ -75,6 +84,9 @@ class _Plans:
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class AddedNoise(ReprMixin, _Plans, ABC):
     """The base of ``Laplace`` and ``Gaussian``: noise of whole grid steps on a number or an array.
+
+    A subclass implements ``plan_noise`` and ``has_integer_sensitivity``, and calls ``_prepare`` at the end of its
+    constructor.
 
     >>> from celosia.mechanisms import Laplace
     >>> isinstance(Laplace(epsilon=1, sensitivity=1), AddedNoise)
@@ -87,20 +99,20 @@ class AddedNoise(ReprMixin, _Plans, ABC):
     unit: str
 
     @abstractmethod
-    def _noise(self, size: int, step: Fraction | None) -> "tuple[Event, _Sampler]":
-        """Return event and sampler for ``size`` coordinates; ``step`` is None for real values."""
+    def plan_noise(self, size: int, step: Fraction | None) -> "tuple[Event, Sampler]":
+        """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
 
     @abstractmethod
-    def _whole_sensitivity(self) -> bool:
+    def has_integer_sensitivity(self) -> bool:
         """Return whether integers can stay on the grid of integers."""
 
     def _prepare(self, guarantee: "Guarantee") -> None:
         self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
-        self._declared()  # a target that cannot be met is refused here, not at the release
+        self._declared_plan()  # raises now, not at the release, if the target cannot be met
 
     @property
     def guarantee(self) -> "Guarantee":
-        """What a release promises, whatever the shape of the value.
+        """The guarantee of a release, whatever the shape of the value.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(scale=10, sensitivity=1).guarantee
@@ -108,8 +120,8 @@ class AddedNoise(ReprMixin, _Plans, ABC):
         """
         return self._guarantee
 
-    def _declared(self) -> _Plan:
-        """Return the plan for what was declared: ``dimension`` coordinates, integers where that is possible."""
+    def _declared_plan(self) -> _Plan:
+        """Return the plan for the declared ``dimension``, of integers where that is possible."""
         return self._plan(integral=True, size=self.dimension or 1)
 
     def _plan(self, *, integral: bool, size: int) -> _Plan:
@@ -120,19 +132,19 @@ class AddedNoise(ReprMixin, _Plans, ABC):
                 raise InputError(
                     f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
                 )
-            whole = integral and self._whole_sensitivity() and self.grid in (None, 1)
-            event, sampler = self._noise(size, _WHOLE if whole else None)
+            whole = integral and self.has_integer_sensitivity() and self.grid in (None, 1)
+            event, sampler = self.plan_noise(size, _WHOLE if whole else None)
             plan = _Plan(event, sampler, event.grid, whole)  # type: ignore[attr-defined]
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()  # arrays of ever new sizes must not pile up
+            if len(self._plans) >= _MAX_PLANS:
+                self._plans.clear()  # arrays of many sizes must not fill the memory
             self._plans[integral, size] = plan
         return plan
 
     def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return the value with noise: a number for a number, an array of the same shape for an array.
 
-        Integers stay integers where the sensitivity is whole and no other grid was asked for; all else is released in
-        floats. Numbers have any size. Arrays hold at most 2^62 - 1 steps: values and sums beyond are clipped there.
+        Integers stay integers where the sensitivity is whole and no other grid is given; all else is released as
+        floats. Numbers may have any size. Arrays hold at most 2^62 - 1 steps: values and sums beyond are clipped there.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(epsilon=1, sensitivity=1).release([[1, 2], [3, 4]]).value.shape
@@ -175,7 +187,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
 
     def _like(self, like: object) -> _Plan:
         if like is None:
-            return self._declared()
+            return self._declared_plan()
         value = as_number_or_array(like)
         return self._plan(integral=is_integral(value), size=size_of(value))
 
@@ -192,7 +204,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
             return None
         plan, centre = self._centre(value)
         reach = plan.sampler.margin(1 - _OUTSIDE)
-        if reach > _LARGEST_TABLE or not (plan.integral or abs(centre) + reach <= _EXACT):
+        if reach > _MAX_TABLE_SIZE or not (plan.integral or abs(centre) + reach <= _EXACT):
             return None
         steps = range(centre - reach, centre + reach + 1)
         return steps if plan.integral else [from_steps(step, plan.step) for step in steps]
@@ -222,7 +234,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
 
 
 def one_of(**targets: object) -> None:
-    """Refuse a call that gives none or more than one of the ways to say how much noise is wanted."""
+    """Refuse a call that gives none, or more than one, of several alternative parameters."""
     if sum(target is not None for target in targets.values()) != 1:
         names = list(targets)
         raise ParameterError(f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}.")

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_LARGEST_TABLE = 2**20
-_MOST = 2**62 - 1  # steps from 0 that an array holds
+_MAX_TABLE_SIZE = 2**20
+_MAX_STEPS = 2**62 - 1  # steps from 0 that an array holds
 
 
-class _Prepared:
-    """A slot for what is derived from the parameters: not a field, so that it is neither compared nor shown."""
+class _DerivedSlots:
+    """Slots for values derived from the parameters; they are not fields, so they are neither compared nor shown."""
 
     __slots__ = ("_event", "_least", "_sampler", "_step")
     _event: BoundedLaplaceEvent
@@ -53,7 +53,7 @@ class _Prepared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class BoundedLaplace(ReprMixin, _Prepared):
+class BoundedLaplace(ReprMixin, _DerivedSlots):
     """Draw a number or an array around the true one, between ``low`` and ``high``.
 
     Parameters
@@ -114,7 +114,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
         least, most = (self._steps(name, step) for name in ("low", "high"))
         if not least < most:
             raise ParameterError(f"high must be above low, {safe_repr(low)}, not {safe_repr(high)}.")
-        moved = self._moved(step)
+        moved = self._sensitivity_steps(step)
         check_width(moved / self.epsilon)
         scale = self._smallest_scale(moved, most - least)
         event = BoundedLaplaceEvent(
@@ -137,11 +137,11 @@ class BoundedLaplace(ReprMixin, _Prepared):
             raise ParameterError(
                 f"{name} must be a multiple of the grid, {step}, not {getattr(self, name)}: give grid= for others."
             )
-        if abs(bound) > _MOST:
+        if abs(bound) > _MAX_STEPS:
             raise ParameterError(f"{name} must be within 2^62 steps of 0, not {getattr(self, name)}.")
         return int(bound)
 
-    def _moved(self, step: Fraction) -> int:
+    def _sensitivity_steps(self, step: Fraction) -> int:
         """Return the sensitivity in steps; each coordinate that is rounded can move one step further."""
         if self.grid is not None:
             return math.floor(self.sensitivity / step) + self.dimension
@@ -150,7 +150,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
         return int(self.sensitivity)
 
     def _smallest_scale(self, moved: int, reach: int) -> Fraction:
-        # Here and not above, because that room stands on SciPy: half a second.
+        # Imported here because it loads SciPy, which takes half a second.
         from celosia.accounting.prices.bounded_laplace import smallest_bounded_scale
 
         return smallest_bounded_scale(self.epsilon, moved, reach, self.dimension)
@@ -166,7 +166,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
 
     @property
     def event(self) -> BoundedLaplaceEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> BoundedLaplace(epsilon=1, sensitivity=1, low=0, high=100).event.reach
         100
@@ -175,7 +175,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
 
     @property
     def guarantee(self) -> PureDP:
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> BoundedLaplace(epsilon=1, sensitivity=1, low=0, high=100).guarantee
         PureDP(epsilon=1)
@@ -218,9 +218,9 @@ class BoundedLaplace(ReprMixin, _Prepared):
         return min(max(steps, self._least), most) - self._least
 
     def error(self, level: Exact = 0.95) -> Any:
-        """Return how far off one coordinate is at most, with probability ``level`` or more, wherever the true one is.
+        """Return a bound on the error of one coordinate, with probability ``level`` or more, for any true value.
 
-        That is for the true value after it was moved to the bounds.
+        The true value is taken after clamping to the bounds.
 
         >>> BoundedLaplace(epsilon=1, sensitivity=1, low=0, high=100).error(0.95)
         4
@@ -234,7 +234,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
         >>> list(BoundedLaplace(epsilon=1, sensitivity=1, low=-1, high=1).outputs(0))
         [-1, 0, 1]
         """
-        if isinstance(self._places(value), np.ndarray) or self._sampler.reach > _LARGEST_TABLE:
+        if isinstance(self._places(value), np.ndarray) or self._sampler.reach > _MAX_TABLE_SIZE:
             return None
         steps = range(self._least, self._least + self._sampler.reach + 1)
         return steps if self.grid is None else [from_steps(step, self._step) for step in steps]

@@ -21,8 +21,8 @@ from celosia.mechanisms.added import AddedNoise, one_of
 from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
 from celosia.noise.gaussian import DiscreteGaussian
 
-_LARGEST_SHORT = 2**1000
-_SMALLEST_DELTA = Fraction(1, 10**200)  # beyond, doubles could not tell the calibration
+_MAX_SHORT_VARIANCE = 2**1000
+_MIN_DELTA = Fraction(1, 10**200)  # below it, doubles are too coarse for the calibration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -95,12 +95,12 @@ class Gaussian(AddedNoise):
                 rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
             self._set(epsilon=None, delta=None, rho=exact_positive(_or_zero(rho), name="rho"))
         self._check_calibration()
-        self._prepare(self._promise(adjacency, unit))
+        self._prepare(self._make_guarantee(adjacency, unit))
 
-    def _promise(self, adjacency: Adjacency, unit: str) -> ApproxDP | ZCDP:
+    def _make_guarantee(self, adjacency: Adjacency, unit: str) -> ApproxDP | ZCDP:
         if self.epsilon is not None and self.delta is not None:
             return ApproxDP(epsilon=self.epsilon, delta=self.delta, adjacency=adjacency, unit=unit)
-        return ZCDP(rho=_given(self.rho), adjacency=adjacency, unit=unit)
+        return ZCDP(rho=self.rho or Fraction(0), adjacency=adjacency, unit=unit)
 
     def _check_calibration(self) -> None:
         if self.calibration not in ("exact", "classical"):
@@ -121,18 +121,19 @@ class Gaussian(AddedNoise):
 
     @property
     def event(self) -> GaussianEvent:
-        """What a release runs: of integers if the sensitivity is whole, and of ``dimension`` of them.
+        """The event of releasing ``dimension`` values, integers if the sensitivity is an integer.
 
-        Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
+        Other values have their own event, which ``event_for`` returns, with the same guarantee.
 
         >>> Gaussian(sigma=4, sensitivity=1).event
         GaussianEvent(variance=16, sensitivity_squared=1)
         """
-        event = self._declared().event
+        event = self._declared_plan().event
         assert isinstance(event, GaussianEvent)  # noqa: S101 - for the type checker
         return event
 
-    def _noise(self, size: int, step: Fraction | None) -> tuple[GaussianEvent, DiscreteGaussian]:
+    def plan_noise(self, size: int, step: Fraction | None) -> tuple[GaussianEvent, DiscreteGaussian]:
+        """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
         squared = self.sensitivity_squared
         if step is None:
             # Real values: the rounding of d coordinates is a vector of length sqrt(d) steps at the most.
@@ -157,11 +158,11 @@ class Gaussian(AddedNoise):
         """Return the smallest variance that reaches the target, in squared steps."""
         if self.rho is not None:
             return squared / (2 * self.rho)
-        # Here and not above, because that room stands on SciPy: half a second.
+        # Imported here because it loads SciPy, which takes half a second.
         from celosia.accounting.prices.certified import certified_rho
         from celosia.accounting.prices.gaussian import smallest_variance
 
-        epsilon, delta = _given(self.epsilon), _given(self.delta)
+        epsilon, delta = self.epsilon or Fraction(0), self.delta or Fraction(0)
         if size == 1:
             shift = math.isqrt(math.floor(squared))  # one number moves by an integer number of steps
             variance = smallest_variance(epsilon, delta, shift)
@@ -171,14 +172,11 @@ class Gaussian(AddedNoise):
             classical = 2 * log_at_least(Fraction(5, 4) / delta) * squared / epsilon**2
             variance = max(variance, classical)  # the textbook's proof is for continuous noise
         # Rounded up to a double: as good, and short in an event.
-        return Fraction(math.nextafter(float(variance), math.inf)) if variance < _LARGEST_SHORT else variance
+        return Fraction(math.nextafter(float(variance), math.inf)) if variance < _MAX_SHORT_VARIANCE else variance
 
-    def _whole_sensitivity(self) -> bool:
+    def has_integer_sensitivity(self) -> bool:
+        """Return whether integers can stay on the grid of integers."""
         return self.sensitivity_squared.denominator == 1
-
-
-def _given(value: Fraction | None) -> Fraction:
-    return Fraction(0) if value is None else value
 
 
 def _or_zero(value: Exact | None) -> Exact:
@@ -189,6 +187,6 @@ def _exact_delta(delta: Exact | None) -> Fraction:
     if delta is None:
         raise ParameterError("epsilon needs a delta beside it, such as delta='1e-6'; without delta use Laplace.")
     number = exact_positive(delta, name="delta")
-    if not _SMALLEST_DELTA <= number < 1:
+    if not _MIN_DELTA <= number < 1:
         raise ParameterError(f"delta must be at least 1e-200 and below 1, not {delta!r}.")
     return number

@@ -76,11 +76,11 @@ class KNorm(ReprMixin):
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
-        self._noise()  # a target that cannot be met is refused here, not at the release
+        self._sampler()  # raises now, not at the release, if the target cannot be met
 
     @property
     def event(self) -> KNormEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> KNorm(epsilon="0.5", sensitivity=10, width=3).event
         KNormEvent(scale=20, sensitivity=10, width=3)
@@ -96,7 +96,7 @@ class KNorm(ReprMixin):
 
     @property
     def guarantee(self) -> PureDP:
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> KNorm(epsilon="0.5", sensitivity=10, width=3).guarantee
         PureDP(epsilon=0.5)
@@ -113,7 +113,7 @@ class KNorm(ReprMixin):
         if array.dtype.kind not in "iu" or array.shape != (self.blocks, self.width):
             raise InputError(f"The value must be {self.blocks} vectors of {self.width} integers.")
         source = source_or_system(source)
-        noise = self._noise().sample(self.blocks, source)
+        noise = self._sampler().sample(self.blocks, source)
         return Release(
             value=add_to_array(array, np.ascontiguousarray(noise).reshape(-1), None),
             event=self.event,
@@ -121,5 +121,5 @@ class KNorm(ReprMixin):
             seeded=source.seeded,
         )
 
-    def _noise(self) -> DiscreteMaxNorm:
+    def _sampler(self) -> DiscreteMaxNorm:
         return DiscreteMaxNorm(self.sensitivity / self.epsilon, self.width)

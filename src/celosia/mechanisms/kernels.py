@@ -16,7 +16,7 @@ _MOST = 2**62 - 1
 
 
 @njit(cache=True, nogil=True)
-def _saturated(steps: int, noise: int) -> int:
+def _add_saturating(steps: int, noise: int) -> int:
     return steps + min(max(noise, -_MOST - steps), _MOST - steps)
 
 
@@ -24,7 +24,7 @@ def _saturated(steps: int, noise: int) -> int:
 def add_to_integers(values: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> None:
     """Replace each noise by value plus noise, both flat and of one size, saturated at 2^62 - 1."""
     for i in range(values.size):
-        noise[i] = _saturated(min(max(values[i], -_MOST), _MOST), noise[i])
+        noise[i] = _add_saturating(min(max(values[i], -_MOST), _MOST), noise[i])
 
 
 @njit(cache=True, nogil=True)
@@ -36,4 +36,4 @@ def add_to_reals(
         scaled = np.rint(values[i] * per_step)
         # Below 2^62 a double is at most 2^62 - 512: only what is clipped needs care.
         steps = _MOST if scaled >= 2.0**62 else -_MOST if scaled <= -(2.0**62) else int(scaled)
-        out[i] = np.float64(_saturated(steps, noise[i])) * step
+        out[i] = np.float64(_add_saturating(steps, noise[i])) * step

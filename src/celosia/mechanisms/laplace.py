@@ -1,8 +1,8 @@
 """The Laplace mechanism on a grid: two-sided geometric noise for numbers and arrays of bounded L1 sensitivity.
 
-Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012), so values are integers of
-steps and so is the noise, drawn exactly. What rounding a real value costs is paid by a slightly larger scale; epsilon
-is what the caller asked for. Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009.
+Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012). Values are therefore integers of
+steps and so is the noise, drawn exactly. A slightly larger scale pays for the rounding of real values; epsilon is the
+one that the caller gave. Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009.
 """
 
 import math
@@ -85,18 +85,19 @@ class Laplace(AddedNoise):
 
     @property
     def event(self) -> LaplaceEvent:
-        """What a release runs: of integers if the sensitivity is whole, and of ``dimension`` of them.
+        """The event of releasing ``dimension`` values, integers if the sensitivity is an integer.
 
-        Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
+        Other values have their own event, which ``event_for`` returns, with the same guarantee.
 
         >>> Laplace(epsilon="0.1", sensitivity=1).event
         LaplaceEvent(scale=10, sensitivity=1)
         """
-        event = self._declared().event
+        event = self._declared_plan().event
         assert isinstance(event, LaplaceEvent)  # noqa: S101 - for the type checker
         return event
 
-    def _noise(self, size: int, step: Fraction | None) -> tuple[LaplaceEvent, DiscreteLaplace]:
+    def plan_noise(self, size: int, step: Fraction | None) -> tuple[LaplaceEvent, DiscreteLaplace]:
+        """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
         rounding = 0
         if step is None:
             # Real values: d coordinates can each move one step further apart.
@@ -113,5 +114,6 @@ class Laplace(AddedNoise):
         )
         return event, DiscreteLaplace(event.scale)
 
-    def _whole_sensitivity(self) -> bool:
+    def has_integer_sensitivity(self) -> bool:
+        """Return whether integers can stay on the grid of integers."""
         return self.sensitivity.denominator == 1

@@ -126,7 +126,7 @@ def _mean(log_gamma: float, eta: float) -> float:
 def _negative_binomial(eta: Fraction, gamma: Fraction, source: "Source") -> int:
     whole_eta = max(1, math.ceil(eta))
     while True:
-        runs = _thinned(eta, gamma, source) if whole_eta == 1 else _positive_sum(gamma, whole_eta, source)
+        runs = _draw_thinned_runs(eta, gamma, source) if whole_eta == 1 else _positive_sum(gamma, whole_eta, source)
         # P(k) of eta over that of the integer above it is the product of these chances, but for a constant.
         if runs and (
             whole_eta in (1, eta) or all(flip((place + eta) / (place + whole_eta), source) for place in range(1, runs))
@@ -134,7 +134,7 @@ def _negative_binomial(eta: Fraction, gamma: Fraction, source: "Source") -> int:
             return runs
 
 
-def _thinned(eta: Fraction, gamma: Fraction, source: "Source") -> int:
+def _draw_thinned_runs(eta: Fraction, gamma: Fraction, source: "Source") -> int:
     """Count up from 1 while a coin of 1 - gamma shows heads; 0 where a coin of thinning fails on the way."""
     runs = 1
     while flip(1 - gamma, source):

@@ -145,11 +145,13 @@ def _sample(probability: Enclosure, count: int, source: "Source | None") -> "NDA
     shown = digits < yes if yes <= 255 else np.ones(count, dtype=np.bool_)
     for digit in range(yes, min(no, 256)):
         tied = np.flatnonzero(digits == digit)
-        shown[tied] = _tied(probability, digit, source.words(tied.size), source)
+        shown[tied] = _break_ties(probability, digit, source.words(tied.size), source)
     return shown
 
 
-def _tied(probability: Enclosure, digit: int, words: "NDArray[np.uint64]", source: "Source") -> "NDArray[np.bool_]":
+def _break_ties(
+    probability: Enclosure, digit: int, words: "NDArray[np.uint64]", source: "Source"
+) -> "NDArray[np.bool_]":
     """Decide coins whose first byte is ``digit`` by a further word each."""
     least = digit << _WORD
     yes, no = (min(max(bound - least, 0), 1 << _WORD) for bound in certain(probability, _BYTE + _WORD))

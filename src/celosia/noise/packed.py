@@ -33,7 +33,7 @@ def packed_bernoulli(probability: Exact, rows: int, bits: int, source: "Source |
 
     The answer has ``ceil(bits / 64)`` words a row, the least significant bit first; what is left of the last is 0.
     """
-    return _packed(ratio_enclosure(exact_probability(probability, name="probability")), rows, bits, source)
+    return _draw_packed(ratio_enclosure(exact_probability(probability, name="probability")), rows, bits, source)
 
 
 def packed_logistic(
@@ -52,13 +52,13 @@ def packed_logistic(
     odds_ = exact_positive(odds, name="odds")
     if not isinstance(complement, bool):
         raise ParameterError(f"complement must be True or False, not {safe_repr(complement)}.")
-    coins = _packed(logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), odds_), rows, bits, source)
+    coins = _draw_packed(logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), odds_), rows, bits, source)
     if complement:
         coins ^= _lanes(exact_integer(bits, name="bits"))
     return coins
 
 
-def _packed(probability: Enclosure, rows: int, bits: int, source: "Source | None") -> "NDArray[np.uint64]":
+def _draw_packed(probability: Enclosure, rows: int, bits: int, source: "Source | None") -> "NDArray[np.uint64]":
     source = source_or_system(source)
     rows, bits = exact_integer(rows, name="rows", least=0), exact_integer(bits, name="bits")
     lanes = _lanes(bits)

@@ -96,7 +96,7 @@ def witnesses() -> tuple[Witness, ...]:
     >>> {type(witness.event).__name__ for witness in witnesses()} >= {"LaplaceEvent", "ShuffledEvent", "GroupEvent"}
     True
     """
-    return (*_noise(), *_keys(), *_guarantees(), *_samples(), *_parts(), *_answers(), *_replaced())
+    return (*_noise(), *_keys(), *_guarantees(), *_samples(), *_parts(), *_answers(), *_replacements())
 
 
 def _laplace(scale: float, shift: int, cells: int) -> Table:
@@ -125,7 +125,7 @@ def _response(epsilon: float, categories: int = 2, truth: int = 0) -> Table:
     return np.asarray(table / table.sum())
 
 
-def _mixed(share: float, sampled: Table, rest: Table) -> Table:
+def _mix(share: float, sampled: Table, rest: Table) -> Table:
     return share * sampled + (1 - share) * rest
 
 
@@ -207,24 +207,24 @@ def _approximate(epsilon: float, delta: float) -> tuple[Table, Table]:
 def _samples() -> list[Witness]:
     count, noise = LaplaceEvent(scale=2, sensitivity=1), GaussianEvent(variance=2, sensitivity_squared=1)
     approx, chance = _approximate(0.5, 0.05), "1/4"
-    one = _mixed(0.25, _laplace(2, 1, 2), _laplace(2, 0, 2))
-    two = _mixed(0.25, _mixed(0.25, _laplace(2, 2, 2), _laplace(2, 1, 2)), one)
+    one = _mix(0.25, _laplace(2, 1, 2), _laplace(2, 0, 2))
+    two = _mix(0.25, _mix(0.25, _laplace(2, 2, 2), _laplace(2, 1, 2)), one)
     return [
         Witness(
             event=PoissonSampledEvent(event=count, probability=chance),
-            here=_mixed(0.25, _laplace(2, 1, 1), _laplace(2, 0, 1)),
+            here=_mix(0.25, _laplace(2, 1, 1), _laplace(2, 0, 1)),
             there=_laplace(2, 0, 1),
         ),
         Witness(
             event=PoissonSampledEvent(event=noise, probability=chance),
-            here=_mixed(0.25, _gaussian(2, 1), _gaussian(2, 0)),
+            here=_mix(0.25, _gaussian(2, 1), _gaussian(2, 0)),
             there=_gaussian(2, 0),
         ),
         Witness(
             event=PoissonSampledEvent(
                 event=GuaranteedEvent(guarantee=ApproxDP(epsilon="0.5", delta="0.05")), probability=chance
             ),
-            here=_mixed(0.25, *approx),
+            here=_mix(0.25, *approx),
             there=approx[1],
         ),
         Witness(
@@ -262,7 +262,7 @@ def _answers() -> list[Witness]:
         Witness(
             event=GroupEvent(event=answer, size=2), here=np.outer(yes, yes).ravel(), there=np.outer(no, no).ravel()
         ),
-        Witness(event=FixedSampledEvent(event=answer, size=1, population=4), here=_mixed(0.25, yes, no), there=no),
+        Witness(event=FixedSampledEvent(event=answer, size=1, population=4), here=_mix(0.25, yes, no), there=no),
         Witness(event=ShuffledEvent(event=answer, reports=4), here=np.convolve(noes, yes), there=np.convolve(noes, no)),
         # Somebody leaves the first part and enters the second one.
         Witness(
@@ -274,7 +274,7 @@ def _answers() -> list[Witness]:
     ]
 
 
-def _replaced() -> list[Witness]:
+def _replacements() -> list[Witness]:
     """Return somebody who counts 1 replaced by somebody who counts -1."""
     count = LaplaceEvent(scale=2, sensitivity=1)
     middle = _laplace(2, 1, 2)
@@ -282,8 +282,8 @@ def _replaced() -> list[Witness]:
         Witness(event=ReplacedEvent(event=count), here=_laplace(2, 2, 2), there=_laplace(2, 0, 2)),
         Witness(
             event=ReplacedEvent(event=PoissonSampledEvent(event=count, probability="1/4")),
-            here=_mixed(0.25, _laplace(2, 2, 2), middle),
-            there=_mixed(0.25, _laplace(2, 0, 2), middle),
+            here=_mix(0.25, _laplace(2, 2, 2), middle),
+            there=_mix(0.25, _laplace(2, 0, 2), middle),
         ),
         Witness(
             event=ParallelEvent(events=(LaplaceEvent(scale=2, sensitivity=1, adjacency=ReplaceOne),) * 2),

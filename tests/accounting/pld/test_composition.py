@@ -220,7 +220,7 @@ def test_small_deltas_are_certified_after_many_repetitions() -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", [sampled(1.0, 0.2), (randomized_response(0.5), randomized_response(0.5)), (LEAKY, LEAKY.swapped())], ids=str
+    "pair", [sampled(1.0, 0.2), (randomized_response(0.5), randomized_response(0.5)), (LEAKY, LEAKY.swap())], ids=str
 )
 @pytest.mark.parametrize("times", [1, 7, 300])
 def test_the_composition_as_atoms_has_the_same_curves(pair: tuple[Pair, Pair], times: int) -> None:
@@ -313,5 +313,5 @@ def test_atoms_of_tiny_losses_keep_their_digits(size: float) -> None:
         exact = float(sum(max(a - b, 0) for a, b in zip(p, q, strict=True)))
     losses, masses = np.array(found).T
     step = Atoms(losses=losses, masses=masses)
-    for pair in LossDistribution.of([(step, step.swapped(), 1)]).atoms():
+    for pair in LossDistribution.of([(step, step.swap(), 1)]).atoms():
         assert exact <= pair.profile([0.0])[0] <= exact * (1 + 1e-9)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from celosia.accounting.pld.convolution import convolved
+from celosia.accounting.pld.convolution import convolve
 from celosia.accounting.pld.discretise import Cells
 
 Exact = dict[int, float]
@@ -49,7 +49,7 @@ def test_every_upper_tail_bounds_the_enumerated_one(
     places = sorted(exact)
     lost = 1 - (1 - infinity) ** times
     expected = np.array([lost + sum(mass for place, mass in exact.items() if place >= least) for least in places])
-    found = tails(convolved(parts, tilt), places)
+    found = tails(convolve(parts, tilt), places)
     assert np.all(found >= expected * (1 - 1e-14))
     assert found == pytest.approx(expected, abs=1e-7)
 
@@ -60,7 +60,7 @@ def test_coins_agree_with_the_binomial_distribution(times: int, deviations: floa
     chance = 0.525
     coin = Cells(interval=1.0, first=0, masses=np.array([1 - chance, chance]), infinity=0.0)
     spread = math.sqrt(times * chance * (1 - chance))
-    found = convolved([(coin, times)], deviations / spread)
+    found = convolve([(coin, times)], deviations / spread)
     places = [int(times * chance + z * spread) for z in (-1, 0, 1, 2, 3, 4, 5)]
     exact = stats.binom.sf(np.array(places) - 1, times, chance)
     ratio = tails(found, places) / exact
@@ -72,38 +72,38 @@ def test_coins_agree_with_the_binomial_distribution(times: int, deviations: floa
 def test_one_repetition_too_few_is_noticed() -> None:
     coin = Cells(interval=1.0, first=0, masses=np.array([0.5, 0.5]), infinity=0.0)
     exact = stats.binom.sf(59, 100, 0.5)
-    assert tails(convolved([(coin, 99)], 0.5), [60])[0] < exact * 0.95
+    assert tails(convolve([(coin, 99)], 0.5), [60])[0] < exact * 0.95
 
 
 def test_without_a_tilt_the_bound_of_the_error_drowns_far_tails() -> None:
     coin = Cells(interval=1.0, first=0, masses=np.array([0.5, 0.5]), infinity=0.0)
     exact = stats.binom.sf(5399, 10_000, 0.5)  # eight deviations: 6e-16
-    tilted, plain = (tails(convolved([(coin, 10_000)], tilt), [5400])[0] for tilt in (3.5 / 50, 0.0))
+    tilted, plain = (tails(convolve([(coin, 10_000)], tilt), [5400])[0] for tilt in (3.5 / 50, 0.0))
     assert exact <= tilted <= exact * 1.01
     assert plain > exact * 2
 
 
 def test_the_whole_mass_is_one() -> None:
-    found = convolved([(cells_of([0.2, 0.3, 0.5], infinity=1e-6), 500)], 0.4)
+    found = convolve([(cells_of([0.2, 0.3, 0.5], infinity=1e-6), 500)], 0.4)
     assert found.masses.sum() + found.infinity == pytest.approx(1.0, abs=1e-12)
     assert found.infinity >= -math.expm1(500 * math.log1p(-1e-6))
 
 
 def test_nothing_finite_stays_nothing_finite() -> None:
     lost = Cells(interval=0.1, first=0, masses=np.zeros(1), infinity=1.0)
-    assert convolved([(lost, 3), (cells_of([0.5, 0.5]), 2)], 0.0).infinity == 1
+    assert convolve([(lost, 3), (cells_of([0.5, 0.5]), 2)], 0.0).infinity == 1
 
 
 def test_masses_that_a_tilt_makes_vanish_are_not_forgotten() -> None:
     # The lower outcome has 0.4 of the mass and, tilted, exp(-1000) of it.
     wide = Cells(interval=1.0, first=-1000, masses=np.append(np.append(0.4, np.zeros(1999)), 0.6), infinity=0.0)
-    assert convolved([(wide, 1)], 1.0).masses.sum() == pytest.approx(1.0)
-    assert tails(convolved([(wide, 2)], 1.0), [2000])[0] == pytest.approx(1.0)  # it moved up: looser, and sound
+    assert convolve([(wide, 1)], 1.0).masses.sum() == pytest.approx(1.0)
+    assert tails(convolve([(wide, 2)], 1.0), [2000])[0] == pytest.approx(1.0)  # it moved up: looser, and sound
 
 
 def test_many_kinds_keep_their_window_small() -> None:
     parts = [(cells_of([0.25 + 0.001 * k, 0.5, 0.25], first=-1), 100) for k in range(30)]
-    found = convolved(parts, 0.3)
+    found = convolve(parts, 0.3)
     assert len(found.masses) < 30 * 201
     variance = sum(100 * float(np.square([-1, 0, 1]) @ cells.masses) for cells, _ in parts)
     index = found.first + np.arange(len(found.masses))
@@ -117,7 +117,7 @@ def test_losses_whose_factor_is_beyond_the_doubles_move_up(far: int, tilt: float
     masses = np.zeros(far + 1)
     masses[[0, far // 2, far]] = [0.25, 0.25, 0.5]
     whole = Cells(interval=1.0, first=-far // 2, masses=masses, infinity=0.0)
-    found = convolved([(whole, 1)], tilt=tilt)
+    found = convolve([(whole, 1)], tilt=tilt)
     assert np.isfinite(found.masses).all()
     for place in (-far // 2, 0, far // 2):
         exact = masses[place - whole.first :].sum()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from celosia.accounting.pld.discretise import Cells, Pair, coarsened, discretise, outline
+from celosia.accounting.pld.discretise import Cells, Pair, coarsen, discretise, outline
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.core.errors import ParameterError
@@ -138,7 +138,7 @@ def test_no_density_gets_a_lower_profile(pair: Pair) -> None:
 @given(atoms(), st.integers(1, 40))
 def test_a_coarser_grid_dominates(pair: Atoms, factor: int) -> None:
     fine = discretise(pair, 0.05)
-    coarse = coarsened(fine, 0.05 * factor)
+    coarse = coarsen(fine, 0.05 * factor)
     epsilons = np.linspace(-4, 4, 33)
     before = profile(losses_of(fine), fine.masses, fine.infinity, epsilons)
     assert np.all(profile(losses_of(coarse), coarse.masses, coarse.infinity, epsilons) >= before - 1e-14)

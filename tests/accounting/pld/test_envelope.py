@@ -68,7 +68,7 @@ def test_the_other_direction_has_all_its_digits(deep: float, wide: float) -> Non
     # Both profiles are 1 but for e^-40 where one overtakes the other; from the other side it is half of everything.
     first, second = one_deep_loss(deep, 0.5), one_deep_loss(wide, 0.9)
     epsilons = np.array([0.0, 1.0, wide - 1, (deep + wide) / 2, deep - 1])
-    expected = np.maximum(first.swapped().profile(epsilons), second.swapped().profile(epsilons))
+    expected = np.maximum(first.swap().profile(epsilons), second.swap().profile(epsilons))
     assert expected[3] > 0.3
-    assert first.worse(second).swapped().profile(epsilons) == pytest.approx(expected, rel=1e-10)
-    assert second.worse(first).swapped().profile(epsilons) == pytest.approx(expected, rel=1e-10)
+    assert first.worse(second).swap().profile(epsilons) == pytest.approx(expected, rel=1e-10)
+    assert second.worse(first).swap().profile(epsilons) == pytest.approx(expected, rel=1e-10)

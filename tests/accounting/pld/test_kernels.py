@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.accounting.pld.kernels import atoms_matched, atoms_profile, atoms_renyi, sampled_normal_renyi
+from celosia.accounting.pld.kernels import atoms_profile, atoms_renyi, match_atoms, sampled_normal_renyi
 
 lists = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True)
 
@@ -15,7 +15,7 @@ def test_the_running_sums_are_the_definitions(losses: list[float], epsilons: lis
     at, rates = np.sort(losses), np.sort(epsilons)
     masses = np.full(at.size, (1 - infinity) / at.size)
     profile = atoms_profile(at, np.log(masses), infinity, rates)
-    matched = atoms_matched(at, np.log(masses), rates)
+    matched = match_atoms(at, np.log(masses), rates)
     for rate, height, share in zip(rates, profile, matched, strict=True):
         above = at > rate
         assert height == pytest.approx(infinity + np.sum(masses * np.maximum(1 - np.exp(rate - at), 0)), abs=1e-13)

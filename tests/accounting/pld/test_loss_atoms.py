@@ -49,12 +49,12 @@ def test_profiles_are_hockey_sticks_rounded_up(first: list[int], second: list[in
 @given(weights, weights)
 def test_both_directions_are_reflections(first: list[int], second: list[int]) -> None:
     atoms = pair(first, second)
-    there, back = atoms.profile(EPSILONS), atoms.swapped().profile(-EPSILONS)
+    there, back = atoms.profile(EPSILONS), atoms.swap().profile(-EPSILONS)
     near = np.abs(EPSILONS) < 30
     expected = -np.expm1(EPSILONS) + np.exp(EPSILONS) * back
     assert there[near] == pytest.approx(expected[near], abs=1e-9)
-    assert atoms.swapped().swapped().losses == pytest.approx(atoms.losses)
-    assert atoms.swapped().swapped().masses == pytest.approx(atoms.masses)
+    assert atoms.swap().swap().losses == pytest.approx(atoms.losses)
+    assert atoms.swap().swap().masses == pytest.approx(atoms.masses)
 
 
 def exact_renyi(atoms: Atoms, order: float) -> mpmath.mpf:
@@ -90,8 +90,8 @@ def test_tiny_and_huge_losses(loss: float) -> None:
 def test_what_q_lacks_is_infinite_and_what_p_lacks_is_not() -> None:
     atoms = Atoms(losses=np.array([0.5]), masses=np.ones(1), missing=-math.expm1(-0.5))
     assert atoms.renyi([2.0, 9.0]) == pytest.approx(0.5)
-    assert np.all(np.isinf(atoms.swapped().renyi([2.0])))
-    assert atoms.swapped().profile([5.0]) == pytest.approx(-math.expm1(-0.5))
+    assert np.all(np.isinf(atoms.swap().renyi([2.0])))
+    assert atoms.swap().profile([5.0]) == pytest.approx(-math.expm1(-0.5))
 
 
 # ------------------------------------------------------------------------------------------------------------ sampling
@@ -217,9 +217,9 @@ def test_fixed_size_is_symmetric_and_above_both_sampled_pairs(
     atoms = pair(first, second)
     fixed = atoms.fixed(share)
     at_least = EPSILONS[EPSILONS >= 0]
-    for direction in (atoms, atoms.swapped()):
+    for direction in (atoms, atoms.swap()):
         assert np.all(direction.poisson(share)[0].profile(at_least) <= fixed.profile(at_least) + 1e-9)
-    assert fixed.swapped().profile(EPSILONS) == pytest.approx(fixed.profile(EPSILONS), abs=1e-8)
+    assert fixed.swap().profile(EPSILONS) == pytest.approx(fixed.profile(EPSILONS), abs=1e-8)
 
 
 # ----------------------------------------------------------------------------------------------------------- coarsening
@@ -230,18 +230,18 @@ def test_fixed_size_is_symmetric_and_above_both_sampled_pairs(
     "atoms", [discrete_laplace(30.0, 200), discrete_laplace(30.0, 200).poisson(0.1)[0], discrete_laplace(0.01, 90)]
 )
 def test_a_coarser_pair_dominates(atoms: Atoms, count: int) -> None:
-    coarse = atoms.coarsened(count)
+    coarse = atoms.coarsen(count)
     assert coarse.losses.size <= count
     assert np.all(atoms.profile(EPSILONS) <= coarse.profile(EPSILONS) * (1 + 1e-11))
     assert coarse.masses.sum() == pytest.approx(1, rel=1e-12)
     assert np.exp(coarse.log_masses - coarse.losses).sum() == pytest.approx(1, rel=1e-9)
     assert np.all(atoms.renyi(ORDERS) <= coarse.renyi(ORDERS) * (1 + 1e-11))
-    assert coarse.coarsened(count) is coarse
+    assert coarse.coarsen(count) is coarse
 
 
 def test_a_fine_grid_loses_little() -> None:
     atoms = discrete_laplace(1000.0, 4000)
-    fine = atoms.coarsened(1000)
+    fine = atoms.coarsen(1000)
     assert fine.renyi([2.0, 10.0]) == pytest.approx(atoms.renyi([2.0, 10.0]), rel=1e-5)
 
 
@@ -279,7 +279,7 @@ def test_bad_arguments_are_refused_by_name() -> None:
     with pytest.raises(ParameterError, match="probability"):
         atoms.fixed(1.5)
     with pytest.raises(ParameterError, match="count"):
-        atoms.coarsened(1)
+        atoms.coarsen(1)
     with pytest.raises(ValueError, match="read-only"):
         atoms.losses[0] = 5.0
 

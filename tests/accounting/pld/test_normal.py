@@ -186,7 +186,7 @@ def test_fixed_size_is_symmetric_and_the_mixture_above() -> None:
     assert pair.profile(epsilons) == pytest.approx(Normal(1.5).poisson(0.1)[0].profile(epsilons))
     reflected = -np.expm1(-epsilons) + np.exp(-epsilons) * pair.profile(epsilons)
     assert pair.profile(-epsilons) == pytest.approx(reflected, rel=1e-11)
-    assert pair.swapped() == pair
+    assert pair.swap() == pair
 
 
 def test_divergences_are_those_of_the_profile() -> None:

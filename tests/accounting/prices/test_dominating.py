@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from celosia.accounting import dominating
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
-from celosia.accounting.prices.dominating import loss_distribution, normal, sampled
+from celosia.accounting.prices.dominating import loss_distribution, normal, sample_pair
 from celosia.core import (
     ZCDP,
     ComposedEvent,
@@ -61,7 +61,7 @@ def test_a_pair_dominates_every_table_at_every_epsilon(witness: Witness) -> None
         ways.append((witness.there, witness.here))  # the order of neighbours is anybody's
     for here, there in ways:
         assert (hockey_stick(here, there) <= pair.profile(EPSILONS) + 1e-14).all()
-        assert (hockey_stick(there, here) <= pair.swapped().profile(EPSILONS) + 1e-14).all()
+        assert (hockey_stick(there, here) <= pair.swap().profile(EPSILONS) + 1e-14).all()
 
 
 TIGHT = (
@@ -91,7 +91,7 @@ def test_a_sample_of_a_composition_is_sampled_once() -> None:
     pair = dominating(twice)
     assert (truth <= pair.profile(EPSILONS) + 1e-14).all()
     np.testing.assert_allclose(pair.profile(EPSILONS), truth, atol=1e-4)
-    assert (hockey_stick(both.there, here) <= pair.swapped().profile(EPSILONS) + 1e-14).all()
+    assert (hockey_stick(both.there, here) <= pair.swap().profile(EPSILONS) + 1e-14).all()
 
 
 @given(st.floats(0.2, 20), st.floats(0.1, 5))
@@ -147,7 +147,7 @@ def test_a_share_that_rounds_to_one_is_one() -> None:
     nearly = PoissonSampledEvent(event=COUNT, probability="0.99999999999999999999")
     np.testing.assert_allclose(dominating(nearly).profile(EPSILONS), dominating(COUNT).profile(EPSILONS), atol=1e-14)
     third = PoissonSampledEvent(event=FINE, probability="1/3")
-    pair = sampled(Normal(1.0), third)
+    pair = sample_pair(Normal(1.0), third)
     assert isinstance(pair, SampledNormal)
     assert pair.probability >= 1 / 3
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.accounting import PLDAccountant, basic, dominating, mu, renyi, rho, simplified
+from celosia.accounting import PLDAccountant, basic, dominating, mu, renyi, rho, simplify
 from celosia.accounting.prices.key_selection import least_threshold, tail_at_least
 from celosia.accounting.prices.renyi import ORDERS
 from celosia.core import (
@@ -104,7 +104,7 @@ def test_what_needs_a_pure_epsilon_refuses_it() -> None:
 def test_read_under_replace_one_it_reaches_twice_the_keys() -> None:
     event = KeySelectionEvent(scale=10, threshold=100, groups=3, unit="person")
     replaced = KeySelectionEvent(scale=10, threshold=100, groups=3, unit="person", adjacency=ReplaceOne)
-    assert simplified(ReplacedEvent(event=event)) == replaced
+    assert simplify(ReplacedEvent(event=event)) == replaced
     assert basic(ReplacedEvent(event=event)) == basic(replaced)
     # Far less than what is true of everything that has a delta.
     assert basic(replaced)[1] < basic(ReplacedEvent(event=PoissonSampledEvent(event=event, probability="1/2")))[1] * 4
@@ -113,9 +113,9 @@ def test_read_under_replace_one_it_reaches_twice_the_keys() -> None:
 def test_a_group_keeps_the_general_rule() -> None:
     event = KeySelectionEvent(scale=10, threshold=100)
     group = GroupEvent(event=event, size=3)
-    assert simplified(group) == group
+    assert simplify(group) == group
     replaced = KeySelectionEvent(scale=10, threshold=100, adjacency=ReplaceOne)
-    assert simplified(ReplacedEvent(event=group)) == GroupEvent(event=replaced, size=3)
+    assert simplify(ReplacedEvent(event=group)) == GroupEvent(event=replaced, size=3)
     epsilon, delta = basic(group)
     assert epsilon == Fraction(3, 10)
     # Three people alone in one key: it then shows from two steps further away.

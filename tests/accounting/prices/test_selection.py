@@ -27,7 +27,7 @@ from celosia.accounting import (
     expected_runs,
     renyi,
     rho,
-    simplified,
+    simplify,
 )
 from celosia.accounting.prices.renyi import ORDERS
 from celosia.accounting.prices.selection import chances
@@ -295,8 +295,8 @@ def test_groups_are_groups_of_each_run() -> None:
     base = LaplaceEvent(scale=10, sensitivity=1)
     event = PrivateSelectionEvent(event=base, eta=2, gamma="0.1")
     tripled = PrivateSelectionEvent(event=LaplaceEvent(scale=10, sensitivity=3), eta=2, gamma="0.1")
-    assert simplified(GroupEvent(event=event, size=3)) == tripled
-    replaced = simplified(ReplacedEvent(event=event))
+    assert simplify(GroupEvent(event=event, size=3)) == tripled
+    replaced = simplify(ReplacedEvent(event=event))
     assert replaced.adjacency is ReplaceOne
     assert basic(ReplacedEvent(event=event)) == basic(replaced)
 

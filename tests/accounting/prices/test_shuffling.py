@@ -219,7 +219,7 @@ def test_the_atoms_dominate(epsilon0: float, reports: int) -> None:
     seen = exact > 1e-9
     assert (ours[seen] <= exact[seen] * 1.01).all()
     # The pair is its own mirror.
-    np.testing.assert_allclose(atoms.swapped().profile(epsilons), ours, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(atoms.swap().profile(epsilons), ours, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("clones", [100, 10**4, 10**6, 10**8])

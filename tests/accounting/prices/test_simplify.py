@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.accounting import basic, rho, simplified
-from celosia.accounting.prices.simplify import leaves, touched
+from celosia.accounting import basic, rho, simplify
+from celosia.accounting.prices.simplify import count_touched_parts, leaves
 from celosia.core import (
     ZCDP,
     AboveThresholdEvent,
@@ -59,38 +59,36 @@ SAMPLED = PoissonSampledEvent(event=COUNT, probability="0.1")
     ],
 )
 def test_a_group_is_a_larger_sensitivity(event: Event, expected: Event) -> None:
-    assert simplified(GroupEvent(event=event, size=3)) == expected
-    assert simplified(GroupEvent(event=event, size=1)) == event
+    assert simplify(GroupEvent(event=event, size=3)) == expected
+    assert simplify(GroupEvent(event=event, size=1)) == event
     processed = PostProcessedEvent(event=PostProcessedEvent(event=event, by="one"), by="two")
-    assert simplified(GroupEvent(event=processed, size=3)) == expected
+    assert simplify(GroupEvent(event=processed, size=3)) == expected
 
 
 def test_add_remove_read_under_replace_one_is_a_group_of_two() -> None:
-    assert simplified(ReplacedEvent(event=COUNT)) == LaplaceEvent(scale=10, sensitivity=2, adjacency=ReplaceOne)
-    noise = simplified(ReplacedEvent(event=NOISE))
+    assert simplify(ReplacedEvent(event=COUNT)) == LaplaceEvent(scale=10, sensitivity=2, adjacency=ReplaceOne)
+    noise = simplify(ReplacedEvent(event=NOISE))
     assert isinstance(noise, GaussianEvent)
     assert (noise.sensitivity_squared, noise.adjacency, noise.unit) == (Fraction(8), ReplaceOne, "person")
-    assert simplified(ReplacedEvent(event=GuaranteedEvent(guarantee=PureDP(epsilon=1)))) == GuaranteedEvent(
+    assert simplify(ReplacedEvent(event=GuaranteedEvent(guarantee=PureDP(epsilon=1)))) == GuaranteedEvent(
         guarantee=PureDP(epsilon=2, adjacency=ReplaceOne)
     )
-    assert simplified(ReplacedEvent(event=SAMPLED)) == ReplacedEvent(event=SAMPLED)
+    assert simplify(ReplacedEvent(event=SAMPLED)) == ReplacedEvent(event=SAMPLED)
 
 
 def test_groups_of_groups_multiply() -> None:
-    assert simplified(GroupEvent(event=GroupEvent(event=COUNT, size=2), size=3)) == LaplaceEvent(
-        scale=10, sensitivity=6
-    )
-    assert simplified(GroupEvent(event=GroupEvent(event=SAMPLED, size=2), size=3)) == GroupEvent(event=SAMPLED, size=6)
+    assert simplify(GroupEvent(event=GroupEvent(event=COUNT, size=2), size=3)) == LaplaceEvent(scale=10, sensitivity=6)
+    assert simplify(GroupEvent(event=GroupEvent(event=SAMPLED, size=2), size=3)) == GroupEvent(event=SAMPLED, size=6)
     of_group = ReplacedEvent(event=GroupEvent(event=SAMPLED, size=3))
-    assert simplified(of_group) == of_group
-    assert simplified(GroupEvent(event=ReplacedEvent(event=COUNT), size=3)) == LaplaceEvent(
+    assert simplify(of_group) == of_group
+    assert simplify(GroupEvent(event=ReplacedEvent(event=COUNT), size=3)) == LaplaceEvent(
         scale=10, sensitivity=6, adjacency=ReplaceOne
     )
 
 
 def test_a_group_of_an_approximate_guarantee_is_the_guarantee_s_own() -> None:
     known = ApproxDP(epsilon=1, delta="1e-6")
-    assert simplified(GroupEvent(event=GuaranteedEvent(guarantee=known), size=3)) == GuaranteedEvent(
+    assert simplify(GroupEvent(event=GuaranteedEvent(guarantee=known), size=3)) == GuaranteedEvent(
         guarantee=known.group(3)
     )
 
@@ -105,7 +103,7 @@ def test_a_composition_for_a_group_is_the_composition_of_its_parts_for_the_group
 @pytest.mark.parametrize(("replaced", "fixed", "parts"), [(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1)])
 def test_only_a_replaced_unit_in_free_parts_touches_two(replaced: int, fixed: int, parts: int) -> None:
     count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne if replaced else AddRemove)
-    assert touched(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
+    assert count_touched_parts(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
 
 
 def test_leaves_count_equal_events() -> None:
@@ -149,8 +147,8 @@ def naive(event: Event) -> Fraction:
 
 @given(EVENTS)
 def test_simplifying_changes_no_price_and_is_done_once(event: Event) -> None:
-    plain = simplified(event)
-    assert simplified(plain) == plain
+    plain = simplify(event)
+    assert simplify(plain) == plain
     assert sum((times * basic(leaf)[0] for leaf, times in leaves(event)), Fraction(0)) == naive(event)
     assert sum(times * rho(leaf) for leaf, times in leaves(event)) >= 0
     assert (plain.adjacency, plain.unit) == (event.adjacency, event.unit)

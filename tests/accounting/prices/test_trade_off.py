@@ -14,7 +14,7 @@ from scipy import stats
 
 from celosia.accounting.prices.trade_off import (
     approximate_trade_off,
-    checked_errors,
+    check_errors,
     gaussian_epsilon,
     gaussian_mu_for,
     gaussian_profile,
@@ -179,7 +179,7 @@ def test_other_bad_input() -> None:
             gaussian_epsilon(1, delta)
     for errors in ([-0.1], [1.1], [math.nan], "0.1", 0.5):
         with pytest.raises(ParameterError, match="errors"):
-            checked_errors(errors)
+            check_errors(errors)
     with pytest.raises(ParameterError, match="epsilons"):
         gaussian_profile(1, [math.nan])
     with pytest.raises(ParameterError, match="epsilons"):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from celosia.accounting import best
-from celosia.cli.account.iteration import Run, described
+from celosia.cli.account.iteration import Run, describe_run
 from celosia.cli.app import app
 from celosia.core import Event
 from celosia.core.iterations import PNSGDEvent
@@ -84,7 +84,7 @@ def test_all_options_reach_the_event() -> None:
     )
     stopped = Run(records=1, step_size="1", lipschitz="1", smoothness="1", sigma="1", secret_stop=True).event()
     assert stopped.stop == "secret uniform"
-    assert "over 1 record, 1 epoch, secret random stop" in described(stopped, "1")
+    assert "over 1 record, 1 epoch, secret random stop" in describe_run(stopped, "1")
 
 
 def test_the_sentence_holds_all_that_the_price_depends_on() -> None:

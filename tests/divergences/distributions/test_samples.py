@@ -18,7 +18,7 @@ def test_values_are_not_shown() -> None:
 
 def test_bins_share_the_pooled_sample_evenly() -> None:
     x, y = RANDOM.normal(size=1000), RANDOM.normal(0.5, size=3000)
-    p, q = Samples(x, bins=8).binned(Samples(y, bins=8))
+    p, q = Samples(x, bins=8).bin_with(Samples(y, bins=8))
     assert p.sum() == pytest.approx(1)
     assert np.allclose((1000 * p + 3000 * q) / 4000, 1 / 8, atol=1e-3)
 
@@ -42,7 +42,7 @@ def test_bad_parameters() -> None:
     with pytest.raises(ParameterError, match="values"):
         Samples([math.nan])
     with pytest.raises(ParameterError, match="same bins"):
-        Samples([1.0], bins=2).binned(Samples([1.0], bins=3))
+        Samples([1.0], bins=2).bin_with(Samples([1.0], bins=3))
 
 
 def test_neighbours_need_enough_continuous_samples() -> None:

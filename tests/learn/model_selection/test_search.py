@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import celosia as cl
-from celosia.accounting import basic, simplified
+from celosia.accounting import basic, simplify
 from celosia.core import (
     BudgetExceededError,
     CelosiaError,
@@ -63,7 +63,7 @@ def test_a_search_finds_a_good_model_within_its_promise(spent: dict[str, Any], a
 def test_the_event_is_one_selection_whatever_the_grid() -> None:
     event = _search(epsilon=1).fit(_X, _Y).event_
     assert isinstance(event, PrivateSelectionEvent)
-    assert basic(simplified(event))[0] <= 1
+    assert basic(simplify(event))[0] <= 1
 
 
 def test_nothing_tells_of_the_other_runs() -> None:

@@ -91,10 +91,10 @@ def laplace_allocation(alpha: float, steps: Sequence[Run], start: Fraction = Fra
     runs = _short(steps)
     if len({scale for _, scale, _ in runs}) == 1:  # one convex price for all: the minorant is best for every order
         return gaussian_allocation(steps, start)
-    return _kept_within(runs, start, _pooled(alpha, runs, start))
+    return _kept_within(runs, start, _pool_runs(alpha, runs, start))
 
 
-def _pooled(alpha: float, runs: list[Run], start: Fraction) -> list[tuple[int, "NDArray[np.float64]"]]:
+def _pool_runs(alpha: float, runs: list[Run], start: Fraction) -> list[tuple[int, "NDArray[np.float64]"]]:
     """Return blocks of runs with one multiplier each, increasing from block to block: (last run, amounts per step)."""
     blocks: list[tuple[int, int, Fraction, float, NDArray[np.float64]]] = []
     for index, (shift, _, count) in enumerate(runs):

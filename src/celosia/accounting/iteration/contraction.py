@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
-from celosia.accounting.checks import checked_orders
+from celosia.accounting.checks import check_orders
 from celosia.accounting.iteration.allocation import gaussian_allocation, gaussian_rho, laplace_allocation, laplace_price
 from celosia.accounting.iteration.pnsgd import pnsgd_curve, record_rhos
 from celosia.core.adjacency import AddRemove, Adjacency
@@ -34,7 +34,7 @@ _FINENESS = 2**10  # steps of the grid per shift and coordinate: rounding costs 
 
 def iteration_curve(event: Event, orders: "ArrayLike") -> "NDArray[np.float64]":
     """Return upper bounds of the Rényi divergence of an iteration at these orders, all above 1."""
-    return _finite(_curve(event, checked_orders(orders)))
+    return _finite(_curve(event, check_orders(orders)))
 
 
 def _finite(curve: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -197,7 +197,7 @@ class PNSGD:
         >>> PNSGD(records=1000, step_size=1, lipschitz=1, smoothness=1, sigma=2).record(991, [2.0]).round(6)
         array([0.1])
         """
-        return _finite(_straight(float(record_rhos(self.event, [position])[0]), checked_orders(orders)))
+        return _finite(_straight(float(record_rhos(self.event, [position])[0]), check_orders(orders)))
 
 
 def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Event:

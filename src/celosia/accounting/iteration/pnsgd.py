@@ -60,11 +60,11 @@ def pnsgd_curve(event: "PNSGDEvent", orders: "NDArray[np.float64]") -> "NDArray[
     if event.order == "fixed" and event.stop == "fixed":
         return worst
     weights, first, last = _uses(event)
-    curve = np.array([_mixed(order, weights, first, last) for order in orders.tolist()])
+    curve = np.array([_mix_blocks(order, weights, first, last) for order in orders.tolist()])
     return np.minimum(curve * _SAFE, worst)
 
 
-def _mixed(
+def _mix_blocks(
     order: float, weights: "NDArray[np.float64]", first: "NDArray[np.float64]", last: "NDArray[np.float64]"
 ) -> float:
     """Return 1/(order-1) log of the mean of exp((order-1) order rho), where rho runs from first to last in each block.

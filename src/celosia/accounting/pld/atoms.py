@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from celosia.accounting.checks import checked_positive
+from celosia.accounting.checks import check_positive
 from celosia.accounting.pld.loss_atoms import Atoms, from_logs
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
@@ -49,7 +49,7 @@ def approximate(epsilon: float, delta: float) -> Atoms:
 def coins(yes: Exact, no: Exact) -> Atoms:
     """Return a pair for a coin that shows heads with probability ``yes`` or ``no``, whichever of both came first."""
     pair = coin(yes, no)
-    return pair.worse(pair.swapped())
+    return pair.worse(pair.swap())
 
 
 def coin(yes: Exact, no: Exact) -> Atoms:
@@ -85,7 +85,7 @@ def bounded_range(epsilon: float) -> Atoms:
 
 def discrete_laplace(scale: float, shift: int) -> Atoms:
     """Return the pair of discrete Laplace noise and inputs ``shift`` whole steps apart, in L1."""
-    width = checked_positive(scale, "scale")
+    width = check_positive(scale, "scale")
     steps = exact_integer(shift, name="shift", least=0)
     if steps == 0:
         return _nothing()
@@ -109,7 +109,7 @@ def discrete_gaussian(variance: float, shift: int) -> Atoms:
     What lies beyond 38 sigma, less than 1e-300, is put at infinity: the Rényi divergence of this pair is infinite, that
     of the noise is at most order * shift^2 / (2 variance).
     """
-    square = checked_positive(variance, "variance")
+    square = check_positive(variance, "variance")
     steps = exact_integer(shift, name="shift", least=0)
     sigma = math.sqrt(square)
     if sigma > _WIDEST:
@@ -131,7 +131,7 @@ def _nothing() -> Atoms:
 
 
 def _rate(epsilon: float, name: str) -> float:
-    return 0.0 if epsilon == 0 and not isinstance(epsilon, bool) else checked_positive(epsilon, name)
+    return 0.0 if epsilon == 0 and not isinstance(epsilon, bool) else check_positive(epsilon, name)
 
 
 def _log_ratio(above: Fraction, below: Fraction) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from celosia.accounting.checks import Array, checked_epsilons
+from celosia.accounting.checks import Array, check_epsilons
 from celosia.accounting.pld.curve import Curve
 from celosia.accounting.pld.discretise import Cells, Pair
 from celosia.accounting.pld.grid import Grid, chosen_grid, composed
@@ -49,7 +49,7 @@ class LossDistribution:
         cells
             About the most grid points that a chosen interval may need.
         """
-        counted = _counted(pairs)
+        counted = _count_pairs(pairs)
         _check_grid(interval, cells)
         ways = [[(pair[way], times) for pair, times in counted.items()] for way in (0, 1)]
         if all(_same(forward, backward) for forward, backward in counted):
@@ -70,7 +70,7 @@ class LossDistribution:
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return an upper bound of delta at each epsilon, the larger of both directions."""
-        values = checked_epsilons(epsilons)
+        values = check_epsilons(epsilons)
         forward = self.forward.delta(values)
         return forward if self.backward is self.forward else np.maximum(forward, self.backward.delta(values))
 
@@ -101,7 +101,7 @@ class LossDistribution:
                 middle = (narrow + width) // 2
                 merged = self._merged(middle)
                 narrow, width, found = (middle, width, found) if merged is None else (narrow, middle, merged)
-        return found, found.swapped()
+        return found, found.swap()
 
     def _merged(self, width: int) -> Atoms | None:
         """Merge both directions, with a middle from ``-width`` to ``width`` cells; None where their errors overlap."""
@@ -148,7 +148,7 @@ def _beyond(cells: Cells, width: int) -> tuple[Array, Array]:
     return index[kept].astype(np.float64), masses[kept]
 
 
-def _counted(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pair], int]:
+def _count_pairs(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pair], int]:
     counted: dict[tuple[Pair, Pair], int] = {}
     for forward, backward, times in pairs:
         counted[forward, backward] = counted.get((forward, backward), 0) + exact_integer(times, name="times")

@@ -43,7 +43,7 @@ class _Tilted:
         return np.exp(np.minimum(self.log_scale - slope * (self.first + index), 700.0))
 
 
-def convolved(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
+def convolve(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
     """Return a distribution that dominates the composition of all parts, each repeated a number of times."""
     interval = parts[0][0].interval
     infinity = -math.expm1(math.fsum(times * math.log1p(-min(cells.infinity, 1.0 - _UNIT)) for cells, times in parts))
@@ -52,18 +52,18 @@ def convolved(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
     slope = tilt * interval
     laws = [_repeated(cells, times, slope) for cells, times in parts]
     while len(laws) > 1:  # in rounds, so that many kinds meet while they are still short
-        laws = [_joined(laws[k : k + 2], slope) for k in range(0, len(laws), 2)]
-    return _untilted(laws[0], slope, interval, infinity)
+        laws = [_join(laws[k : k + 2], slope) for k in range(0, len(laws), 2)]
+    return _untilt(laws[0], slope, interval, infinity)
 
 
 def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
     """Tilt a distribution and compose it with itself."""
     from dp_accounting.pld.common import self_convolve
 
-    once = _tilted(cells, slope)
+    once = _tilt(cells, slope)
     if times == 1:
         return once
-    padded = _padded(once.masses, times)
+    padded = _pad(once.masses, times)
     with np.errstate(all="ignore"):
         offset, found = self_convolve(padded, times, _TAIL)
     window = len(found)
@@ -78,10 +78,10 @@ def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
         rounding=times * once.rounding,
     )
     beyond = 2 * _TAIL * float(result.plain(slope, np.array([window]))[0]) if reach > window else 0.0
-    return _trimmed(replace(result, lost=min(1.0, result.lost + beyond)), slope, _MOVED)
+    return _trim(replace(result, lost=min(1.0, result.lost + beyond)), slope, _MOVED)
 
 
-def _tilted(cells: Cells, slope: float) -> _Tilted:
+def _tilt(cells: Cells, slope: float) -> _Tilted:
     """Tilt a distribution; what nearly vanishes at its lower end moves up, at its upper end to infinity."""
     exponent = slope * np.arange(cells.first, cells.first + len(cells.masses), dtype=np.float64)
     peak = float(exponent[cells.masses > 0].max())
@@ -97,10 +97,10 @@ def _tilted(cells: Cells, slope: float) -> _Tilted:
         lost=0.0,
         rounding=_PER_STEP + 8 * _UNIT * float(np.abs(exponent[[low, -1]]).max()),
     )
-    return _trimmed(tilted, slope, _MOVED_ONCE)
+    return _trim(tilted, slope, _MOVED_ONCE)
 
 
-def _padded(masses: Array, times: int) -> Array:
+def _pad(masses: Array, times: int) -> Array:
     """Append zeros: dp-accounting looks for its window at orders 1 to 20 over the length of the list."""
     index = np.arange(len(masses), dtype=np.float64)
     mean = float(index @ masses)
@@ -127,7 +127,7 @@ def _power_error(masses: Array, cells: int, times: int) -> float:
     return 2 * float(each.sum()) / length + _TAIL  # twice: the other half of the frequencies; and what wrapped around
 
 
-def _joined(laws: list[_Tilted], slope: float) -> _Tilted:
+def _join(laws: list[_Tilted], slope: float) -> _Tilted:
     """Convolve two distributions, or leave one as it is."""
     from scipy.signal import fftconvolve
 
@@ -147,10 +147,10 @@ def _joined(laws: list[_Tilted], slope: float) -> _Tilted:
         lost=min(1.0, one.lost + other.lost),
         rounding=one.rounding + other.rounding + 8 * _UNIT,
     )
-    return _trimmed(both, slope, _MOVED)
+    return _trim(both, slope, _MOVED)
 
 
-def _trimmed(part: _Tilted, slope: float, moved: float) -> _Tilted:
+def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
     """Cut both ends where next to nothing is left, errors included.
 
     Both cuts move losses up: at the upper end to infinity, at the lower end to the lowest cell that is kept, as long as
@@ -173,7 +173,7 @@ def _trimmed(part: _Tilted, slope: float, moved: float) -> _Tilted:
     return replace(part, first=part.first + low, masses=masses, lost=min(1.0, lost))
 
 
-def _untilted(part: _Tilted, slope: float, interval: float, infinity: float) -> Cells:
+def _untilt(part: _Tilted, slope: float, interval: float, infinity: float) -> Cells:
     """Undo the tilt, add the errors, and bring the sum to 1: at its lower end, so that every upper tail is a bound."""
     largest = slope * (abs(part.first) + len(part.masses)) + abs(part.log_scale)
     inflation = math.exp(min(700.0, part.rounding + 16 * _UNIT * largest))

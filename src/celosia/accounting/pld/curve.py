@@ -62,7 +62,7 @@ class Curve:
                 f"delta must be at least {self.floor:.3g}, not {safe_repr(delta)}: so much, failures of the "
                 "mechanisms and numerical error together, no epsilon takes away."
             )
-        epsilon = max(0.0, self._solved(delta / self._safe - self.cells.infinity))
+        epsilon = max(0.0, self._solve(delta / self._safe - self.cells.infinity))
         step = 4 * _UNIT * (epsilon + self.cells.interval)
         for _ in range(_REPAIRS):  # what was solved for is right up to rounding; what is returned was checked
             if self.delta(np.array([epsilon]))[0] <= delta:
@@ -70,7 +70,7 @@ class Curve:
             epsilon, step = epsilon + step, 2 * step
         return epsilon
 
-    def _solved(self, target: float) -> float:
+    def _solve(self, target: float) -> float:
         """Solve ``(1 - exp(-gap)) A + exp(-gap) D = target`` below the first grid point whose divergence is less."""
         size = len(self._divergence)
         index = min(size - int(np.searchsorted(self._divergence[::-1], max(target, 0.0), side="right")), size - 1)

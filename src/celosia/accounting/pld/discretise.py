@@ -46,11 +46,11 @@ def discretise(pair: Pair, interval: float) -> Cells:
     return _split(losses, masses, infinity, interval)
 
 
-def coarsened(cells: Cells, interval: float) -> Cells:
+def coarsen(cells: Cells, interval: float) -> Cells:
     """Return a distribution on another grid that dominates one that is on a grid already."""
     index = np.flatnonzero(cells.masses)
     losses: Array = (cells.first + index).astype(np.float64) * cells.interval
-    return _split(_raised(losses), cells.masses[index], cells.infinity, interval)
+    return _split(_raise_losses(losses), cells.masses[index], cells.infinity, interval)
 
 
 def outline(pair: Pair, *, count: int = 4096) -> tuple[Array, Array]:
@@ -81,10 +81,10 @@ def _atoms_points(pair: Atoms) -> tuple[Array, Array, float]:
     kept = masses[start:].copy()
     if start > 0:
         kept[0] += _NEGLIGIBLE
-    return _raised(pair.losses[start:]), kept, pair.infinity
+    return _raise_losses(pair.losses[start:]), kept, pair.infinity
 
 
-def _raised(losses: Array) -> Array:
+def _raise_losses(losses: Array) -> Array:
     # Atoms may be off by 4e-15, the distance to the grid by an eighth of that.
     return losses + 48 * _UNIT * np.abs(losses)
 
@@ -131,17 +131,17 @@ class _Line:
         if kind == "fixed":
             return self._fixed(interval)
         if kind == "remove":
-            return self._removed(interval)
-        return self._added(interval)
+            return self._removal_losses(interval)
+        return self._addition_losses(interval)
 
-    def _removed(self, interval: float | None) -> tuple[Array, Array, float]:
+    def _removal_losses(self, interval: float | None) -> tuple[Array, Array, float]:
         """R against Q: what lies left of the nodes, or between them, moves up to the next; the right to infinity."""
         tail = _upper_tail(_REACH)
         x, dx = self._nodes(interval, -_REACH, self.mu + _REACH)
         loss, margin = self._loss(np.append(x, [-_REACH, max(self.mu - _REACH, self.mu / 2)]))
-        return loss + margin, np.append(self._mixed(x) * dx, [tail, tail]), tail
+        return loss + margin, np.append(self._mixture_density(x) * dx, [tail, tail]), tail
 
-    def _added(self, interval: float | None) -> tuple[Array, Array, float]:
+    def _addition_losses(self, interval: float | None) -> tuple[Array, Array, float]:
         """Q against R: the loss falls, from -ln(1 - q) on the left; the right tail moves up to the last node."""
         tail = _upper_tail(_REACH)
         x, dx = self._nodes(interval, -_REACH, _REACH)
@@ -149,14 +149,14 @@ class _Line:
         losses, masses = -loss + margin, np.append(_normal(x) * dx, tail)
         if self.q == 1:
             return losses, masses, tail
-        largest = _raised(np.array([-math.log1p(-self.q)]))
+        largest = _raise_losses(np.array([-math.log1p(-self.q)]))
         return np.append(losses, largest), np.append(masses, tail), 0.0
 
     def _fixed(self, interval: float | None) -> tuple[Array, Array, float]:
         """Losses above 0 with R's masses, their mirror images with Q's, and at loss 0 what is left."""
         x, dx = self._nodes(interval, self.mu / 2, self.mu + _REACH)
         loss, margin = self._loss(x)
-        above, below = self._mixed(x) * dx, _normal(x) * dx
+        above, below = self._mixture_density(x) * dx, _normal(x) * dx
         tail = _upper_tail(_REACH)
         # The left part of Q's mass beyond mu/2 and the gap are within two tails; both are counted at the middle.
         rest = max(0.0, 1.0 - float(above.sum()) - float(below.sum())) + 8 * _UNIT
@@ -216,7 +216,7 @@ class _Line:
         rough = np.where(t > 1, abs(math.log(self.q)), 0.0)
         return loss, 64 * _UNIT * (np.abs(loss) + slope * (size + rough))
 
-    def _mixed(self, x: Array) -> Array:
+    def _mixture_density(self, x: Array) -> Array:
         return (1 - self.q) * _normal(x) + self.q * _normal(x - self.mu)
 
 

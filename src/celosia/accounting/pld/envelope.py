@@ -22,7 +22,7 @@ def envelope(first: "Atoms", second: "Atoms") -> "tuple[Array, Array]":
     Losses below 0 are found from the other side: there profiles of (P, Q) are 1 but for what doubles cannot hold, while
     those of (Q, P) have all their digits.
     """
-    zero, back, other = np.zeros(1), first.swapped(), second.swapped()
+    zero, back, other = np.zeros(1), first.swap(), second.swap()
     # At 0 both sides have one height but for rounding; they must agree on it, lest the profiles cross twice.
     first_start = np.maximum(_heights(first, zero), _heights(back, zero))
     second_start = np.maximum(_heights(second, zero), _heights(other, zero))
@@ -30,7 +30,7 @@ def envelope(first: "Atoms", second: "Atoms") -> "tuple[Array, Array]":
     down, down_logs, left = _above(back, other, first_start, second_start)
     bend = [float(np.exp(_masses(pair, zero))[0]) for pair in (first, second)][left]
     if left != right:
-        matched = [float(_matched(pair, zero)[0]) for pair in (first, second)]
+        matched = [float(_match(pair, zero)[0]) for pair in (first, second)]
         bend = max(bend + matched[left] - matched[right], 0.0)
     with np.errstate(divide="ignore"):
         middle = np.log([bend])
@@ -47,7 +47,7 @@ def _above(first: "Atoms", second: "Atoms", first_start: "Array", second_start: 
     right = _winners(*heights, by_infinity=first.infinity < second.infinity)  # of the piece above each kink
     left, right, at = right[:-1], right[1:], np.arange(1, kinks.size)
     masses = np.array([_masses(pair, kinks) for pair in (first, second)])
-    matched = np.array([_matched(pair, kinks) for pair in (first, second)])
+    matched = np.array([_match(pair, kinks) for pair in (first, second)])
     with np.errstate(divide="ignore"):
         bends = np.log(np.maximum(np.exp(masses[left, at]) + matched[left, at] - matched[right, at], 0.0))
     lowest = int(left[0]) if left.size else int(first.infinity < second.infinity)
@@ -60,11 +60,11 @@ def _heights(pair: "Atoms", kinks: "Array") -> "Array":
     return atoms_profile(pair.losses, pair.log_masses, pair.infinity, kinks)
 
 
-def _matched(pair: "Atoms", kinks: "Array") -> "Array":
+def _match(pair: "Atoms", kinks: "Array") -> "Array":
     """Return e^kink Q(loss > kink): what the profile falls short of what P has above."""
-    from celosia.accounting.pld.kernels import atoms_matched
+    from celosia.accounting.pld.kernels import match_atoms
 
-    return atoms_matched(pair.losses, pair.log_masses, kinks)
+    return match_atoms(pair.losses, pair.log_masses, kinks)
 
 
 def _masses(pair: "Atoms", kinks: "Array") -> "Array":

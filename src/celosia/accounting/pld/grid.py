@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from celosia.accounting.checks import Array
-from celosia.accounting.pld.convolution import convolved
-from celosia.accounting.pld.discretise import Cells, Pair, coarsened, discretise, outline
+from celosia.accounting.pld.convolution import convolve
+from celosia.accounting.pld.discretise import Cells, Pair, coarsen, discretise, outline
 from celosia.accounting.pld.loss_atoms import Atoms
 
 _SPREADING = 1e-5  # by how much, relatively, a grid may raise the variance of the composed loss
@@ -53,7 +53,7 @@ def chosen_grid(ways: Sequence[Sequence[tuple[Pair, int]]], cells: int) -> Grid:
     width = max(_width(parts) for parts in outlines)
     roomy = max(_CELLS, 4 * max(_reach(parts) for parts in outlines) / fine)
     if steps <= _ALL_AT_ONCE or width / fine <= min(roomy, cells):
-        return Grid.plain(_anchored(ways, max(fine, width / cells)))
+        return Grid.plain(_anchor(ways, max(fine, width / cells)))
     inner = max(math.isqrt(steps), math.floor(steps * (roomy / 2 * fine / width) ** 2))
     blocks = _divisor([times for _, times in ways[0]], steps // inner)
     shapes = [[(x, m, times // blocks) for x, m, times in parts if times >= blocks] for parts in outlines]
@@ -67,15 +67,15 @@ def composed(parts: Sequence[tuple[Pair, int]], grid: Grid) -> Cells:
     tilt = _tilt(_outlines(parts))
     steps = [(discretise(pair, grid.fine), times) for pair, times in parts]
     if grid.blocks == 1:
-        return convolved(steps, tilt)
+        return convolve(steps, tilt)
     blocks = [(cells, times // grid.blocks) for cells, times in steps if times >= grid.blocks]
     left = [(cells, times % grid.blocks) for cells, times in steps if times % grid.blocks]
     coarse = [
-        (coarsened(convolved(some, tilt), grid.interval), times)
+        (coarsen(convolve(some, tilt), grid.interval), times)
         for some, times in ((blocks, grid.blocks), (left, 1))
         if some
     ]
-    return convolved(coarse, tilt)
+    return convolve(coarse, tilt)
 
 
 def _divisor(repetitions: list[int], least: int) -> int:
@@ -102,7 +102,7 @@ def _interval(parts: list[_Part], steps: int, cells: int) -> float:
     return max(min(wanted, few), _reach(parts) / cells, least)
 
 
-def _anchored(ways: Sequence[Sequence[tuple[Pair, int]]], interval: float) -> float:
+def _anchor(ways: Sequence[Sequence[tuple[Pair, int]]], interval: float) -> float:
     """Return an interval at most as wide of which the largest loss of a lone pair is a multiple: coins stay exact."""
     kinds = {pair for way in ways for pair, _ in way}
     losses = [pair.losses for pair in kinds if isinstance(pair, Atoms)]

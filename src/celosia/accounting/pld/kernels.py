@@ -57,7 +57,7 @@ def atoms_profile(
 
 
 @njit(cache=True, nogil=True)
-def atoms_matched(
+def match_atoms(
     losses: "NDArray[np.float64]", log_masses: "NDArray[np.float64]", epsilons: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
     """Return e^epsilon Q(loss > epsilon) for each epsilon; both ``losses`` and ``epsilons`` increase."""
@@ -142,7 +142,7 @@ def _exponent(x: float, mu: float, share: float, power: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _removed(half: float, log_ratio: float, weighted: float, order: float) -> float:
+def _removal_term(half: float, log_ratio: float, weighted: float, order: float) -> float:
     """Return e^half (r^a - 1 - a (r - 1)) / (a - 1); ``weighted`` is e^half (r - 1)."""
     over = order - 1.0
     if over * log_ratio > 1.0:
@@ -151,7 +151,7 @@ def _removed(half: float, log_ratio: float, weighted: float, order: float) -> fl
 
 
 @njit(cache=True, nogil=True)
-def _added(half: float, log_ratio: float, weighted: float, order: float) -> float:
+def _addition_term(half: float, log_ratio: float, weighted: float, order: float) -> float:
     """Return e^half (r^(1 - a) - 1 + (a - 1) (r - 1)) / (a - 1)."""
     over = order - 1.0
     if over * log_ratio < -1.0:
@@ -186,7 +186,11 @@ def _term(x: float, mu: float, share: float, order: float, kind: int) -> float:
             term *= (power - k + 1.0) / k * change
         return math.exp(half) * total
     weighted = share * (math.exp(half + loss) - math.exp(half)) if loss > _FAR else change * math.exp(half)
-    return _added(half, log_ratio, weighted, order) if kind == _ADD else _removed(half, log_ratio, weighted, order)
+    return (
+        _addition_term(half, log_ratio, weighted, order)
+        if kind == _ADD
+        else _removal_term(half, log_ratio, weighted, order)
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -276,7 +280,7 @@ def _integral(
 
 
 @njit(cache=True, nogil=True)
-def _added_renyi(mu: float, share: float, order: float) -> tuple[float, float]:
+def _addition_renyi(mu: float, share: float, order: float) -> tuple[float, float]:
     """Return the divergence of the plain from the mixture, and the largest |x| of the sum: one peak, at 0 or below."""
     power = 1.0 - order
     peak = _peak_below(mu, share, power)
@@ -292,7 +296,7 @@ def _added_renyi(mu: float, share: float, order: float) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _removed_renyi(mu: float, share: float, order: float, kind: int) -> tuple[float, float]:
+def _removal_renyi(mu: float, share: float, order: float, kind: int) -> tuple[float, float]:
     """Return the divergence of the mixture from the plain, and the largest |x| of the sum.
 
     Near 0 the terms are what small changes contribute; farther out they are at most e^exponent, which has one peak or
@@ -328,15 +332,15 @@ def sampled_normal_renyi(mu: float, share: float, orders: "NDArray[np.float64]",
     out = np.empty(orders.size)
     for j in range(orders.size):
         if kind == _ADD:
-            value, reach = _added_renyi(mu, share, orders[j])
+            value, reach = _addition_renyi(mu, share, orders[j])
         else:
-            value, reach = _removed_renyi(mu, share, orders[j], kind)
+            value, reach = _removal_renyi(mu, share, orders[j], kind)
         out[j] = value * (1.0 + _SAFE) + _SAFE_PER * reach * reach * min(value, 1.0 / (orders[j] - 1.0))
     return out
 
 
 @njit(cache=True, nogil=True)
-def _restarted(n: float, width: float, uses: float, covered: float) -> float:
+def _sum_restarts(n: float, width: float, uses: float, covered: float) -> float:
     """Return the sum of squares over widths along the greatest convex minorant, whose corners are known here."""
     if width <= 1 - 1 / n:  # it bends before every use
         return width**2 / (n - 1) + (uses - 1) / n + 1 / covered
@@ -357,7 +361,7 @@ def best_restarts(
     """Lower the prices in ``best`` to those of plans of ``pnsgd`` that restart, where the first row gets smaller."""
     for column in range(best.shape[1]):
         for use in uses:
-            price = _restarted(n, width, use, covered[0, column])
+            price = _sum_restarts(n, width, use, covered[0, column])
             if price < best[0, column]:
                 best[0, column] = price
-                best[1, column] = _restarted(n, width, use, covered[1, column])
+                best[1, column] = _sum_restarts(n, width, use, covered[1, column])

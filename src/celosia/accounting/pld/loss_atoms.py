@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from celosia.accounting.checks import Array, checked_epsilons, checked_orders, checked_probability, vector
+from celosia.accounting.checks import Array, check_epsilons, check_orders, check_probability, vector
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
@@ -69,7 +69,7 @@ class Atoms:
         """Return the hockey-stick divergence of P from Q at each e^epsilon, rounded up; epsilon may be negative."""
         from celosia.accounting.pld.kernels import atoms_profile
 
-        values = checked_epsilons(epsilons)
+        values = check_epsilons(epsilons)
         order = np.argsort(values)
         raised = self.losses + _LOSS_ERROR * np.abs(self.losses)
         out = np.empty(values.size)
@@ -81,21 +81,21 @@ class Atoms:
         """Return the Rényi divergence of P from Q at each order, rounded up; infinite where P has what Q has not."""
         from celosia.accounting.pld.kernels import atoms_renyi
 
-        values = checked_orders(orders)
+        values = check_orders(orders)
         if self.infinity > 0:
             return np.full(values.size, math.inf)
         return atoms_renyi(self.losses, self.log_masses, self.missing, values) * (1 + _SAFE_RENYI)
 
-    def swapped(self) -> "Atoms":
+    def swap(self) -> "Atoms":
         """Return the pair (Q, P)."""
         logs = (self.log_masses - self.losses)[::-1]
         return from_logs(-self.losses[::-1], logs, infinity=self.missing, missing=self.infinity)
 
     def poisson(self, probability: float) -> tuple["Atoms", "Atoms"]:
         """Return (R, Q) and (Q, R) for R = (1 - probability) Q + probability P: Poisson sampling under add-remove."""
-        share = checked_probability(probability)
+        share = check_probability(probability)
         if share == 1:
-            return self, self.swapped()
+            return self, self.swap()
         losses = _sampled_losses(self.losses, share)
         logs = self.log_masses - self.losses + losses
         infinity = share * self.infinity
@@ -104,14 +104,14 @@ class Atoms:
             losses = np.append(least, np.maximum(losses, least))
             logs = np.append(math.log(self.missing) + least, logs)
         sampled = from_logs(losses, logs, infinity=infinity, missing=0.0)
-        return sampled, sampled.swapped()
+        return sampled, sampled.swap()
 
     def fixed(self, probability: float) -> "Atoms":
         """Return the pair for samples of fixed size under replace-one; ``probability`` is size over population.
 
         A pair that is not symmetric is first made so: neighbours under replace-one come in both orders.
         """
-        base = self if self._symmetric() else self.worse(self.swapped())
+        base = self if self._symmetric() else self.worse(self.swap())
         sampled, _ = base.poisson(probability)
         above = sampled.losses > 0
         losses, logs = sampled.losses[above], sampled.log_masses[above]
@@ -122,7 +122,7 @@ class Atoms:
         losses = np.concatenate([-losses[::-1], [0.0], losses])
         return from_logs(losses, logs, infinity=sampled.infinity, missing=sampled.infinity)
 
-    def coarsened(self, count: int) -> "Atoms":
+    def coarsen(self, count: int) -> "Atoms":
         """Return a pair of at most ``count`` losses that dominates this one, and hardly more than that.
 
         Each loss is replaced by its two neighbours on an even grid, such that its probabilities under P and under Q are
@@ -151,7 +151,7 @@ class Atoms:
         return from_logs(losses, logs, infinity=infinity, missing=missing)
 
     def _symmetric(self) -> bool:
-        other = self.swapped()
+        other = self.swap()
         return (
             self.infinity == self.missing
             and self.losses.size == other.losses.size

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from celosia.accounting.checks import Array, checked_epsilons, checked_orders, checked_positive, checked_probability
+from celosia.accounting.checks import Array, check_epsilons, check_orders, check_positive, check_probability
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 
@@ -38,19 +38,19 @@ class Normal:
     mu: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _checked_mu(self.mu))
+        object.__setattr__(self, "mu", _check_mu(self.mu))
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return the hockey-stick divergence at each e^epsilon, rounded up; epsilon may be negative."""
-        values = checked_epsilons(epsilons)
+        values = check_epsilons(epsilons)
         above = _delta(np.abs(values), self.mu)
-        return np.where(values >= 0, above, _reflected(values, above))
+        return np.where(values >= 0, above, _reflect(values, above))
 
     def renyi(self, orders: ArrayLike) -> Array:
         """Return order * mu^2 / 2, rounded up."""
-        return checked_orders(orders) * (self.mu * self.mu / 2) * (1 + _SAFE)
+        return check_orders(orders) * (self.mu * self.mu / 2) * (1 + _SAFE)
 
-    def swapped(self) -> "Normal":
+    def swap(self) -> "Normal":
         """Return the pair from the other side, which is the same."""
         return self
 
@@ -72,24 +72,24 @@ class SampledNormal:
     kind: Kind
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _checked_mu(self.mu))
-        object.__setattr__(self, "probability", checked_probability(self.probability))
+        object.__setattr__(self, "mu", _check_mu(self.mu))
+        object.__setattr__(self, "probability", check_probability(self.probability))
         if self.kind not in _KINDS:
             raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {safe_repr(self.kind)}.")
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return the hockey-stick divergence at each e^epsilon, rounded up; epsilon may be negative."""
-        values = checked_epsilons(epsilons)
+        values = check_epsilons(epsilons)
         if self.kind == "remove":
-            return _removed(values, self.mu, self.probability)
+            return _removal_profile(values, self.mu, self.probability)
         if self.kind == "add":
-            return _added(values, self.mu, self.probability)
-        above = _removed(np.abs(values), self.mu, self.probability)
-        return np.where(values >= 0, above, _reflected(values, above))
+            return _addition_profile(values, self.mu, self.probability)
+        above = _removal_profile(np.abs(values), self.mu, self.probability)
+        return np.where(values >= 0, above, _reflect(values, above))
 
     def renyi(self, orders: ArrayLike) -> Array:
         """Return the Rényi divergence at each order, rounded up."""
-        values = checked_orders(orders)
+        values = check_orders(orders)
         if self.probability == 1:
             return Normal(self.mu).renyi(values)
         from celosia.accounting.pld.kernels import sampled_normal_renyi
@@ -99,20 +99,20 @@ class SampledNormal:
         out[summed] = sampled_normal_renyi(self.mu, self.probability, values[summed], _KINDS.index(self.kind))
         return out
 
-    def swapped(self) -> "SampledNormal":
+    def swap(self) -> "SampledNormal":
         """Return the pair from the other side."""
         other: dict[Kind, Kind] = {"remove": "add", "add": "remove", "fixed": "fixed"}
         return SampledNormal(self.mu, self.probability, other[self.kind])
 
 
-def _checked_mu(mu: float) -> float:
-    value = checked_positive(mu, "mu")
+def _check_mu(mu: float) -> float:
+    value = check_positive(mu, "mu")
     if not 1 / _LARGEST <= value <= _LARGEST:
         raise ParameterError(f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {safe_repr(mu)}.")
     return value
 
 
-def _reflected(epsilons: Array, above: Array) -> Array:
+def _reflect(epsilons: Array, above: Array) -> Array:
     """Return the profile of a symmetric pair at negative epsilons, from that at their absolute values."""
     negative = np.minimum(epsilons, 0.0)
     return np.minimum(-np.expm1(negative) * (1 + _SAFE) + np.exp(negative) * above, 1.0)
@@ -154,7 +154,7 @@ def _log_quotient(above: Array, below: float) -> Array:
     return np.where(quotient < math.inf, np.log(quotient), np.log(above) - math.log(below))
 
 
-def _removed(epsilons: Array, mu: float, share: float) -> Array:
+def _removal_profile(epsilons: Array, mu: float, share: float) -> Array:
     """Return H(R, Q) = share E(e^l - c)_+ with share c = e^epsilon - 1 + share; 1 - e^epsilon where c <= 0."""
     with np.errstate(over="ignore"):
         cut = np.expm1(np.minimum(epsilons, 700.0)) + share
@@ -171,7 +171,7 @@ def _removed(epsilons: Array, mu: float, share: float) -> Array:
     return np.minimum(np.where(inside, np.where(ratio >= 0, share * delta, reflected), outside), 1.0)
 
 
-def _added(epsilons: Array, mu: float, share: float) -> Array:
+def _addition_profile(epsilons: Array, mu: float, share: float) -> Array:
     """Return H(Q, R) = e^epsilon share E(c - e^l)_+ with share c = e^-epsilon - 1 + share, 0 where c <= 0."""
     negative = np.clip(-epsilons, -700.0, 700.0)
     # Raised by the rounding of the difference: H grows with c.

@@ -19,7 +19,7 @@ import scipy
 from celosia.accounting.prices.bounded_laplace import bounded_laplace_loss
 from celosia.accounting.prices.gaussian import concentrated_delta
 from celosia.accounting.prices.key_selection import tail_at_least
-from celosia.accounting.prices.simplify import inner, leaves, plain_guarantee, simplified, touched
+from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -150,8 +150,8 @@ def _(event: ComposedEvent | RepeatedEvent) -> tuple[Fraction, Fraction]:
 
 @basic.register
 def _(event: ParallelEvent) -> tuple[Fraction, Fraction]:
-    most = touched(event)
-    epsilons, deltas = zip(*(basic(simplified(part)) for part in event.events), strict=True)
+    most = count_touched_parts(event)
+    epsilons, deltas = zip(*(basic(simplify(part)) for part in event.events), strict=True)
     return sum(sorted(epsilons)[-most:], Fraction(0)), min(sum(sorted(deltas)[-most:], Fraction(0)), Fraction(1))
 
 
@@ -176,7 +176,7 @@ def _(event: ShuffledEvent) -> tuple[Fraction, Fraction]:
 @basic.register(ReplacedEvent)
 @basic.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction, Fraction]:
-    plain = simplified(event)
+    plain = simplify(event)
     if plain != event:
         return basic(plain)
     epsilon, delta = basic(event.event)

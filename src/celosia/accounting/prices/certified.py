@@ -22,7 +22,7 @@ from celosia.accounting.prices.dominating import dominating
 from celosia.accounting.prices.gaussian import concentrated_delta, largest_rho
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_delta
-from celosia.accounting.prices.simplify import simplified
+from celosia.accounting.prices.simplify import simplify
 from celosia.accounting.prices.trade_off import gaussian_mu_for, gaussian_profile
 from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPricedError, ParameterError
 from celosia.core.exact import double_at_least, double_at_most
@@ -42,7 +42,7 @@ def certificate_holds(event: CertifiedEvent) -> bool:
     >>> certificate_holds(CertifiedEvent(event=noise, epsilon=1, delta="1e-9"))
     False
     """
-    inside = simplified(event.event)
+    inside = simplify(event.event)
     epsilon, delta = double_at_most(event.epsilon), double_at_most(event.delta)
     if _rho_implies(inside, epsilon, delta) or _mu_implies(inside, epsilon, delta):
         return True
@@ -129,19 +129,19 @@ def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
 
 @rho.register
 def _(event: CertifiedEvent) -> Fraction:
-    return rho(simplified(event.event))
+    return rho(simplify(event.event))
 
 
 @renyi.register
 def _(event: CertifiedEvent, orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    return renyi(simplified(event.event), orders)
+    return renyi(simplify(event.event), orders)
 
 
 @mu.register
 def _(event: CertifiedEvent) -> float:
-    return mu(simplified(event.event))
+    return mu(simplify(event.event))
 
 
 @dominating.register
 def _(event: CertifiedEvent) -> Pair:
-    return dominating(simplified(event.event))
+    return dominating(simplify(event.event))

@@ -46,7 +46,7 @@ def randomized_response(epsilon: Exact, orders: ArrayLike, categories: int = 2) 
             np.log1p(growth) / over,
             rate - (np.log1p(others) - np.log1p(rest)) / over,
         )
-    return _rounded(value, rate)
+    return _round_up(value, rate)
 
 
 def laplace(scale: Exact, orders: ArrayLike, sensitivity: Exact = 1) -> Array:
@@ -57,13 +57,15 @@ def laplace(scale: Exact, orders: ArrayLike, sensitivity: Exact = 1) -> Array:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         odds = over / order
         share = odds / (1 + odds)
-        growth = (1 - share) * _curved(np.minimum(over * rate, _LARGEST)) + share * _curved(-order * rate)
+        growth = (1 - share) * _exp_minus_linear(np.minimum(over * rate, _LARGEST)) + share * _exp_minus_linear(
+            -order * rate
+        )
         value = np.where(
             over * rate <= _LARGEST,
             np.log1p(growth) / over,
             rate - (np.log1p(odds) - np.log1p(odds * np.exp(-(order + over) * rate))) / over,
         )
-    return _rounded(value, rate)
+    return _round_up(value, rate)
 
 
 def discrete_laplace(scale: Exact, shift: int, orders: ArrayLike) -> Array:
@@ -85,7 +87,7 @@ def discrete_laplace(scale: Exact, shift: int, orders: ArrayLike) -> Array:
         inside = math.expm1(-step) * np.expm1(-between * width) / np.expm1(width)
         large = rate + np.log((1 + np.exp(-width * steps) + inside) / (1 + ratio)) / over
         value = np.where(over * rate <= _LARGEST, small, large)
-    return _rounded(value, rate)
+    return _round_up(value, rate)
 
 
 def gaussian(variance: Exact, sensitivity_squared: Exact, orders: ArrayLike) -> Array:
@@ -114,7 +116,7 @@ def bounded_range(epsilon: Exact, orders: ArrayLike) -> Array:
         far = np.clip(over, 1.0, 1e100)  # beyond, the limit is as good
         high = ((1 + far) * _rise(far * half, half) + _rise(half, (far - 1) * half)) / far
         value = np.where(over <= 1, low, np.where(over <= 1e100, high, rate))
-    return _rounded(value, rate)
+    return _round_up(value, rate)
 
 
 def _orders(orders: ArrayLike) -> tuple[Array, Array]:
@@ -128,14 +130,14 @@ def _orders(orders: ArrayLike) -> tuple[Array, Array]:
     return order, np.maximum(order - 1, _LEAST)
 
 
-def _rounded(value: Array, largest: float) -> Array:
+def _round_up(value: Array, largest: float) -> Array:
     """Round up, but not beyond the largest privacy loss, which order infinity has."""
     if largest == 0:
         return np.zeros_like(value)
     return np.fmin(value * _SAFE + _TINY, largest)
 
 
-def _curved(x: Array) -> Array:
+def _exp_minus_linear(x: Array) -> Array:
     """Return ``exp(x) - 1 - x`` without cancellation."""
     small = np.clip(x, -1.0, 1.0)
     total = np.zeros_like(x)

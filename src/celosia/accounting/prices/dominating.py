@@ -27,7 +27,7 @@ from celosia.accounting.prices.basic import not_priced, pure, steps
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.key_selection import tail_at_least
 from celosia.accounting.prices.shuffling import shuffled_atoms
-from celosia.accounting.prices.simplify import inner, leaves, plain_guarantee, simplified, touched
+from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -61,7 +61,7 @@ def dominating(event: Event) -> Pair:
     >>> dominating(LaplaceEvent(scale=10, sensitivity=1)).losses
     array([-0.1,  0.1])
     """
-    plain = simplified(event)
+    plain = simplify(event)
     if plain != event:
         return dominating(plain)
     return randomized_response(double_at_least(pure(event, "its privacy-loss distribution")))
@@ -69,7 +69,7 @@ def dominating(event: Event) -> Pair:
 
 def loss_distribution(parts: "list[tuple[Pair, int]]") -> LossDistribution:
     """Return the composition of pairs, each a number of times."""
-    return LossDistribution.of([(pair, pair.swapped(), times) for pair, times in parts])
+    return LossDistribution.of([(pair, pair.swap(), times) for pair, times in parts])
 
 
 @dominating.register
@@ -150,8 +150,8 @@ def _(event: ParallelEvent) -> Pair:
     kinds: dict[Event, int] = {}
     for part in event.events:
         kinds[part] = kinds.get(part, 0) + 1
-    pairs = {kind: dominating(simplified(kind)) for kind in kinds}
-    if touched(event) == 1:
+    pairs = {kind: dominating(simplify(kind)) for kind in kinds}
+    if count_touched_parts(event) == 1:
         return _worst(list(pairs.values()))
     # Two parts at once: of two kinds, or of one kind twice.
     both = [_composed([(pairs[one], 1), (pairs[other], 1)]) for one, other in combinations(kinds, 2)]
@@ -176,10 +176,10 @@ def _atoms(pair: Pair) -> Atoms:
 @dominating.register(PoissonSampledEvent)
 @dominating.register(FixedSampledEvent)
 def _(event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
-    return sampled(dominating(inner(event)), event)
+    return sample_pair(dominating(inner(event)), event)
 
 
-def sampled(pair: Pair, event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
+def sample_pair(pair: Pair, event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
     """Return the pair of an event on a sample, from the pair of the event on everybody."""
     base = _atoms(pair) if isinstance(pair, SampledNormal) else pair
     share = min(double_at_least(event.probability), 1.0)
@@ -194,9 +194,9 @@ def _(event: ShuffledEvent) -> Pair:
     if pure(local) == 0:
         return randomized_response(0.0)
     known = local.categories if isinstance(local, RandomizedResponseEvent) and local.coins is None else None
-    return _shuffled(pure(local), event.reports, known)
+    return _shuffle_atoms(pure(local), event.reports, known)
 
 
 @lru_cache(maxsize=32)  # a second or more for a thousand million reports, and every accountant asks
-def _shuffled(epsilon: Fraction, reports: int, categories: int | None) -> Atoms:
+def _shuffle_atoms(epsilon: Fraction, reports: int, categories: int | None) -> Atoms:
     return shuffled_atoms(epsilon, reports, categories=categories)

@@ -16,9 +16,9 @@ from celosia.accounting.pld.discretise import Pair
 from celosia.accounting.pld.normal import SampledNormal
 from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import not_priced, pure, steps
-from celosia.accounting.prices.dominating import dominating, normal, sampled
+from celosia.accounting.prices.dominating import dominating, normal, sample_pair
 from celosia.accounting.prices.gdp import mu
-from celosia.accounting.prices.simplify import inner, leaves, plain_guarantee, simplified, touched
+from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -103,7 +103,7 @@ def _(event: PoissonSampledEvent | FixedSampledEvent, orders: Array) -> Array:
     if all(isinstance(leaf, GaussianEvent) for leaf, _ in leaves(part)):
         # The list of losses of discrete noise ends somewhere, and what is beyond has infinite divergence; the normal
         # distribution that dominates it has not.
-        return _divergences(sampled(normal(mu(part)), event), orders)
+        return _divergences(sample_pair(normal(mu(part)), event), orders)
     return _of_pair(event, orders)
 
 
@@ -111,7 +111,7 @@ def _divergences(pair: Pair, orders: Array) -> Array:
     curve = pair.renyi(orders)
     if isinstance(pair, SampledNormal):
         return curve  # never below that of the swapped pair: Mironov, Talwar and Zhang 2019, theorem 5
-    return np.maximum(curve, pair.swapped().renyi(orders))
+    return np.maximum(curve, pair.swap().renyi(orders))
 
 
 @renyi.register(ContractiveIterationEvent)
@@ -153,15 +153,15 @@ def _(event: ComposedEvent | RepeatedEvent, orders: Array) -> Array:
 @renyi.register
 def _(event: ParallelEvent, orders: Array) -> Array:
     kinds = dict.fromkeys(event.events)
-    curves = [renyi(simplified(kind), orders) for kind in kinds for _ in range(min(2, event.events.count(kind)))]
-    return np.asarray(np.sort(curves, axis=0)[-touched(event) :].sum(axis=0))
+    curves = [renyi(simplify(kind), orders) for kind in kinds for _ in range(min(2, event.events.count(kind)))]
+    return np.asarray(np.sort(curves, axis=0)[-count_touched_parts(event) :].sum(axis=0))
 
 
 @renyi.register(GroupEvent)
 @renyi.register(ReplacedEvent)
 @renyi.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent, orders: Array) -> Array:
-    plain = simplified(event)
+    plain = simplify(event)
     if plain != event:
         return renyi(plain, orders)
     # Mironov 2017, proposition 2: a group of 2^c at order alpha >= 2 costs 3^c times the divergence of 2^c alpha. Below

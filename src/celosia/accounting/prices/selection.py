@@ -20,7 +20,7 @@ from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import basic, not_priced, pure
 from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.renyi import ORDERS, renyi
-from celosia.accounting.prices.simplify import simplified
+from celosia.accounting.prices.simplify import simplify
 from celosia.core import Event, NotPricedError, PrivateSelectionEvent
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
 from celosia.core.exact import double_at_least, double_at_most, short_at_least
@@ -99,7 +99,7 @@ def _log_slope(event: PrivateSelectionEvent, chance: Array) -> Array:
 
 @renyi.register
 def _(event: PrivateSelectionEvent, orders: Array) -> Array:
-    base = simplified(event.event)
+    base = simplify(event.event)
     one = renyi(base, orders)
     over = orders - 1
     mean = math.log(expected_runs(event)) + 1e-13
@@ -130,7 +130,7 @@ def _by_one_order(event: PrivateSelectionEvent, base: Event, over: Array) -> Arr
 
 @basic.register
 def _(event: PrivateSelectionEvent) -> tuple[Fraction, Fraction]:
-    epsilon = pure(simplified(event.event), "its epsilon and delta: one run of the search is not purely private")
+    epsilon = pure(simplify(event.event), "its epsilon and delta: one run of the search is not purely private")
     return short_at_least(epsilon + _pure_extra(event, epsilon)), Fraction(0)
 
 
@@ -155,7 +155,7 @@ def _(event: PrivateSelectionEvent) -> Fraction:
     except NotPricedError:
         if event.eta is None or event.gamma is None:
             raise
-    one, least = rho(simplified(event.event)), log_at_least(1 / event.gamma)
+    one, least = rho(simplify(event.event)), log_at_least(1 / event.gamma)
     if one == 0:
         return Fraction(0)
     # theorem 2 at its best order, and the mean by the order at which it costs least: proofs/repetition.md

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from celosia.accounting.checks import Array, checked_epsilons
+from celosia.accounting.checks import Array, check_epsilons
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.prices.binomial import binomial_masses
 from celosia.core.errors import ParameterError
@@ -82,7 +82,7 @@ def shuffled_profile(epsilon0: Exact, reports: int, epsilons: ArrayLike, *, cate
     array([1.92196772e-02, 3.52765651e-04, 2.05980818e-07, 0.00000000e+00])
     """
     local, count, _ = _parameters(epsilon0, reports, "1/2")
-    return _Bound.of(local, count, categories).profile(checked_epsilons(epsilons))
+    return _Bound.of(local, count, categories).profile(check_epsilons(epsilons))
 
 
 def shuffled_atoms(epsilon0: Exact, reports: int, *, categories: int | None = None) -> Atoms:

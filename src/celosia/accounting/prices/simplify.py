@@ -54,23 +54,23 @@ _WRAPPED = (
 )
 
 
-def simplified(event: Event) -> Event:
+def simplify(event: Event) -> Event:
     """Return an event that costs the same, without groups, readings and post-processing where that is possible.
 
-    >>> simplified(GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3))
+    >>> simplify(GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3))
     LaplaceEvent(scale=10, sensitivity=3)
-    >>> simplified(ReplacedEvent(event=GaussianEvent(variance=4, sensitivity_squared=1)))
+    >>> simplify(ReplacedEvent(event=GaussianEvent(variance=4, sensitivity_squared=1)))
     GaussianEvent(variance=4, sensitivity_squared=4, adjacency=ReplaceOne)
     """
     if isinstance(event, PostProcessedEvent):
-        return simplified(event.event)
+        return simplify(event.event)
     if isinstance(event, PoissonSampledEvent | FixedSampledEvent) and event.probability == 1:
-        return simplified(event.event)  # everybody is in the sample
+        return simplify(event.event)  # everybody is in the sample
     if isinstance(event, GroupEvent):
-        inner = simplified(event.event)
+        inner = simplify(event.event)
         return inner if event.size == 1 else _for_group(inner, event.size, inner.adjacency)
     if isinstance(event, ReplacedEvent):
-        return _for_group(simplified(event.event), 2, ReplaceOne)
+        return _for_group(simplify(event.event), 2, ReplaceOne)
     return event
 
 
@@ -88,10 +88,10 @@ def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Eve
     may be in another part: inside, no partition counts as fixed. They speak of one unit, too: of a group, more than one
     may be in the sample, so that a group is refused inside and belongs outside.
     """
-    return simplified(_of_one_unit(event.event))
+    return simplify(_of_one_unit(event.event))
 
 
-def touched(event: ParallelEvent) -> int:
+def count_touched_parts(event: ParallelEvent) -> int:
     """Return how many parts of a partition a change of one unit can reach.
 
     A unit is in one part; a replaced one leaves a part and enters another, unless public identifiers fix the parts.
@@ -123,7 +123,7 @@ def _of_one_unit(event: Event) -> Event:
 
 
 def _count(event: Event, times: int, counted: dict[Event, int]) -> None:
-    event = simplified(event)
+    event = simplify(event)
     if isinstance(event, RepeatedEvent):
         _count(event.event, times * event.times, counted)
     elif isinstance(event, ComposedEvent):
@@ -187,19 +187,19 @@ def _(event: RandomizedResponseEvent, size: int, adjacency: Adjacency) -> Event:
 
 @_for_group.register
 def _(event: RepeatedEvent, size: int, adjacency: Adjacency) -> Event:
-    return RepeatedEvent(event=_for_group(simplified(event.event), size, adjacency), times=event.times)
+    return RepeatedEvent(event=_for_group(simplify(event.event), size, adjacency), times=event.times)
 
 
 @_for_group.register
 def _(event: ComposedEvent, size: int, adjacency: Adjacency) -> Event:
-    return ComposedEvent(events=[_for_group(simplified(part), size, adjacency) for part in event.events])
+    return ComposedEvent(events=[_for_group(simplify(part), size, adjacency) for part in event.events])
 
 
 @_for_group.register
 def _(event: PrivateSelectionEvent, size: int, adjacency: Adjacency) -> Event:
     # The theorems speak of one run, whoever the neighbours are.
     return PrivateSelectionEvent(
-        event=_for_group(simplified(event.event), size, adjacency),
+        event=_for_group(simplify(event.event), size, adjacency),
         distribution=event.distribution,
         eta=event.eta,
         gamma=event.gamma,

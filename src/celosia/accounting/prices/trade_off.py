@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from celosia.accounting.checks import Array, checked_epsilons, vector
+from celosia.accounting.checks import Array, check_epsilons, vector
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, safe_repr
 
@@ -29,7 +29,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 def gaussian_profile(mu: Exact, epsilons: ArrayLike) -> Array:
     """Return delta (rounded up) at each epsilon, also below 0, for ``mu``-Gaussian privacy."""
     distance = _double(mu, "mu")
-    epsilon = checked_epsilons(epsilons)
+    epsilon = check_epsilons(epsilons)
     size = np.abs(epsilon)
     if distance == 0:
         return np.where(epsilon < 0, -np.expm1(-size), 0.0)
@@ -114,7 +114,7 @@ def approximate_trade_off(epsilon: Exact, delta: Exact, errors: ArrayLike) -> Ar
     """Return the least probability of a miss at each probability of a false alarm, under (epsilon, delta)-privacy."""
     rate = _double(epsilon, "epsilon")
     share = double_at_least(exact_probability(delta, name="delta"))
-    return _polygon(np.array([rate]), np.array([share]), checked_errors(errors))
+    return _polygon(np.array([rate]), np.array([share]), check_errors(errors))
 
 
 def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
@@ -122,7 +122,7 @@ def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
     distance = _double(mu, "mu")
     with np.errstate(under="ignore"):
         return np.maximum(
-            scipy.special.ndtr(-scipy.special.ndtri(checked_errors(errors)) - distance) / _SAFE - _TINY, 0.0
+            scipy.special.ndtr(-scipy.special.ndtri(check_errors(errors)) - distance) / _SAFE - _TINY, 0.0
         )
 
 
@@ -134,13 +134,13 @@ def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: Ar
     >>> trade_off(lambda epsilons: gaussian_profile(1, epsilons), [0.5]).round(4)
     array([0.1587])
     """
-    chosen = profile_points(profile) if epsilons is None else checked_epsilons(epsilons)
+    chosen = profile_points(profile) if epsilons is None else check_epsilons(epsilons)
     if chosen.size == 0 or (chosen < 0).any():
         raise ParameterError(f"epsilons must be some numbers of at least 0, not {safe_repr(epsilons)}.")
     deltas = np.asarray(profile(chosen), dtype=np.float64)
     if deltas.shape != chosen.shape or not (deltas >= 0).all():
         raise ParameterError("profile must return one delta of at least 0 for each epsilon.")
-    return _polygon(chosen, np.minimum(deltas, 1.0), checked_errors(errors))
+    return _polygon(chosen, np.minimum(deltas, 1.0), check_errors(errors))
 
 
 def profile_points(profile: Callable[[Array], Array]) -> Array:
@@ -163,7 +163,7 @@ def _polygon(epsilons: Array, deltas: Array, errors: Array) -> Array:
     return np.maximum(best / _SAFE - 1e-15, 0.0)
 
 
-def checked_errors(errors: ArrayLike, name: str = "errors") -> Array:
+def check_errors(errors: ArrayLike, name: str = "errors") -> Array:
     """Return probabilities of error as an array, or refuse them."""
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from celosia.cli.account.events import Priced, Sampling, gaussian, laplace, plain_number
+from celosia.cli.account.events import PricedEvent, Sampling, gaussian, laplace, plain_number
 from celosia.cli.account.options import JsonOption, NoiseOptions, commands, spread
 from celosia.cli.account.show import at_least, at_most, event_object, print_json, waiting
 from celosia.core import ApproxDP, Event, ParameterError
@@ -38,7 +38,7 @@ _Tolerance = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Result:
     """An amount of noise that is enough, one that is not, and what accountants say about both."""
 
     noise: str
@@ -47,7 +47,7 @@ class _Found:
     too_small: Fraction
     price: "Best"
     failing: "Best"
-    priced: Priced
+    priced: PricedEvent
 
     @property
     def certain(self) -> bool:
@@ -85,7 +85,7 @@ def _laplace(
     _tell(found, as_json=as_json)
 
 
-def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta: str, tolerance: str) -> _Found:
+def _search(noise: str, make: Callable[[Fraction], PricedEvent], epsilon: str, delta: str, tolerance: str) -> _Result:
     allowed = exact_probability(delta, name="delta")
     if allowed in (0, 1):
         raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
@@ -98,11 +98,11 @@ def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta:
 
     with waiting("Searching") as say:
 
-        def tried(amount: float) -> Event:
+        def make_event(amount: float) -> Event:
             say(f"Trying {noise} {amount:.6g}")
             return make(Fraction(amount)).event
 
-        answer = search(tried, target, tolerance=tolerance)
+        answer = search(make_event, target, tolerance=tolerance)
         # Short numbers to copy, as long as they are still what they claim to be.
         found = _found(noise, make, target, Fraction(at_least(answer.noise)), Fraction(at_most(answer.too_small)))
         if found.enough > found.too_small * (1 + 2 * allowance) or not found.certain:
@@ -111,12 +111,12 @@ def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta:
 
 
 def _found(
-    noise: str, make: Callable[[Fraction], Priced], target: ApproxDP, enough: Fraction, too_small: Fraction
-) -> _Found:
+    noise: str, make: Callable[[Fraction], PricedEvent], target: ApproxDP, enough: Fraction, too_small: Fraction
+) -> _Result:
     from celosia.accounting import best
 
     priced = make(enough)
-    return _Found(
+    return _Result(
         noise=noise,
         target=target,
         enough=enough,
@@ -127,7 +127,7 @@ def _found(
     )
 
 
-def _tell(found: _Found, *, as_json: bool) -> None:
+def _tell(found: _Result, *, as_json: bool) -> None:
     target, price, failing = found.target, found.price, found.failing
     if as_json:
         print_json(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from celosia.cli.account.calibrate import calibrate
-from celosia.cli.account.events import Priced, Sampling, amount, gaussian, laplace, one_epsilon, read, shuffle
+from celosia.cli.account.events import PricedEvent, Sampling, amount, gaussian, laplace, one_epsilon, read, shuffle
 from celosia.cli.account.game import game
 from celosia.cli.account.iteration import iteration
 from celosia.cli.account.options import (
@@ -34,7 +34,7 @@ account = commands("account", "Price mechanisms: what would they cost?")
 """The sub-command."""
 
 
-def _price(priced: Priced, delta: str, *, as_json: bool) -> None:
+def _price(priced: PricedEvent, delta: str, *, as_json: bool) -> None:
     from celosia.accounting import best
 
     with waiting("Pricing"):

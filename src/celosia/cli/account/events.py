@@ -39,7 +39,7 @@ _FINEST = 2**99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
+class PricedEvent:
     """An event and what it is in words."""
 
     event: Event
@@ -101,7 +101,7 @@ def _adjacency(given: str) -> Adjacency:
     return Adjacency(given)
 
 
-def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Priced:
+def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> PricedEvent:
     """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, as often as asked."""
     steps = _steps(options.grid)
     noise = GaussianEvent(
@@ -115,7 +115,7 @@ def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Pric
     return _repeated(sampled, what, options.times)
 
 
-def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> Priced:
+def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> PricedEvent:
     """Return Laplace noise of ``scale`` times the L1 sensitivity, as often as asked, named by its epsilon or scale."""
     steps = _steps(options.grid)
     noise = LaplaceEvent(
@@ -130,7 +130,9 @@ def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -
     return _repeated(noise, f"Laplace noise of {named} {_grid(steps)}", options.times)
 
 
-def one_epsilon(kind: str, *, epsilon: str, times: int, adjacency: str | None = None, categories: int = 2) -> Priced:
+def one_epsilon(
+    kind: str, *, epsilon: str, times: int, adjacency: str | None = None, categories: int = 2
+) -> PricedEvent:
     """Return a mechanism whose privacy has one parameter: ``randomized-response``, ``exponential`` or ``pure``."""
     value = amount(epsilon, name="epsilon")
     number = plain_number(value)
@@ -146,7 +148,7 @@ def one_epsilon(kind: str, *, epsilon: str, times: int, adjacency: str | None = 
     return _repeated(event, f"Any mechanism of pure epsilon {number}", times)
 
 
-def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -> Priced:
+def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -> PricedEvent:
     """Return shuffled reports of a local randomizer: randomized response if ``categories`` are given, else any."""
     value = amount(epsilon, name="epsilon")
     if categories is None:
@@ -160,7 +162,7 @@ def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -
     return _repeated(event, what, times)
 
 
-def read(path: Path, *, times: int = 1) -> Priced:
+def read(path: Path, *, times: int = 1) -> PricedEvent:
     """Return the event whose JSON is in a file, or on standard input if the path is ``-``."""
     import sys
 
@@ -187,11 +189,11 @@ def _content(path: Path) -> str:
         return file.read(_LONGEST_FILE + 1)  # the reader of records refuses what is longer
 
 
-def _repeated(event: Event, what: str, times: int) -> Priced:
+def _repeated(event: Event, what: str, times: int) -> PricedEvent:
     number = exact_integer(times, name="times")
     words = "once" if number == 1 else f"{number:,} times"
     real = ", real-valued noise" if event.arithmetic == "real" else ""
-    return Priced(
+    return PricedEvent(
         event=event if number == 1 else RepeatedEvent(event=event, times=number),
         sentence=f"{what}, {words}, {event.adjacency.value}{real}",
     )

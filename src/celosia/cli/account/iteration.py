@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from celosia.cli.account.events import Priced, amount, plain_number
+from celosia.cli.account.events import PricedEvent, amount, plain_number
 from celosia.cli.account.options import DeltaOption, JsonOption, spread
 from celosia.cli.account.show import at_least, event_object, price_object, print_json, print_price, waiting
 from celosia.core import ZCDP, Event, GuaranteedEvent, ParameterError
@@ -75,7 +75,7 @@ _NO_GAIN = (
 )
 
 
-def described(event: PNSGDEvent, sigma: str) -> str:
+def describe_run(event: PNSGDEvent, sigma: str) -> str:
     """Return a run in words, all that its price depends on."""
     ways = [
         _several(event.records, "record"),
@@ -105,7 +105,9 @@ def _plain(number: Exact) -> str:
 def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> None:
     """Print the price of projected noisy SGD of which only the last weights are released (real-valued noise)."""
     event = run.event()
-    priced = Priced(event=event, sentence=f"{described(event, run.sigma)}, of which only the last weights are released")
+    priced = PricedEvent(
+        event=event, sentence=f"{describe_run(event, run.sigma)}, of which only the last weights are released"
+    )
     from celosia.accounting import best
     from celosia.accounting.iteration.contraction import plain
 
@@ -117,13 +119,13 @@ def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> N
     if as_json:
         words = {"priced": priced.sentence, "arithmetic": "real", "event": event_object(event)}
         by_place = [{"place": place, "epsilon": epsilon} for place, epsilon in places.items()]
-        more = {"records": by_place, "every_step_released": _released(grid, released)}
+        more = {"records": by_place, "every_step_released": _release_object(grid, released)}
         print_json(price_object(answer) | words | more)
         return
     print_price(priced, answer, as_json=False)
     console = Console(highlight=False)
     if places:
-        console.print(Text("By the record's place: ") + Text(_listed(places)), soft_wrap=True)
+        console.print(Text("By the record's place: ") + Text(_list_places(places)), soft_wrap=True)
     console.print(Text(_REAL, style="yellow"), soft_wrap=True)
     console.print(
         Text("The same run with noise on a grid and every step released: ")
@@ -148,9 +150,9 @@ def _by_place(event: PNSGDEvent, delta: str) -> dict[int, float]:
     }
 
 
-def _listed(places: dict[int, float]) -> str:
+def _list_places(places: dict[int, float]) -> str:
     return ", ".join(f"number {place:,} pays ε = {at_least(epsilon)}" for place, epsilon in places.items()) + "."
 
 
-def _released(event: Event, answer: "Best") -> dict[str, object]:
+def _release_object(event: Event, answer: "Best") -> dict[str, object]:
     return price_object(answer) | {"arithmetic": "integer", "event": event_object(event)}

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from celosia.cli.account.events import Priced, Sampling, amount, gaussian, laplace, one_epsilon, read
+from celosia.cli.account.events import PricedEvent, Sampling, amount, gaussian, laplace, one_epsilon, read
 from celosia.cli.account.game import guarantee_of
-from celosia.cli.account.iteration import Run, described
+from celosia.cli.account.iteration import Run, describe_run
 from celosia.cli.account.options import (
     AdjacencyOption,
     DeltaOption,
@@ -67,7 +67,7 @@ _Chart = Annotated[Path, typer.Option("--chart", metavar="FILE", help="Where the
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Released:
+class _ReleaseOptions:
     """What is released, as given on the command line."""
 
     mechanism: Annotated[_Mechanism, typer.Argument(metavar="MECHANISM")]
@@ -100,13 +100,13 @@ def _budget(
 
 @plot.command("profile")
 @spread
-def _profile(released: _Released, out: _Chart, times: TimesOption = 1, *, sampling: Sampling) -> None:
+def _profile(released: _ReleaseOptions, out: _Chart, times: TimesOption = 1, *, sampling: Sampling) -> None:
     """Draw epsilon against delta, one line for every accountant whose epsilon depends on delta.
 
     MECHANISM is gaussian, laplace, exponential, pure, randomized-response, or event with --file.
     """
     check_chart(out, name="chart")
-    priced = _priced(released, sampling, times)
+    priced = _price_release(released, sampling, times)
     from celosia.accounting.charts import privacy_profile
 
     with waiting("Drawing"):
@@ -117,7 +117,7 @@ def _profile(released: _Released, out: _Chart, times: TimesOption = 1, *, sampli
 @plot.command("growth")
 @spread
 def _growth(
-    *, released: _Released, delta: DeltaOption, out: _Chart, times: TimesOption = 1000, sampling: Sampling
+    *, released: _ReleaseOptions, delta: DeltaOption, out: _Chart, times: TimesOption = 1000, sampling: Sampling
 ) -> None:
     """Draw epsilon against the number of releases, up to --times of them, all accountants side by side.
 
@@ -126,11 +126,11 @@ def _growth(
     check_chart(out, name="chart")
     if not 2 <= exact_integer(times, name="times") <= _LONGEST_GROWTH:
         raise ParameterError(f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {safe_repr(times)}.")
-    priced = _priced(released, sampling, 1)
+    priced = _price_release(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 
     about = priced.sentence.replace(", once", ", each time")
-    _save(composition_growth(priced.event, delta=delta, times=_tracked(_numbers(times)), about=about), out)
+    _save(composition_growth(priced.event, delta=delta, times=_track(_numbers(times)), about=about), out)
 
 
 @plot.command("trade-off")
@@ -175,12 +175,12 @@ def _iteration(run: Run, delta: DeltaOption, out: _Chart) -> None:
 
     known = replace(event, order="fixed", stop="fixed")  # the lines say what is secret
     with waiting("Drawing"):
-        chart = iteration(event, delta=delta, about=described(known, run.sigma))
+        chart = iteration(event, delta=delta, about=describe_run(known, run.sigma))
     _save(chart, out)
 
 
-def _priced(released: _Released, sampling: Sampling, times: int) -> Priced:
-    _refuse_what_is_not_used(released, sampling)
+def _price_release(released: _ReleaseOptions, sampling: Sampling, times: int) -> PricedEvent:
+    _check_unused_options(released, sampling)
     kind, epsilon = released.mechanism, released.epsilon or ""
     noise = NoiseOptions(times=times, grid=released.grid, adjacency=released.adjacency)
     if released.file is not None:
@@ -192,7 +192,7 @@ def _priced(released: _Released, sampling: Sampling, times: int) -> Priced:
     return one_epsilon(kind.value, epsilon=epsilon, times=times, adjacency=released.adjacency)
 
 
-def _refuse_what_is_not_used(released: _Released, sampling: Sampling) -> None:
+def _check_unused_options(released: _ReleaseOptions, sampling: Sampling) -> None:
     """Refuse an option that would change nothing: the chart would not show what was asked for."""
     kind = released.mechanism
     needed = {_Mechanism.GAUSSIAN: "sigma", _Mechanism.EVENT: "file"}.get(kind, "epsilon")
@@ -241,7 +241,7 @@ def _numbers(most: int) -> list[int]:
     return sorted(found)
 
 
-def _tracked(numbers: list[int]) -> Iterator[int]:
+def _track(numbers: list[int]) -> Iterator[int]:
     console = Console(stderr=True)
     yield from track(numbers, "Pricing", console=console, transient=True, disable=not console.is_terminal)
 

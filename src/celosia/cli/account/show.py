@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.account.events import Priced, plain_number
+from celosia.cli.account.events import PricedEvent, plain_number
 from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Event
 
@@ -38,7 +38,7 @@ _DIGITS = 6
 _UNPRINTABLE = re.compile(r"[^ -~\n]")
 
 
-def print_price(priced: Priced, answer: "Best", *, as_json: bool) -> None:
+def print_price(priced: PricedEvent, answer: "Best", *, as_json: bool) -> None:
     """Print what all accountants say about an event."""
     if as_json:
         print_json(price_object(answer) | {"priced": priced.sentence, "event": event_object(priced.event)})

@@ -67,17 +67,17 @@ def pair_of(p: object, q: object) -> Pair:
             )
     p, q = (side.empirical() if isinstance(side, Samples) and side.bins is None else side for side in (p, q))
     if isinstance(p, Samples) and isinstance(q, Samples):
-        return Masses(*p.binned(q))
+        return Masses(*p.bin_with(q))
     if isinstance(p, Discrete) and isinstance(q, Discrete):
         return Masses(*(side.probabilities for side in align(p, q)))
     if _frozen(p, "logpdf") and _frozen(q, "logpdf"):
         return Densities(p, q)
     if _frozen(p, "logpmf") and _frozen(q, "logpmf"):
         return Countable(p, q)
-    return Masses(*_aligned(p, q))
+    return Masses(*_align(p, q))
 
 
-def _aligned(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+def _align(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
     sides = []
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Function: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
-_REACH = 150.0  # in the stretched variable: about 1e65 times the scale of the distributions
+_REACH = 150.0  # in the stretch_values variable: about 1e65 times the scale of the distributions
 _SCAN = 4_001
 _NEGLIGIBLE = 60.0  # powers of e below the largest value
 _RESOLVED = 32.0
@@ -82,18 +82,18 @@ class Stretch:
 def log_integral(log_values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
     """Return the log of the integral of ``exp(log_values(x))``; ``marks`` are points that must not be overlooked."""
 
-    def stretched(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    def stretch_values(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
         return log_values(stretch.points(t)) + stretch.log_slope(t)
 
     inside = np.clip(stretch.inverse(marks), -_REACH, _REACH)
-    found = window(stretched, inside)
+    found = window(stretch_values, inside)
     if found is None:
         return -math.inf
     low, high, top = found
     if top == math.inf:
         return math.inf
     edges = np.unique(np.concatenate([np.linspace(low, high, _PANELS), inside[(inside > low) & (inside < high)]]))
-    return top + math.log(_integrate(lambda t: np.exp(stretched(t) - top), edges))
+    return top + math.log(_integrate(lambda t: np.exp(stretch_values(t) - top), edges))
 
 
 def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, float, float] | None:

@@ -60,10 +60,10 @@ class Samples:
         points, counts = np.unique(self.values, axis=0, return_counts=True)
         return Discrete(points=points, probabilities=counts / len(self.values))
 
-    def binned(self, other: "Samples") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    def bin_with(self, other: "Samples") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
         """Return the shares of both samples in cells of equal pooled count.
 
-        >>> [side.tolist() for side in Samples([1, 2, 3, 4], bins=2).binned(Samples([3, 4, 5, 6], bins=2))]
+        >>> [side.tolist() for side in Samples([1, 2, 3, 4], bins=2).bin_with(Samples([3, 4, 5, 6], bins=2))]
         [[0.75, 0.25], [0.25, 0.75]]
         """
         if self.bins is None or self.bins != other.bins:

@@ -228,14 +228,14 @@ def _exact_cells(
     masses = [exact_masses(side[place]) for side, place in zip((p, q), places, strict=True)]
     sums = [sum(side) for side in masses]
     ends = [[level * sums[1 - k] for level in itertools.accumulate(masses[k])] for k in (0, 1)]
-    ends[1] = _snapped(ends[1], ends[0], int(sliver * 2**60) * ends[0][-1] >> 60)
+    ends[1] = _snap(ends[1], ends[0], int(sliver * 2**60) * ends[0][-1] >> 60)
     cuts = sorted({*ends[0], *ends[1]})
     widths = np.array([(high - low) / cuts[-1] for low, high in itertools.pairwise([0, *cuts])])
     cells = [place[[bisect.bisect_left(side, cut) for cut in cuts]] for place, side in zip(places, ends, strict=True)]
     return cells[0], cells[1], widths
 
 
-def _snapped(levels: list[int], onto: list[int], within: int) -> list[int]:
+def _snap(levels: list[int], onto: list[int], within: int) -> list[int]:
     """Move levels to those of ``onto`` that are ``within`` reach, the nearest one to each: none disappears."""
     nearest: dict[int, int] = {}
     for index, level in enumerate(levels):

@@ -90,9 +90,9 @@ def _keeps(event: Event, privacy: Target) -> bool:
 
 
 def _within(event: Event, target: Target) -> bool:
-    from celosia.accounting import basic, rho, simplified
+    from celosia.accounting import basic, rho, simplify
 
-    plain = simplified(event)
+    plain = simplify(event)
     spent: Guarantee = ZCDP(rho=rho(plain)) if target.rho is not None else PureDP(epsilon=basic(plain)[0])
     promised = target.guarantee
     return promised is not None and replace(spent, adjacency=promised.adjacency, unit=promised.unit) <= promised

@@ -1,4 +1,4 @@
-"""What mechanisms that choose have in common: utilities on a grid, the rate at which they count, and how far off.
+"""The base of mechanisms that choose: utilities on a grid, their weight, and the error.
 
 A choice is private when changing one unit moves every utility by at most ``sensitivity``. Real utilities are rounded to
 a grid so fine that the extra step this can cost is below 0.1 % of the sensitivity, and the rate pays for it. A
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT001 - it is the parameter
-    """Return whether all values move in one direction, which only adding or removing a unit can promise."""
+    """Return ``monotone`` after checking it: all values can move in one direction only under add-remove."""
     if not isinstance(monotone, bool):
         raise ParameterError(f"monotone must be True or False, not {safe_repr(monotone)}.")
     if monotone and adjacency is ReplaceOne:
@@ -42,6 +42,8 @@ def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT00
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Selection(ReprMixin, ABC):
     """The base of ``Exponential``, ``PermuteAndFlip`` and ``NoisyMax``: choose one of finitely many candidates.
+
+    A subclass implements ``event`` and ``choose``.
 
     >>> from celosia.mechanisms import PermuteAndFlip
     >>> isinstance(PermuteAndFlip(epsilon=1, sensitivity=1), Selection)
@@ -77,12 +79,12 @@ class Selection(ReprMixin, ABC):
         """What a release runs."""
 
     @abstractmethod
-    def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
-        """Return an index; ``gaps`` are the steps below the best, ``rate`` what one step counts."""
+    def choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+        """Return an index; ``gaps`` are the steps below the best, ``rate`` is the weight of one step."""
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> from celosia.mechanisms import NoisyMax
         >>> NoisyMax(epsilon="0.5", sensitivity=1).guarantee
@@ -100,11 +102,11 @@ class Selection(ReprMixin, ABC):
         rate, gaps = self._rate_and_gaps(utilities)
         source = source_or_system(source)
         return Release(
-            value=self._choose(rate, gaps, source), event=self.event, guarantee=self.guarantee, seeded=source.seeded
+            value=self.choose(rate, gaps, source), event=self.event, guarantee=self.guarantee, seeded=source.seeded
         )
 
     def error(self, level: Exact = 0.95, *, candidates: int) -> float:
-        """Return how far below the best the chosen utility is at most, with probability ``level``.
+        """Return a bound on the gap from the best utility to the chosen one, with probability ``level``.
 
         McSherry and Talwar 2007: the gap is at most ``(ln candidates + ln 1/(1 - level)) / rate``.
 
@@ -118,7 +120,7 @@ class Selection(ReprMixin, ABC):
         return (steps + 1) * float(step)
 
     def _rate(self, *, integral: bool) -> tuple[Fraction, Fraction]:
-        """Return what one step of utility counts in the exponent, and the step."""
+        """Return the weight of one step of utility in the exponent, and the step."""
         step, rounding = Fraction(1), 0
         if not integral or self.sensitivity.denominator != 1:
             step, rounding = fine_step(self.sensitivity / FINENESS), 1
@@ -135,7 +137,7 @@ class Selection(ReprMixin, ABC):
 
     @staticmethod
     def _pick(masses: "NDArray[np.float64]", outputs: Sequence[Any]) -> "NDArray[np.float64]":
-        """Return the masses of the asked outputs; what is no index of a candidate has none."""
+        """Return the masses of the given outputs, 0 for those that are not indices of candidates."""
         chosen = np.asarray(outputs, dtype=np.int64)
         inside = (chosen >= 0) & (chosen < masses.size)
         return np.where(inside, masses[np.where(inside, chosen, 0)], -np.inf)

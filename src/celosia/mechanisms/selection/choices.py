@@ -42,7 +42,7 @@ def choose_each(
 ) -> "Integers":
     """Draw one column in each row, with probability proportional to ``exp(-rate * gaps)`` among the allowed ones."""
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
-    gaps, allowed = _checked(gaps, allowed)
+    gaps, allowed = _check_gaps(gaps, allowed)
     return _Proposals(slope, gaps, allowed.astype(np.float64), 1, None).draw(source)[0]
 
 
@@ -71,7 +71,7 @@ def choose_in_segments(
         How many points a segment has at the most.
     """
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
-    gaps, _ = _checked(gaps, crowds > 0)
+    gaps, _ = _check_gaps(gaps, crowds > 0)
     return _Proposals(slope, gaps, crowds, points, inside).draw(source)
 
 
@@ -87,7 +87,7 @@ def flip_each(
     Gaps are counted from the best of them.
     """
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
-    gaps, allowed = _checked(gaps, allowed)
+    gaps, allowed = _check_gaps(gaps, allowed)
     gaps = np.where(allowed, gaps - _least(gaps, allowed)[:, None], 0)
     heads = np.cumsum(coins_exp(slope, gaps, source) & allowed, axis=1, dtype=np.int64)  # the best is always a head
     return np.asarray(np.argmax(heads > _below_each(heads[:, -1], source)[:, None], axis=1), dtype=np.int64)
@@ -193,7 +193,7 @@ def _below_each(bounds: "Integers", source: "Source") -> "Integers":
     return drawn
 
 
-def _checked(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple[Integers, NDArray[np.bool_]]":
+def _check_gaps(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple[Integers, NDArray[np.bool_]]":
     gaps = np.asarray(gaps)
     allowed = np.ones(gaps.shape, dtype=np.bool_) if allowed is None else np.asarray(allowed)
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:

@@ -110,7 +110,8 @@ class Exponential(Selection):
             return ZCDP(rho=self.rho, adjacency=self.adjacency, unit=self.unit)
         return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
-    def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+    def choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+        """Return an index; ``gaps`` are the steps below the best, ``rate`` is the weight of one step."""
         return exponential_choice(rate, gaps, source=source)
 
     def release_on_line(

@@ -95,7 +95,8 @@ class NoisyMax(Selection):
             raise InputError("There is a table of probabilities for exponential noise only.")
         return self._pick(flip_log_masses(*self._rate_and_gaps(utilities)), outputs)
 
-    def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+    def choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+        """Return an index; ``gaps`` are the steps below the best, ``rate`` is the weight of one step."""
         noise = Geometric(1 / rate) if self.noise == "exponential" else DiscreteLaplace(1 / rate)
         added = noise.sample(gaps.size, source)
         fits = int(gaps.max()) < 2**62 and int(added.min()) > -(2**62)

@@ -41,7 +41,8 @@ class PermuteAndFlip(Selection):
         """
         return PermuteAndFlipEvent(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
-    def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+    def choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+        """Return an index; ``gaps`` are the steps below the best, ``rate`` is the weight of one step."""
         return permute_and_flip(rate, gaps, source=source)
 
     def outputs(self, utilities: Any, /) -> Sequence[Any] | None:

@@ -105,14 +105,14 @@ class StableKeys(ReprMixin):
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
-        if self._touched / self.epsilon > _WIDEST:
+        if self._max_keys / self.epsilon > _WIDEST:
             raise ParameterError(
                 f"The noise for epsilon={safe_repr(epsilon)} and groups={safe_repr(groups)} does not fit in 64-bit "
                 "integers: use a larger epsilon or fewer groups."
             )
 
     @property
-    def _touched(self) -> int:
+    def _max_keys(self) -> int:
         return self.groups if self.adjacency is AddRemove else 2 * self.groups
 
     @property
@@ -122,7 +122,7 @@ class StableKeys(ReprMixin):
         >>> StableKeys(epsilon=1, delta="1e-6", groups=3).threshold
         45
         """
-        return _threshold(self._touched / self.epsilon, self.delta / self._touched)
+        return _threshold(self._max_keys / self.epsilon, self.delta / self._max_keys)
 
     @property
     def event(self) -> KeySelectionEvent:
@@ -132,7 +132,7 @@ class StableKeys(ReprMixin):
         KeySelectionEvent(scale=2, threshold=28)
         """
         return KeySelectionEvent(
-            scale=self._touched / self.epsilon,
+            scale=self._max_keys / self.epsilon,
             threshold=self.threshold,
             groups=self.groups,
             adjacency=self.adjacency,
@@ -187,7 +187,7 @@ class StableKeys(ReprMixin):
             if numbers.size or numbers.ndim != 1:
                 raise InputError("counts must be a list of integers, one for each key.")
             numbers = numbers.astype(np.int64)
-        noise = DiscreteLaplace(self._touched / self.epsilon).sample(numbers.size, source_or_system(source))
+        noise = DiscreteLaplace(self._max_keys / self.epsilon).sample(numbers.size, source_or_system(source))
         noisy = np.asarray(add_to_array(numbers, noise, None), dtype=np.int64)
         mask = (numbers > 0) & (noisy >= self.threshold)
         return SelectedKeys(mask=mask, counts=noisy[mask])
@@ -200,7 +200,7 @@ class StableKeys(ReprMixin):
         >>> StableKeys(epsilon=1, delta="1e-6").error(0.95)
         3
         """
-        return DiscreteLaplace(self._touched / self.epsilon).margin(exact_level(level))
+        return DiscreteLaplace(self._max_keys / self.epsilon).margin(exact_level(level))
 
     def sure_count(self, level: Exact = 0.95) -> int:
         """Return the number of units from which on a key is shown with probability ``level`` or more.
@@ -209,7 +209,7 @@ class StableKeys(ReprMixin):
         17
         """
         # With n >= T units it is missed with probability r^(n - T + 1) / (1 + r).
-        scale = self._touched / self.epsilon
+        scale = self._max_keys / self.epsilon
         missed = (1 - exact_level(level)) * (1 + math.exp(-1 / scale))
         beyond = math.ceil(-float(scale) * math.log(missed) - 1e-9)
         return self.threshold + max(0, beyond - 1)

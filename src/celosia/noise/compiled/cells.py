@@ -109,7 +109,7 @@ def _propose(
 
 
 @cache
-def _compiled() -> "Callable[..., tuple[int, int]]":
+def _compile() -> "Callable[..., tuple[int, int]]":
     from numba import njit
 
     compiled: Any = njit(cache=True, nogil=True)(_propose)
@@ -141,7 +141,7 @@ def _fill_chunk(
         rejected, undecided = _propose_few(out, cells, words, coins, positions, chunk)
     else:
         rejected, undecided = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
-        counts = _compiled()(words, coins, _tables(cells), out, positions, chunk[0], rejected, undecided)
+        counts = _compile()(words, coins, _tables(cells), out, positions, chunk[0], rejected, undecided)
         rejected, undecided = rejected[: counts[0]], undecided[: counts[1]]
     again = [rejected]
     shift = np.uint64(64 - cells.coin_bits)

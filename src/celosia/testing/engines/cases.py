@@ -59,35 +59,39 @@ def _row_cases(tables: dict[str, Table]) -> Iterator[Case]:
     sex, both = [("sex", "sex")], [("level", "level"), ("code", "code")]
     yield make("moments", base, sex, _moments())
     yield make("expressions", base, [("level", "level")], _expressions(columns_of(base, tables)))
-    yield make("no keys", base, [], [_need(RowCount()), _choices()[0]])
+    yield make("no keys", base, [], [_measurement(RowCount()), _choices()[0]])
     for condition in _FILTERS:
-        yield make(f"where {condition}", base, both, [_need(RowCount())], where=condition)
+        yield make(f"where {condition}", base, both, [_measurement(RowCount())], where=condition)
     for keys in (["age"], ["born", "alive"], ["flag", "bucket(weight, 0, 50, 299.9, 300)"], ["year(born)", "code"]):
-        yield make(f"by {', '.join(keys)}", base, [(f"k{i}", key) for i, key in enumerate(keys)], [_need(RowCount())])
+        yield make(
+            f"by {', '.join(keys)}", base, [(f"k{i}", key) for i, key in enumerate(keys)], [_measurement(RowCount())]
+        )
     listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)
-    yield make("listed", base, both, [_need(RowCount())], cells=listed)
+    yield make("listed", base, both, [_measurement(RowCount())], cells=listed)
     yield make("choices", base, sex, _choices())
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
-    yield make("texts", base, [("k", "upper(left(sex, 3))")], [_need(Distinct(), "upper(city)", distinct="values")])
+    yield make(
+        "texts", base, [("k", "upper(left(sex, 3))")], [_measurement(Distinct(), "upper(city)", distinct="values")]
+    )
     yield make("private texts", base, [("k", "lower(trim(city))")], [], private=True)
     for how in ("inner", "left"):
         joined = Joined(left=base, right=Base("book"), on=(("code", "code"),), how=how)
-        taken = [_need(RowCount(), "title"), _need(Total(_axis(tables, joined, "factor")), "factor")]
+        taken = [_measurement(RowCount(), "title"), _measurement(Total(_axis(tables, joined, "factor")), "factor")]
         yield make(f"{how} join", joined, sex, taken)
     columns = (("x", parse_expression("weight / 3")), ("sex", Column("sex")), ("y", parse_expression("age * 2 - 5")))
     inner = Projected(relation=base, columns=columns, filter=parse_expression("age > 5"))
-    yield make("written texts", Base("iso"), sex, _written(tables["iso"]))
-    yield make("subquery", inner, sex, [_need(FirstMoments(_axis(tables, inner, c)), c) for c in ("x", "y")])
+    yield make("written texts", Base("iso"), sex, _list_written(tables["iso"]))
+    yield make("subquery", inner, sex, [_measurement(FirstMoments(_axis(tables, inner, c)), c) for c in ("x", "y")])
 
 
 def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     make, base, sex = functools.partial(_case, tables), Base("people"), [("sex", "sex")]
-    few = [_need(RowCount()), _need(Total(_axis(tables, base, "dose")), "dose")]
+    few = [_measurement(RowCount()), _measurement(Total(_axis(tables, base, "dose")), "dose")]
     yield make("choices", base, sex, _choices())
     for bounds in ((1, 1), (2, 3), (3, 2), (5, 100)):
         yield make(f"{bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], few, bounds=bounds)
-    contributions = _need(Bins(441), distinct="contributions")
-    cut = [_need(CutRows(1000)), _need(CutRows(3)), _need(CutPersons())]
+    contributions = _measurement(Bins(441), distinct="contributions")
+    cut = [_measurement(CutRows(1000)), _measurement(CutRows(3)), _measurement(CutPersons())]
     for bounds in ((1, 1), (2, 3), (3, 2)):
         taken = [*cut, contributions] if bounds == (2, 3) else cut
         yield make(f"beyond {bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], taken, bounds=bounds)
@@ -95,7 +99,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     both = [("level", "level"), ("code", "code")]
     listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)
     yield make("listed", base, both, few, cells=listed)
-    yield make("several keys", base, [*both, ("flag", "flag")], [*few, _need(Distinct(), distinct="persons")])
+    yield make("several keys", base, [*both, ("flag", "flag")], [*few, _measurement(Distinct(), distinct="persons")])
     yield make("texts", Base("texts"), sex, [*few, contributions, _choices()[0], _choices()[-1]])
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
     yield make("text keys", Base("texts"), [("city", "upper(trim(city, ' \u00a0'))")], [], private=True)
@@ -109,11 +113,11 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     )
     each = PerPerson(relation=base, columns=columns, filter=parse_expression("age < 120"))
     sums = ("clip(n, 0, 50)", "clip(known, 0, 50)", "clip(ages, 0, 900)", "oldest")
-    taken = [_need(Total(_axis(tables, each, text)), text) for text in sums]
-    yield make("per person", each, [("lived", "lived")], [*taken, _need(RowCount(), "first")], bounds=(1, 1))
-    yield make("written texts", Base("written"), sex, _written(tables["written"]))
+    taken = [_measurement(Total(_axis(tables, each, text)), text) for text in sums]
+    yield make("per person", each, [("lived", "lived")], [*taken, _measurement(RowCount(), "first")], bounds=(1, 1))
+    yield make("written texts", Base("written"), sex, _list_written(tables["written"]))
     pairs = Joined(left=base, right=Base("notes"), by="person")
-    taken = [_need(RowCount()), _need(FirstMoments(_axis(tables, pairs, "score")), "score")]
+    taken = [_measurement(RowCount()), _measurement(FirstMoments(_axis(tables, pairs, "score")), "score")]
     yield make("two tables", pairs, sex, taken)
 
 
@@ -182,23 +186,23 @@ _EXPRESSIONS = (
 
 def _moments() -> list[Measurement]:
     axes = {name: kind.axis for name, kind in SCHEMA.items() if kind.axis is not None}
-    found = [_need(RowCount()), *(_need(RowCount(), name) for name in ("sex", "age", "city", "code"))]
+    found = [_measurement(RowCount()), *(_measurement(RowCount(), name) for name in ("sex", "age", "city", "code"))]
     found += [
-        _need(SecondMoments(axes["fine"]), "fine"),
-        _need(CrossMoments(axes["age"], axes["weight"], degree=1), "age", "weight"),
+        _measurement(SecondMoments(axes["fine"]), "fine"),
+        _measurement(CrossMoments(axes["age"], axes["weight"], degree=1), "age", "weight"),
     ]
     pair = axes["age"], axes["weight"]
-    found += [_need(SharedMoments(pair, (True, True), rows), "age", "weight") for rows in (True, False)]
-    found += [_need(Total(axis), name) for name, axis in axes.items()]
-    return [*found, _need(FirstMoments(axes["seen"]), "seen")]
+    found += [_measurement(SharedMoments(pair, (True, True), rows), "age", "weight") for rows in (True, False)]
+    found += [_measurement(Total(axis), name) for name, axis in axes.items()]
+    return [*found, _measurement(FirstMoments(axes["seen"]), "seen")]
 
 
-def _written(table: Table) -> list[Measurement]:
+def _list_written(table: Table) -> list[Measurement]:
     axes = {name: kind.axis for name, kind in table.schema.items() if kind.axis is not None}
     return [
-        _need(RowCount()),
-        *(_need(RowCount(), name) for name in table.schema),
-        *(_need(Total(axis), name) for name, axis in axes.items()),
+        _measurement(RowCount()),
+        *(_measurement(RowCount(), name) for name in table.schema),
+        *(_measurement(Total(axis), name) for name, axis in axes.items()),
     ]
 
 
@@ -206,13 +210,13 @@ def _choices() -> list[Measurement]:
     half = (Fraction(1, 2),)
     places = Axis(0, len(LEVELS) - 1, Fraction(1))
     return [
-        _need(Mode(candidates=len(SEXES)), "sex"),
-        _need(TopK(candidates=3, k=2), "code"),
-        _need(Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=half), "age"),
-        _need(Quantiles(axis=Real(-1, 1).axis, quantiles=half, bins=64), "fine"),
-        _need(Quantiles(axis=places, quantiles=half), "level"),
-        _need(Distinct(), "weight", distinct="values"),
-        _need(Distinct(), "city", distinct="values"),
+        _measurement(Mode(candidates=len(SEXES)), "sex"),
+        _measurement(TopK(candidates=3, k=2), "code"),
+        _measurement(Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=half), "age"),
+        _measurement(Quantiles(axis=Real(-1, 1).axis, quantiles=half, bins=64), "fine"),
+        _measurement(Quantiles(axis=places, quantiles=half), "level"),
+        _measurement(Distinct(), "weight", distinct="values"),
+        _measurement(Distinct(), "city", distinct="values"),
     ]
 
 
@@ -221,11 +225,11 @@ def _expressions(kinds: "Mapping[str, Kind]") -> list[Measurement]:
     for text in (*_CONDITIONS, *_EXPRESSIONS):
         axis = kind_of(parse_expression(text), kinds).axis
         assert axis is not None, text  # noqa: S101 - all of them are numbers or conditions
-        found.append(_need(FirstMoments(axis) if text in _CONDITIONS else Total(axis), text))
+        found.append(_measurement(FirstMoments(axis) if text in _CONDITIONS else Total(axis), text))
     return found
 
 
-def _need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+def _measurement(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
     return Measurement(measure=measure, columns=tuple(map(parse_expression, columns)), answers=(), distinct=distinct)
 
 

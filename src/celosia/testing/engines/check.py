@@ -73,13 +73,15 @@ def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
         else:
             equal = mine.shape == right.shape and mine.dtype.kind in "iO" and bool(np.all(mine == right))
         if not equal:
-            raise ConformanceError(f"{name}: request {place} is {_shown(mine)}, but {_shown(right)} is right.")
+            raise ConformanceError(
+                f"{name}: request {place} is {_format_answer(mine)}, but {_format_answer(right)} is right."
+            )
 
 
 def _size(answer: Any) -> int:
     return len(answer) if isinstance(answer, dict) else int(answer.size)
 
 
-def _shown(answer: Any) -> str:
+def _format_answer(answer: Any) -> str:
     text = str(answer if isinstance(answer, dict) else answer.tolist())
     return text if len(text) < 500 else f"{text[:500]}…"

@@ -83,13 +83,13 @@ class ReferenceEngine(Engine):
         keys = list(zip(*columns, strict=True)) if columns else [()] * len(rows.persons)
         places = [known.get(key, -1) for key in keys]
         inside = [place for place, cell in enumerate(places) if cell >= 0]
-        rows, where = rows.taken(inside), [places[place] for place in inside]
+        rows, where = rows.take(inside), [places[place] for place in inside]
         return tuple(
             self._answer(request, rows, where, bounding, KeyedOrder(tuple(secret)), len(cells)) for request in requests
         )
 
     def _rows(self, plan: "Plan") -> CleanRows:
-        return self._read(plan.relation).kept(plan.filter)
+        return self._read(plan.relation).where(plan.filter)
 
     def _answer(
         self,
@@ -170,12 +170,12 @@ def _add(
             features = measure.features(*steps, *(map(int, known) if missing else ()))  # type: ignore[union-attr] # no choice comes here
             totals = [total + feature for total, feature in zip(totals, features, strict=True)]
         if most is not None and len(there) > most:
-            totals = [_averaged(total, len(there), most) for total in totals]
+            totals = [_average(total, len(there), most) for total in totals]
         for column, total in enumerate(totals):
             answer[cell, column] += total
 
 
-def _averaged(total: int, count: int, rows: int) -> int:
+def _average(total: int, count: int, rows: int) -> int:
     held = max(-(2**62), min(2**62, total))
     size = float(abs(held)) * rows
     share = math.floor(size / count if size < 2**53 else size / count * (1 - 2.0**-50))

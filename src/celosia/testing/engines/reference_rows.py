@@ -37,7 +37,7 @@ _SECOND = dt.timedelta(seconds=1)
 
 def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
     """Return what a raw value is under the schema, or None; ``text`` says how strings are written."""
-    value = _read(_said(raw, kind, text), kind)
+    value = _read(_parse_text(raw, kind, text), kind)
     if value is None and not (isinstance(kind.null, str) and kind.null == DROP):
         value = kind.null
     if value is None or isinstance(kind, Text | Category | Boolean):
@@ -47,7 +47,7 @@ def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
     return min(max(value, kind.low), kind.high)  # type: ignore[attr-defined] # whatever else is a number or a date
 
 
-def _said(raw: Any, kind: Kind, text: TextFormat) -> Any:
+def _parse_text(raw: Any, kind: Kind, text: TextFormat) -> Any:
     """What a string says; any other value, and the strings of a Text or Category, as they are."""
     if not isinstance(raw, str) or raw in text.null_values:
         return None if isinstance(raw, str) else raw
@@ -136,19 +136,19 @@ class CleanRows:
         """Return the value of an expression in each row."""
         return list(evaluate(expression, self.columns, len(self.persons)))
 
-    def taken(self, places: Sequence[int]) -> "CleanRows":
+    def take(self, places: Sequence[int]) -> "CleanRows":
         """Return some of the rows."""
         columns = {name: [column[place] for place in places] for name, column in self.columns.items()}
         return replace(self, columns=columns, persons=[self.persons[place] for place in places])
 
-    def kept(self, condition: Expression | None) -> "CleanRows":
+    def where(self, condition: Expression | None) -> "CleanRows":
         """Return the rows in which a condition is true."""
         if condition is None:
             return self
-        return self.taken([place for place, true in enumerate(self.values(condition)) if true is True])
+        return self.take([place for place, true in enumerate(self.values(condition)) if true is True])
 
 
-def _settled(value: Any, kind: Kind) -> Any:
+def _round_real(value: Any, kind: Kind) -> Any:
     return value if value is None or not isinstance(kind, Real) else _step(value, kind) * float(kind.axis.grid)
 
 
@@ -164,7 +164,7 @@ def _base(table: "Table") -> CleanRows:
         return CleanRows(columns=columns, persons=[None] * len(raw[names[0]]), kinds=table.schema)
     persons = [None if value in table.text.null_values else _person(value) for value in raw[table.person]]
     known = [place for place, person in enumerate(persons) if person is not None]
-    return CleanRows(columns=columns, persons=persons, kinds=table.schema).taken(known)
+    return CleanRows(columns=columns, persons=persons, kinds=table.schema).take(known)
 
 
 def _person(raw: Any) -> Any:
@@ -180,14 +180,16 @@ def clean_rows(relation: Relation, tables: "Mapping[str, Table]") -> CleanRows:
         case Base(table=name):
             return _base(tables[name])
         case Projected(relation=inner, columns=columns, filter=condition):
-            rows = clean_rows(inner, tables).kept(condition)
-            made = {name: [_settled(v, kinds[name]) for v in rows.values(expression)] for name, expression in columns}
+            rows = clean_rows(inner, tables).where(condition)
+            made = {
+                name: [_round_real(v, kinds[name]) for v in rows.values(expression)] for name, expression in columns
+            }
             return CleanRows(columns=made, persons=rows.persons, kinds=kinds, single=rows.single)
         case PerPerson():
-            return _per_person(relation, clean_rows(relation.relation, tables).kept(relation.filter), kinds)
+            return _per_person(relation, clean_rows(relation.relation, tables).where(relation.filter), kinds)
         case Joined():
             left, right = clean_rows(relation.left, tables), clean_rows(relation.right, tables)
-            return _joined(relation, left, right, kinds)
+            return _join(relation, left, right, kinds)
 
 
 def _per_person(relation: PerPerson, rows: CleanRows, kinds: Mapping[str, Kind]) -> CleanRows:
@@ -215,11 +217,11 @@ def _of_person(function: str, values: list[Any], inner: Kind | None, kind: Kind)
     total = sum(values) if inner is None else sum(whole_value(value, inner) for value in values)
     if isinstance(kind, Real):
         grid = float(inner.axis.grid) if isinstance(inner, Real) else 1.0
-        return _settled(float(total) * grid, kind)
+        return _round_real(float(total) * grid, kind)
     return clean_value(total, kind)
 
 
-def _joined(relation: Joined, left: CleanRows, right: CleanRows, kinds: Mapping[str, Kind]) -> CleanRows:
+def _join(relation: Joined, left: CleanRows, right: CleanRows, kinds: Mapping[str, Kind]) -> CleanRows:
     if relation.by == "key":
         mine = list(zip(*(left.columns[a] for a, _ in relation.on), strict=True))
         theirs = list(zip(*(right.columns[b] for _, b in relation.on), strict=True))
