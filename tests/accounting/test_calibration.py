@@ -149,7 +149,7 @@ def test_a_target_that_cannot_be_reached_is_said() -> None:
 
 def test_other_neighbours_and_units_are_refused() -> None:
     for target in (PureDP(epsilon=1, adjacency=ReplaceOne), PureDP(epsilon=1, unit="person")):
-        with pytest.raises(GuaranteeMismatchError, match="target: it speaks of"):
+        with pytest.raises(GuaranteeMismatchError, match="target: it is for"):
             calibrate(count, target)
 
 

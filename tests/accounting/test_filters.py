@@ -87,7 +87,7 @@ def test_a_budget_of_one_admits_exactly_ten_tenths() -> None:
             assert watch.admits(TENTH)
             watch.spend(TENTH)
         assert not watch.admits(TENTH)
-        with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
+        with pytest.raises(BudgetExceededError, match="does not fit into the remaining"):
             watch.spend(TENTH)
         assert watch.events == ((TENTH, 10),)
         assert Filter(make(), budget).admits(TENTH, times=10)

@@ -1,9 +1,9 @@
-"""What events cost: pure, zero-concentrated, Rényi, privacy-loss-distribution and Gaussian accountants.
+"""Prices of events: pure, zero-concentrated, Rényi, privacy-loss-distribution and Gaussian accountants.
 
-Mechanisms describe and accountants price. An accountant is given events (``spend``) and says what all of them promise
-together; ``best`` asks every accountant; a ``Filter`` refuses an event before a budget would be exceeded, when events
-are chosen as one goes; ``calibrate`` finds the smallest noise for a target. An accountant extends to a new event by
-``functools.singledispatch`` (``basic``, ``rho``, ``renyi``, ``mu``, ``dominating``). Nothing here sees data.
+Mechanisms describe and accountants price. An accountant takes events (``spend``) and prices all of them together;
+``best`` tries every accountant. A ``Filter`` refuses an event that would exceed a budget, when events are chosen
+adaptively. ``calibrate`` finds the smallest noise for a target. A new event registers its prices by
+``functools.singledispatch`` (``basic``, ``rho``, ``renyi``, ``mu``, ``dominating``). Nothing here reads data.
 """
 
 from celosia.accounting.accountants.base import Accountant, AdaptiveAccountant

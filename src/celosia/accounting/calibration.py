@@ -1,9 +1,9 @@
 """The smallest noise for a target: any structure of events, by bisection, with a certificate.
 
-The caller says how an event is made from an amount of noise; more noise must not cost more, which is true of every
-mechanism here whose noise is at least a grid step wide. The answer holds by itself, whatever the search did: its own
-guarantee was computed and meets the target. That it is nearly the smallest is certified by a slightly smaller amount
-whose guarantee does not.
+The caller gives a function from an amount of noise to an event. More noise must not cost more; this holds for every
+mechanism here whose noise is at least a grid step wide. The answer does not depend on the search being right: its own
+guarantee is computed and meets the target. A slightly smaller amount whose guarantee does not meet it certifies that
+the answer is nearly the smallest.
 """
 
 import dataclasses
@@ -31,13 +31,13 @@ from celosia.core import (
 from celosia.core.exact import Exact, exact_positive, safe_repr
 
 _MIN_NOISE, _MAX_NOISE = 1e-12, 1e15  # amounts of noise that are tried
-_MAX_LOG_RATIO = 50.0  # stands for an excess without a size, as a logarithm
-_MIN_EXCESS = 1e-300  # a target that is missed by nothing that a double could show
+_MAX_LOG_RATIO = 50.0  # a logarithm that stands for an infinite ratio
+_MIN_EXCESS = 1e-300  # an excess that doubles round to 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """An amount of noise that is enough, the event made from it, and the certificate that little less would do.
+    """An amount of noise that is enough, the event made from it, and a slightly smaller amount that is not enough.
 
     >>> from celosia.core import GaussianEvent
     >>> found = calibrate(
@@ -58,7 +58,7 @@ class Calibration:
 def calibrate(
     make: Callable[[float], Event], target: Guarantee, *, start: Exact = 1, tolerance: Exact = "1e-4"
 ) -> Calibration:
-    """Return the smallest noise, up to a relative ``tolerance``, for which ``make(noise)`` promises the ``target``.
+    """Return the smallest noise, up to a relative ``tolerance``, for which ``make(noise)`` meets the ``target``.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def calibrate(
         An event for an amount of noise: more noise, more privacy. The amount may be anything: a standard deviation, a
         scale, a number of grid steps.
     target
-        What the event must promise: any kind of guarantee. For (epsilon, delta) every accountant is asked.
+        The guarantee that the event must meet, of any kind. For (epsilon, delta) every accountant is tried.
     start
-        Where to begin looking.
+        Where the search begins.
     tolerance
         How much smaller, relative to the answer, an amount that fails may be.
 
@@ -94,7 +94,7 @@ def calibrate(
 
 
 class _Search:
-    """Every amount that was tried, and by how much it missed the target: one evaluation may take a second."""
+    """The amounts tried so far, and by how much each missed the target; one evaluation may take a second."""
 
     def __init__(self, make: Callable[[float], Event], target: Guarantee) -> None:
         self._make = make
@@ -104,11 +104,11 @@ class _Search:
         self._priced = False
 
     def excess(self, noise: float) -> float:
-        """Return the logarithm of what is achieved over what is wanted; positive exactly when the target is missed."""
+        """Return the logarithm of the achieved over the wanted size; positive exactly when the target is missed."""
         if noise not in self._tried:
             try:
                 achieved, _ = _compute_guarantee(_make_event(self._make, noise), self._target)
-            except NotPricedError as error:  # where the noise is too small for any theorem, it is not enough
+            except NotPricedError as error:  # noise that is too small for any theorem is not enough
                 self._refused = error
                 self._tried[noise] = _MAX_LOG_RATIO
                 return _MAX_LOG_RATIO
@@ -138,7 +138,7 @@ class _Search:
         return low, high
 
     def narrow(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
-        """Return a bracket no wider than the tolerance: by interpolation, closed from both sides."""
+        """Return a bracket no wider than the tolerance, by interpolation from both sides."""
         close = math.sqrt(1 + tolerance)
         while high > low * (1 + tolerance):
             above, below = self.excess(low), -self.excess(high)
@@ -188,11 +188,11 @@ def _make_event(make: Callable[[float], Event], noise: float) -> Event:
 
 
 def _compute_guarantee(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
-    """Return what an event promises, in the target's own terms, and who says so."""
+    """Return the guarantee of an event, in the kind of the target, and the accountant's name."""
     if event.adjacency is not target.adjacency or event.unit != target.unit:
         raise GuaranteeMismatchError(
-            f"target: it speaks of {target.adjacency!r} and of a {target.unit}, "
-            f"the event of {event.adjacency!r} and of a {event.unit}."
+            f"target: it is for {target.adjacency!r} and a {target.unit}, "
+            f"the event for {event.adjacency!r} and a {event.unit}."
         )
     if isinstance(target, ApproxDP) and target.delta > 0:
         answer = best(event, target.delta)
@@ -200,7 +200,7 @@ def _compute_guarantee(event: Event, target: Guarantee) -> tuple[Guarantee, str]
     if isinstance(target, ApproxDP):
         accountant: AdaptiveAccountant = PureAccountant()
         total = accountant.spend(event).guarantee()
-        assert isinstance(total, PureDP)  # noqa: S101 - what a pure accountant says
+        assert isinstance(total, PureDP)  # noqa: S101 - the total of a pure accountant
         return ApproxDP(epsilon=total.epsilon, delta=Fraction(0), adjacency=event.adjacency, unit=event.unit), "pure"
     accountant = _accountant(target)
     total = accountant.spend(event).guarantee()

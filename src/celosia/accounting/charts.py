@@ -1,6 +1,6 @@
-"""The pictures of accounting: budgets by order, privacy profiles, growth under composition, trade-offs, iteration.
+"""Charts of accounting: budgets by order, privacy profiles, growth under composition, trade-offs, iteration.
 
-Every point of a line is a bound that an accountant computed; a line is left out where its accountant has no theorem.
+Every point of a line is a bound that an accountant computes; a line is missing where its accountant has no theorem.
 Charts are Altair's (``celosia.plots``), which is loaded when the first one is drawn.
 
 The budget curves are figures 5.1 to 5.3 of the Rényi thesis (after Mironov 2017, figure 2); trade-off curves are those
@@ -94,7 +94,7 @@ _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
 
 
 def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
-    """Refuse none and too many: each is a line."""
+    """Refuse an empty or too long collection: each item is a line."""
     if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LOOKS):
         raise ParameterError(f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {safe_repr(things)}.")
 
@@ -144,7 +144,7 @@ def _epsilon(accountant: Accountant, delta: float) -> float | None:
 def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], about: str = "") -> "alt.LayerChart":
     """Draw epsilon at ``delta`` against the number of repetitions, all accountants side by side.
 
-    ``times`` is gone through once, so that it may be an iterator that shows progress.
+    ``times`` is read once, so it may be an iterator that shows progress.
     """
     grown: dict[str, list[tuple[int, float]]] = {name: [] for name in ACCOUNTANTS}
     for number in times:
@@ -166,7 +166,7 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
 def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = "") -> "alt.LayerChart":
     """Draw how often a test of two neighbours must miss, given how often it may give a false alarm.
 
-    The grey region is what no release changes: there a coin, thrown without looking at anything, does as well.
+    In the grey region a coin flip, without any release, does as well.
     """
     _few("guarantees", guarantees, Mapping)
     dense = (1 - np.cos(np.linspace(0, np.pi, 2 * _POINTS))) / 2  # towards the ends, where curves bend most
@@ -193,10 +193,10 @@ def _corner(guarantee: Guarantee | Accountant) -> float:
 
 
 def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.LayerChart":
-    """Draw what projected noisy SGD costs each record, by its place in the epoch, when only the last weights are told.
+    """Draw the cost of projected noisy SGD for each record by its place in the epoch, if only the end is released.
 
-    All lines come from Rényi divergences, so that they can be compared; for the run of which every step is released
-    other accountants know a little better.
+    All lines come from Rényi divergences, so that they can be compared. For the run that releases every step other
+    accountants give slightly smaller bounds.
     """
     if not isinstance(event, PNSGDEvent):
         raise ParameterError(f"event must be a PNSGDEvent, not {safe_repr(event)}.")

@@ -1,6 +1,6 @@
-"""What the accountants' formulas accept: arrays of epsilons and orders, probabilities of sampling.
+"""Checks of parameters: arrays of epsilons and orders, probabilities of sampling.
 
-One place, so that a bad number is refused in the same words everywhere: NaN, infinities, booleans, orders of 1.
+They refuse NaN, infinities, booleans and orders of 1, with the same messages everywhere.
 """
 
 import math
@@ -13,7 +13,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 
 Array = NDArray[np.float64]
-"""Doubles in an array, mostly of one dimension."""
+"""An array of doubles, mostly of one dimension."""
 
 
 def vector(values: ArrayLike, name: str) -> Array:
@@ -23,7 +23,7 @@ def vector(values: ArrayLike, name: str) -> Array:
         array = given.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.") from error
-    if given.dtype.kind not in "iuf" and given.size:  # booleans, and texts that look like numbers
+    if given.dtype.kind not in "iuf" and given.size:  # booleans and strings
         raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.")
     if array.ndim != 1:
         raise ParameterError(f"{name} must be a one-dimensional array, not {safe_repr(values)}.")
@@ -31,7 +31,7 @@ def vector(values: ArrayLike, name: str) -> Array:
 
 
 def check_epsilons(epsilons: ArrayLike) -> Array:
-    """Return real numbers as an array, or refuse them."""
+    """Return finite numbers as an array; raise ``ParameterError`` for others."""
     values = vector(epsilons, "epsilons")
     if not np.all(np.isfinite(values)):
         raise ParameterError(f"epsilons must be finite, not {safe_repr(epsilons)}.")
@@ -39,7 +39,7 @@ def check_epsilons(epsilons: ArrayLike) -> Array:
 
 
 def check_orders(orders: ArrayLike) -> Array:
-    """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1."""
+    """Return Rényi orders as an array; all must be finite and greater than 1."""
     values = vector(orders, "orders")
     if not values.size or not np.all(np.isfinite(values) & (values > 1)):
         raise ParameterError(f"orders must be one or more numbers, finite and greater than 1, not {safe_repr(orders)}.")

@@ -1,7 +1,7 @@
 """Differential privacy and Rényi privacy side by side: two composition bounds, a table and the budget curves.
 
-The propositions are those of Mironov 2017 (proposition 4, its corollary, and table II). They are kept for comparison:
-the accountants give smaller numbers for the same mechanisms. Everything is rounded towards less privacy.
+The propositions are those of Mironov 2017 (proposition 4, its corollary, and table II). They are for comparison: the
+accountants give smaller numbers for the same mechanisms. Everything is rounded towards less privacy.
 """
 
 import math
@@ -53,7 +53,7 @@ def renyi_advanced(epsilon: Exact, count: int, delta: Exact) -> float:
 
 
 def renyi_probability(epsilon: Exact, count: int, probability: Exact) -> float:
-    """Return how probable an event can be that has ``probability`` for a neighbour, after ``count`` mechanisms.
+    """Bound the probability, after ``count`` mechanisms, of an event that has ``probability`` for a neighbour.
 
     It is ``exp(2 epsilon sqrt(count ln(1/probability))) * probability``, for ``epsilon``-private mechanisms.
     """
@@ -67,7 +67,7 @@ def renyi_probability(epsilon: Exact, count: int, probability: Exact) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One line of the comparison: a property, and what it is worth in both worlds."""
+    """One line of the comparison: a property under differential and under Rényi privacy."""
 
     name: str
     differential: Guarantee | float
@@ -81,7 +81,7 @@ def comparison_table(
 
     The rows: the largest probability of an event that has ``probability`` for a neighbour; post-processing; two
     mechanisms; a group of ``2**doublings``; then randomized response, Laplace and Gaussian noise for sensitivity 1, set
-    so that they promise ``epsilon`` (and ``delta``). Where the order is too small for the group there is no entry.
+    so that they guarantee ``epsilon`` (and ``delta``). There is no entry where the order is too small for the group.
 
     >>> rows = comparison_table(4, epsilon="0.5", delta="1e-5")
     >>> print(as_text(rows[-3:]))
@@ -143,7 +143,7 @@ def _bound_probability(curve: RenyiDP, chance: Fraction) -> float:
 
 
 def as_text(rows: Sequence[Row]) -> str:
-    """Return the table in columns, to be printed."""
+    """Return the table in columns, as text."""
     cells = _cells(rows)
     widths = [max(len(line[i]) for line in cells) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in cells)

@@ -9,8 +9,8 @@ numerical composition or for the smallest of any bounds: a filter therefore take
 epsilons and Rényi divergences (``CombinedAccountant``, proofs/combined-filter.md).
 
 With a budget (epsilon, delta) and several Rényi orders, each order gets an equal share of delta and the session goes on
-while *one* order still has room. A session's outcomes fall apart by the order that had room at its end; on each part
-the session is one that this order's filter would have allowed, so the shares of delta add up.
+while *one* order still has room. Partition a session's outcomes by the order that had room at its end; on each part
+this order's filter would have allowed the session, so the shares of delta add up.
 """
 
 import copy
@@ -49,9 +49,9 @@ def _copy_unspent(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
 
 
 class Filter:
-    """A budget that cannot be exceeded, for events that are chosen as one goes.
+    """A budget that cannot be exceeded, for events that are chosen adaptively.
 
-    A copy in another process (forked, or unpickled) can be read and refuses to spend.
+    A copy in another process (forked or unpickled) can be read but not spent from.
 
     >>> from celosia.accounting import ZCDPAccountant
     >>> from celosia.core import ZCDP, GaussianEvent
@@ -78,21 +78,21 @@ class Filter:
 
     @property
     def budget(self) -> Guarantee:
-        """What the whole session promises, whatever is asked."""
+        """The guarantee of the whole session, whatever is spent."""
         return self._budget
 
     @property
     def limit(self) -> Guarantee:
-        """The same in the accountant's own kind of guarantee: what the sum is held against."""
+        """The budget in the accountant's own kind of guarantee; the sum is compared with it."""
         return self._with_scope(self._limit)
 
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
-        """What was spent: simplified events, each with its number."""
+        """The simplified events, each with its count."""
         return self._accountant.events
 
     def admits(self, event: Event, times: int = 1) -> bool:
-        """Tell whether an event fits into what is left. Nothing is spent.
+        """Return whether an event fits into the remaining budget. Nothing is spent.
 
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
@@ -107,9 +107,8 @@ class Filter:
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).spend(LaplaceEvent(scale=1, sensitivity=2))
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
+        Traceback (most recent call last): ... celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into
+        the remaining PureDP(epsilon=1).
         """
         if self._process != os.getpid():
             raise ExhaustedError(
@@ -117,14 +116,14 @@ class Filter:
             )
         after = self._after(event, times)
         if not self._fits(after):
-            raise BudgetExceededError(f"A {type(event).__name__} does not fit into what is left, {self.remaining}.")
+            raise BudgetExceededError(f"A {type(event).__name__} does not fit into the remaining {self.remaining}.")
         self._accountant = after
         return self
 
     def count(self, event: Event, times: int = 1) -> "Filter":
-        """Count an event that has happened already, also where it does not fit: nothing more will.
+        """Count an event that has already happened, even if it does not fit; then nothing else fits.
 
-        A ledger reads its history with this; the limit may have been lowered since.
+        A ledger reads its history with this; its limit may have been lowered since.
 
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
@@ -136,7 +135,7 @@ class Filter:
         return self
 
     def cost(self, event: Event) -> Guarantee:
-        """Return what an event costs alone, as the first of a session.
+        """Return the cost of an event as the first of a session.
 
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
@@ -146,7 +145,7 @@ class Filter:
         return self._with_scope(copy.copy(self._unspent).spend(event).cost(self._limit))
 
     def charge(self, event: Event) -> Guarantee:
-        """Return what an event would take of what is left: less than its cost where many small events compose well.
+        """Return how much an event reduces the remaining budget: less than its cost where small events compose well.
 
         >>> from celosia.accounting import CombinedAccountant
         >>> from celosia.core import LaplaceEvent
@@ -161,7 +160,7 @@ class Filter:
         return dataclasses.replace(after, epsilon=after.epsilon - before.epsilon, delta=after.delta - before.delta)
 
     def forget(self) -> bool:
-        """Drop the list of events where the accountant keeps their sums without it; return whether it does.
+        """Drop the list of events if the accountant keeps their sums without it; return whether it does.
 
         >>> from celosia.accounting import PureAccountant
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).forget()
@@ -189,7 +188,7 @@ class Filter:
 
     @property
     def remaining(self) -> Guarantee:
-        """What may still be spent, in the accountant's own kind of guarantee."""
+        """The remaining budget, in the accountant's own kind of guarantee."""
         return self._with_scope(self._accountant.remaining(self._limit))
 
     def _with_scope(self, guarantee: Guarantee) -> Guarantee:
@@ -200,12 +199,12 @@ class Filter:
 
 
 class Odometer:
-    """What was spent so far as (epsilon, delta), to be read at any time, for events that are chosen as one goes.
+    """The spent (epsilon, delta), readable at any time, for events that are chosen adaptively.
 
     A plain sum of epsilons and deltas is its own reading. Otherwise an odometer is a ladder of filters with growing
-    epsilon, each with its own share of delta (the shares add up to ``delta``), and shows the lowest rung into which all
-    that was spent so far would have fitted: stop there, at a moment chosen by looking at the answers and at the
-    odometer, and the outcomes with that reading are as private as it says.
+    epsilon, each with its own share of delta (the shares add up to ``delta``). It shows the lowest rung into which all
+    events so far fit. The analyst may stop at any time, chosen from the answers and the odometer: the outcomes with a
+    reading are as private as that reading.
 
     >>> from celosia.accounting import ZCDPAccountant
     >>> from celosia.core import GaussianEvent
@@ -237,7 +236,7 @@ class Odometer:
         return self
 
     def reading(self) -> ApproxDP:
-        """Return the lowest rung that everything so far fits into.
+        """Return the lowest rung into which all events so far fit.
 
         >>> from celosia.accounting import BasicAccountant
         >>> Odometer(BasicAccountant(), delta="1e-6").reading().epsilon
@@ -255,4 +254,4 @@ class Odometer:
             limit = self._accountant.limit(budget)
             if self._accountant.is_within(limit, budget):
                 return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
-        raise BudgetExceededError("More was spent than any rung of the odometer holds.")
+        raise BudgetExceededError("The events exceed the last rung of the odometer.")

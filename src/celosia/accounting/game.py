@@ -1,9 +1,9 @@
 """The decision game: an adversary knows two neighbouring data sets, sees the release, and guesses which one it was.
 
-Pure privacy bounds what the adversary *believes* after any release: the odds move by a factor of exp(epsilon) at most.
-All other guarantees leave a small probability of releases that give everything away, so no belief is excluded; they
-bound how often the guess is right, and the trade-off between false alarms and misses (Wasserman and Zhou 2010; Kairouz,
-Oh and Viswanath 2015; Dong, Roth and Su 2022). All bounds are rounded in the adversary's favour.
+Pure privacy bounds the adversary's *belief* after any release: the odds change by a factor of exp(epsilon) at most. All
+other guarantees leave a small probability of releases that reveal everything, so they exclude no belief; they bound how
+often the guess is right, and the trade-off between false alarms and misses (Wasserman and Zhou 2010; Kairouz, Oh and
+Viswanath 2015; Dong, Roth and Su 2022). All bounds are rounded in the adversary's favour.
 """
 
 import math
@@ -41,7 +41,7 @@ class _Composed(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Game:
-    """What an adversary can win against a guarantee, at most.
+    """Bounds on an adversary's success against a guarantee.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Game:
             )
 
     def posterior(self, prior: Exact = "1/2") -> tuple[float, float]:
-        """Return the least and the largest probability that the adversary can give to one data set, after a release.
+        """Return the least and the largest posterior probability of one data set, after a release.
 
         >>> from celosia import PureDP
         >>> low, high = Game(guarantee=PureDP(epsilon=1)).posterior()
@@ -75,15 +75,15 @@ class Game:
         belief = exact_probability(prior, name="prior")
         if not isinstance(self.guarantee, PureDP):
             raise GuaranteeMismatchError(
-                f"{_describe(self.guarantee)} does not bound what is believed after a release: with some small "
-                "probability a release gives everything away. Only PureDP does; use success and trade_off here."
+                f"{_describe(self.guarantee)} does not bound the belief after a release: with some small probability "
+                "a release reveals everything. Only PureDP does; use success and trade_off here."
             )
         rate = double_at_least(self.guarantee.epsilon)
         return _shift_belief(belief, -rate) * (1 - 1e-14), min(1.0, _shift_belief(belief, rate) * (1 + 1e-14))
 
     @property
     def advantage(self) -> float:
-        """Return how much better than a coin the best guess is: twice the success, less 1 (the total variation).
+        """The advantage of the best guess over a coin: twice the success, less 1 (the total variation).
 
         >>> from celosia import GaussianDP
         >>> round(Game(guarantee=GaussianDP(mu=1)).advantage, 6)
@@ -93,7 +93,7 @@ class Game:
 
     @property
     def success(self) -> float:
-        """Return the largest probability of guessing which of two equally likely neighbours it was.
+        """The largest probability of guessing which of two equally likely neighbours it was.
 
         >>> from celosia import PureDP
         >>> round(Game(guarantee=PureDP(epsilon=1)).success, 6)
@@ -111,7 +111,7 @@ class Game:
         return _trade_off(self.guarantee, check_errors(false_alarms, "false_alarms"))
 
     def curve(self, points: int = 101) -> tuple[Array, Array]:
-        """Return false alarms from 0 to 1 and the misses that belong to them, to be drawn.
+        """Return false alarms from 0 to 1 and their misses, as points of a chart.
 
         >>> from celosia import PureDP
         >>> false_alarms, misses = Game(guarantee=PureDP(epsilon=1)).curve(3)
@@ -192,7 +192,7 @@ def _(guarantee: GaussianDP, errors: ArrayLike) -> Array:
 
 @singledispatch
 def _profile(guarantee: object) -> Profile:
-    delta = cast("_Composed", guarantee).delta  # Game has looked for it
+    delta = cast("_Composed", guarantee).delta  # checked by Game
 
     def profile(epsilons: Array) -> Array:
         return np.array([min(float(delta(float(epsilon))), 1.0) for epsilon in epsilons])

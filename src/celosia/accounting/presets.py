@@ -1,6 +1,6 @@
-"""Budgets to start from: three values of epsilon with what they mean, and a delta from a public number of persons.
+"""Budgets to start from: three values of epsilon with their meaning, and a delta from a public number of persons.
 
-They are conventions, not theorems. ``docs/choosing.md`` says how they compare to what others have published with.
+They are conventions, not theorems. ``docs/choosing.md`` compares them with the budgets of published releases.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from typing import Final
 from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
-_TIMES = 10  # delta is at most one in so many persons
+_TIMES = 10  # delta is at most 1 in this multiple of the persons
 _LARGEST_DELTA = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An epsilon for everything that is ever released of a data set, and when it is used."""
+    """An epsilon for all releases of a data set together, and when to use it."""
 
     name: str
     epsilon: Fraction

@@ -1,9 +1,9 @@
-"""The conformance kit for accountants: whether one obeys the laws of composition and never promises too much.
+"""The conformance kit for accountants: the laws of composition, and soundness of the bounds.
 
-The laws need no theory: order does not matter, a number of times is that many times, more never costs less, what is
-refused changes nothing. That the answers are bounds is held against mechanisms that are written down whole
-(``witnesses``), whose compositions are multiplied out. A pass is evidence, never a proof: another event, or a longer
-composition, could still be priced wrongly.
+The laws need no theory: order does not matter, ``times=3`` is three calls, more never costs less, a refused event
+changes nothing. The bounds are compared with mechanisms given as tables (``witnesses``), whose compositions are
+multiplied out. A pass is evidence, never a proof: another event, or a longer composition, could still be priced
+wrongly.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _DELTAS = (0.1, 1e-3, 1e-6, 1e-9)
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _TIMES = 3
 _ROUNDING = 1e-12  # of the multiplied tables, relative and absolute
-_LEAST, _MOST = 1e-250, 0.99  # deltas beyond are not asked back: what is rounded there is all that there is
+_LEAST, _MOST = 1e-250, 0.99  # deltas beyond are not inverted: rounding dominates there
 _BAD_DELTAS = (-0.1, 1, 2, math.nan, math.inf, "x", True, None)
 _BAD_EPSILONS = (-1, math.nan, math.inf, "x", True)
 _BAD_TIMES = (0, -1, 1.5, "2", True, None)
@@ -46,7 +46,7 @@ _BAD_EVENTS = (None, 1, "LaplaceEvent")
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class _UnknownEvent(Event):
-    """An event that nobody has a theorem for."""
+    """An event without any price."""
 
     def __init__(self) -> None:
         self._scope(AddRemove, "row", "integer")
@@ -66,13 +66,13 @@ def check_accountant(
     make
         Makes a new accountant that has spent nothing, such as the class itself.
     events
-        What the laws are tried on; those of the tables when left out. Events that the accountant refuses with
+        The events for the laws; those of the tables when left out. Events that the accountant refuses with
         ``NotPricedError`` are left aside, but it must price one.
     tables
-        What its answers are held against: see ``Witness``. The kit's own when left out.
+        The tables that its answers must cover: see ``Witness``. The kit's own when left out.
     tolerance
-        By how much, relatively, two answers that should be the same may differ. Answers are never forgiven to be
-        below the truth.
+        The relative difference allowed between two answers that should be equal. An answer below the truth always
+        fails.
 
     Examples
     --------
@@ -151,12 +151,12 @@ class _Kit:
                 _fail(check, f"{what} cost {a!r}, which is more than {b!r}")
 
     def check_new(self, event: Event) -> str:
-        """What has spent nothing costs nothing, and no two share what they have spent."""
+        """A new accountant costs nothing, and no two accountants share their events."""
         new, used = self._make(), self._make().spend(event)
         if new is used or new.events != () or self._make().events != ():
             _fail("new", "make must return an accountant that has spent nothing, a new one each time")
         if any(answer != 0 for answer in self._answers(new)):
-            _fail("new", "an accountant that has spent nothing says that something was spent")
+            _fail("new", "an accountant that has spent nothing has a cost")
         twin = copy.copy(used)
         twin.spend(event)
         if twin.events == used.events:
@@ -164,7 +164,7 @@ class _Kit:
         return "costs nothing"
 
     def check_bad_input(self, event: Event) -> str:
-        """What makes no sense is refused, and changes nothing."""
+        """Invalid arguments are refused, and change nothing."""
         accountant = self._make().spend(event)
         before = accountant.events
         calls = (
@@ -184,7 +184,7 @@ class _Kit:
         return f"{len(calls)} calls refused"
 
     def check_refusals(self, event: Event) -> str:
-        """What cannot be priced, or speaks of something else, is refused whole and changes nothing."""
+        """Events without a price, or of another scope, are refused as a whole and change nothing."""
         accountant = self._make().spend(event)
         before = accountant.events, self._answers(accountant)
         refused: list[tuple[Event, type[Exception]]] = []
@@ -208,7 +208,7 @@ class _Kit:
         return f"{len(refused)} events refused"
 
     def check_repetition(self, events: Sequence[Event]) -> str:
-        """A number of times is as many calls, and one event that says so."""
+        """``times=n`` equals n calls, and one repeated event."""
         for event in events:
             at_once = self._make().spend(event, times=_TIMES)
             one_by_one = self._make().spend(event).spend(event).spend(event)
@@ -259,7 +259,7 @@ class _Kit:
         return f"{len(events)} events"
 
     def check_structures(self, events: Sequence[Event]) -> str:
-        """Post-processing is free, a group of one is nobody else, side by side costs no more than one by one."""
+        """Post-processing is free, a group of one costs the same, parallel costs no more than sequential."""
         for event in events:
             plain = self._make().spend(event)
             processed = self._make().spend(PostProcessedEvent(event=event, by="rounding"))
@@ -276,7 +276,7 @@ class _Kit:
         return f"{len(events)} events"
 
     def check_soundness(self, tables: Sequence[Witness]) -> str:
-        """No answer is below what the multiplied tables show."""
+        """No answer is below the truth of the multiplied tables."""
         known = [table for table in tables if self.priced([table.event])]
         chosen = [[table] for table in known] + [[table] * _TIMES for table in known]
         for one, other in pairwise(known):

@@ -1,10 +1,10 @@
-"""Mechanisms small enough to be written down whole, beside the events that describe them.
+"""Mechanisms given as small tables of output probabilities, with the events that describe them.
 
-A witness is an event and the output probabilities of one mechanism that it describes, on two neighbouring data sets.
-What an accountant says of the event must cover what the table shows, also when witnesses are composed: then the
-probabilities of all combinations of outputs are multiplied out. Infinitely many outputs are brought down to a few by
-putting together those whose privacy loss is the same (Laplace noise) or beyond a bound (Gaussian noise), which is
-post-processing: nothing is cut off. Kairouz, Oh and Viswanath 2015 for the table of (epsilon, delta).
+A witness is an event and the output probabilities of one mechanism that it describes, on two neighbouring data sets. An
+accountant's price of the event must cover the table, also when witnesses are composed: then the probabilities of all
+combinations of outputs are multiplied out. Infinitely many outputs are merged into a few: those with the same privacy
+loss (Laplace noise) or with a loss beyond a bound (Gaussian noise). Merging is post-processing; no output is dropped.
+Kairouz, Oh and Viswanath 2015 for the table of (epsilon, delta).
 """
 
 import math
@@ -43,7 +43,7 @@ from celosia.core.events import KeySelectionEvent, KNormEvent
 
 Table: TypeAlias = NDArray[np.float64]
 
-_MOST = 1_000_000  # outputs of a composition: some megabytes
+_MOST = 1_000_000  # outputs of a composition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,10 +66,10 @@ class Witness:
                 raise ParameterError(f"{name} must be the probabilities of some outputs.")
             object.__setattr__(self, name, table)
         if self.here.shape != self.there.shape:
-            raise ParameterError("here and there must be about the same outputs.")
+            raise ParameterError("here and there must have the same outputs.")
 
     def __matmul__(self, other: "Witness") -> "Witness":
-        """Return both mechanisms on the same data, each with its own randomness; the event stays the first one's."""
+        """Return the independent composition of both mechanisms; the event stays the first one's."""
         if self.here.size * other.here.size > _MOST:
             raise ParameterError("The witnesses have too many outputs together.")
         here, there = (np.outer(a, b).ravel() for a, b in ((self.here, other.here), (self.there, other.there)))
@@ -162,7 +162,7 @@ def _noise() -> list[Witness]:
 
 
 def _keys() -> list[Witness]:
-    """Return keys that a unit is in alone, and keys that it shares with as many others as the threshold."""
+    """Return keys with a single unit, and keys with as many other units as the threshold."""
     ratio, threshold = math.exp(-1 / 2), 6
     chance = ratio ** (threshold - 1) / (1 + ratio)
     alone, absent = np.array([1 - chance, chance]), np.array([1.0, 0.0])
@@ -174,7 +174,7 @@ def _keys() -> list[Witness]:
             here=np.outer(alone, shared).ravel(),
             there=np.outer(absent, left).ravel(),
         ),
-        # Somebody leaves a key that nobody else is in, and enters one that is shared.
+        # A unit leaves a key of its own, and enters a shared one.
         Witness(
             event=KeySelectionEvent(scale=2, threshold=threshold, adjacency=ReplaceOne),
             here=np.outer(alone, left).ravel(),
@@ -184,7 +184,7 @@ def _keys() -> list[Witness]:
 
 
 def _guarantees() -> list[Witness]:
-    """Return coins that just keep a guarantee, each under the guarantee alone."""
+    """Return coins that just meet a guarantee, for each kind of guarantee."""
     coins, half = (_response(1), _response(1, truth=1)), (_response(0.5), _response(0.5, truth=1))
     approx = _approximate(0.5, 0.05)
     curve = RenyiDP(orders=(2, 8), epsilons=("0.7354", "0.9553"))  # of the coins, rounded up
@@ -264,7 +264,7 @@ def _answers() -> list[Witness]:
         ),
         Witness(event=FixedSampledEvent(event=answer, size=1, population=4), here=_mix(0.25, yes, no), there=no),
         Witness(event=ShuffledEvent(event=answer, reports=4), here=np.convolve(noes, yes), there=np.convolve(noes, no)),
-        # Somebody leaves the first part and enters the second one.
+        # A unit leaves the first part and enters the second one.
         Witness(
             event=ParallelEvent(events=(answer, other)),
             here=np.outer(yes, hardly).ravel(),
@@ -275,7 +275,7 @@ def _answers() -> list[Witness]:
 
 
 def _replacements() -> list[Witness]:
-    """Return somebody who counts 1 replaced by somebody who counts -1."""
+    """Return witnesses in which a unit that counts 1 is replaced by one that counts -1."""
     count = LaplaceEvent(scale=2, sensitivity=1)
     middle = _laplace(2, 1, 2)
     return [

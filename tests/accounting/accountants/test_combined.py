@@ -173,7 +173,7 @@ def test_what_cannot_be_priced_or_added_is_refused_and_changes_nothing() -> None
     with pytest.raises(ParameterError, match="no sum of epsilons"):
         accountant.spend(GaussianEvent(variance=9, sensitivity_squared=1)).guarantee()
     watch = Filter(CombinedAccountant(), USUAL)
-    with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
+    with pytest.raises(BudgetExceededError, match="does not fit into the remaining"):
         watch.spend(Laplace(epsilon="3.1", sensitivity=1).event)
     assert watch.remaining == ApproxDP(epsilon=3, delta="2e-7")
     assert watch.count(Laplace(epsilon=4, sensitivity=1).event).spent.epsilon == 4  # type: ignore[attr-defined]

@@ -155,7 +155,7 @@ def test_orders_are_above_one() -> None:
 
 def test_other_events_are_no_iterations() -> None:
     for thing in (GaussianEvent(variance=1, sensitivity_squared=1), None, 3):
-        with pytest.raises(NotPricedError, match="is no iteration"):
+        with pytest.raises(NotPricedError, match="is not an iteration"):
             iteration_curve(thing, [2.0])  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=r"^event must be an iteration"):
             plain(thing)  # type: ignore[arg-type]

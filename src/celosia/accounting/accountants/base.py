@@ -9,8 +9,8 @@ A new accountant implements ``price``, ``epsilon`` and ``delta``; an adaptive on
 Two kinds must not be confused. A sum (of epsilon, rho, Rényi divergences, squares of mu) stays a bound when events are
 chosen after seeing answers, as long as a *filter* with a limit fixed beforehand stops the spending; these accountants
 are ``AdaptiveAccountant``. A numerical composition is a bound for a list that was declared beforehand: the decision to
-go on because it still looked small is itself information about the data (Rogers, Roth, Ullman and Vadhan 2016). Filters
-take only the first kind.
+go on because the bound still looks small is itself information about the data (Rogers, Roth, Ullman and Vadhan 2016).
+Filters take only the first kind.
 """
 
 import dataclasses

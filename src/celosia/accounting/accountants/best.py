@@ -1,8 +1,8 @@
 """The smallest epsilon that any accountant can prove, for a list of events that is declared beforehand.
 
 Each accountant's answer is a bound, so the smallest one is. This holds for a batch or a training run whose events are
-known before the first answer; it must not decide whether to go on (see ``filters``), for choosing the accountant after
-the fact and stopping by its answer would let the data choose. Central-limit values are no bounds and take no part.
+known before the first answer; it must not decide whether to go on (see ``filters``): choosing the accountant afterwards
+and stopping by its answer would let the data choose. Central-limit values are not bounds and are not used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "gdp": GDPAccountant,
     "pld": PLDAccountant,
 }
-"""The accountants that take part, in the order in which they are shown."""
+"""The accountants that ``best`` tries, in the order of display."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """The smallest epsilon at ``delta``, the accountant that proved it, and what each of them said (or None).
+    """The smallest epsilon at ``delta``, its accountant, and the epsilon of every accountant (or None).
 
     >>> from celosia.core import LaplaceEvent, RepeatedEvent
     >>> answer = best(RepeatedEvent(event=LaplaceEvent(scale=10, sensitivity=1), times=10), delta="1e-6")

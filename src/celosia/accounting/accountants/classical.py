@@ -84,7 +84,7 @@ class PureAccountant(AdaptiveAccountant):
 
 
 class BasicAccountant(AdaptiveAccountant):
-    """Events with an epsilon and perhaps a delta: both add up.
+    """Events with an epsilon and possibly a delta: both add up.
 
     >>> from celosia.core import GuaranteedEvent
     >>> event = GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6"))
@@ -157,7 +157,7 @@ def _check_delta(total: ApproxDP, delta: Fraction) -> ApproxDP:
 
 
 class AdvancedAccountant(Accountant):
-    """Events with an epsilon and perhaps a delta, by the theorem of advanced composition.
+    """Events with an epsilon and possibly a delta, by the theorem of advanced composition.
 
     The sum of the deltas is spent first; the theorem uses the rest. The answer is the plain sum of the epsilons where
     that is smaller.

@@ -1,11 +1,11 @@
-"""How the distance between two iterations is best spread over their noises.
+"""The best way to spread the distance between two iterations over their noises.
 
-Amounts a_t >= 0 are hidden in step t at the price R_alpha(noise_t, a_t); what is hidden up to t may not exceed the
-shifts up to t, and in the end all is hidden. The theorem (Feldman, Mironov,
-Talwar and Thakurta 2018; Estrada Franco 2025, theorem 5.3) leaves the choice open. For
-Gaussian noise the best one is the greatest convex minorant of the sums of shifts, drawn against the sums of variances;
-for Laplace noise blocks are pooled in the same way, each with one multiplier (proofs/iteration.md). Every allocation
-that keeps the constraints gives a valid bound; they are kept exactly, in rational numbers.
+Amounts a_t >= 0 are hidden in step t at the price R_alpha(noise_t, a_t). The amounts up to t must not exceed the shifts
+up to t, and all shifts are hidden in the end. The theorem (Feldman, Mironov, Talwar and Thakurta 2018; Estrada Franco
+2025, theorem 5.3) leaves the choice open. For Gaussian noise the best one is the greatest convex minorant of the sums
+of shifts, drawn against the sums of variances; for Laplace noise blocks are pooled in the same way, each with one
+multiplier (proofs/iteration.md). Every allocation that keeps the constraints gives a valid bound; they are kept
+exactly, in rational numbers.
 """
 
 import math
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FEW = 100  # runs up to which sums of fractions stay short
 _BITS = 64  # that are kept of a fraction when there are more runs
 _BEYOND = "The price is beyond the doubles: use smaller shifts or more noise."
-_SAFE = 1 + 1e-12  # far above the rounding of the sums, far below what anybody would notice
+_SAFE = 1 + 1e-12  # far above the rounding of the sums
 
 
 def gaussian_rho(steps: Sequence[Run], start: Fraction = Fraction(0)) -> Fraction:
@@ -37,7 +37,7 @@ def gaussian_rho(steps: Sequence[Run], start: Fraction = Fraction(0)) -> Fractio
 
 
 def gaussian_allocation(steps: Sequence[Run], start: Fraction = Fraction(0)) -> tuple[Fraction, ...]:
-    """Return for each run of (shift, variance, count) what each of its steps hides; the same for every order."""
+    """Return the amount per step of each run of (shift, variance, count); the same for every order."""
     runs = _short(steps)
     slopes = [shift / variance for shift, variance, count in _minorant(steps, start) for _ in range(count)]
     return tuple(slope * run[1] for slope, run in zip(slopes, runs, strict=True))
@@ -46,7 +46,7 @@ def gaussian_allocation(steps: Sequence[Run], start: Fraction = Fraction(0)) -> 
 def _minorant(steps: Sequence[Run], start: Fraction) -> list[Run]:
     """Return the straight pieces of the greatest convex minorant: rise, width, number of runs.
 
-    Within a run the points lie on a straight line, so that the ends of the runs are all that counts.
+    Within a run the points lie on a straight line, so only the ends of the runs matter.
     """
     pieces: list[Run] = []
     for shift, variance, count in _short(steps):
@@ -87,7 +87,7 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
 
 
 def laplace_allocation(alpha: float, steps: Sequence[Run], start: Fraction = Fraction(0)) -> tuple[Fraction, ...]:
-    """Return for each run of (shift, scale, count) what each of its steps hides, best for the order ``alpha``."""
+    """Return the amount per step of each run of (shift, scale, count), best for the order ``alpha``."""
     runs = _short(steps)
     if len({scale for _, scale, _ in runs}) == 1:  # one convex price for all: the minorant is best for every order
         return gaussian_allocation(steps, start)
@@ -109,7 +109,7 @@ def _pool_runs(alpha: float, runs: list[Run], start: Fraction) -> list[tuple[int
 
 
 def _block(alpha: float, runs: list[Run], rise: Fraction) -> tuple[float, "NDArray[np.float64]"]:
-    """Return the multiplier at which the runs together hide ``rise``, and what each of their steps hides."""
+    """Return the multiplier at which the runs together hide ``rise``, and the amount of each of their steps."""
     scales = np.array([float(scale) for _, scale, _ in runs])
     counts = np.array([float(count) for _, _, count in runs])
     widest = float(scales.max())
@@ -127,7 +127,7 @@ def _block(alpha: float, runs: list[Run], rise: Fraction) -> tuple[float, "NDArr
 
 
 def _amounts(alpha: float, shares: "NDArray[np.float64]") -> "Callable[[float], tuple[float, NDArray[np.float64]]]":
-    """Return a function of what the widest noise, of scale 1, hides: the multiplier there, and what every noise hides.
+    """Return a function of the amount of the widest noise, of scale 1: the multiplier, and the amount of every noise.
 
     The derivative of R_alpha at a is alpha (1 - r) / (alpha + (alpha - 1) r) with r = exp(-(2 alpha - 1) a), and can
     be inverted.

@@ -1,9 +1,9 @@
-"""Amplification by iteration: what a noisy iteration costs when its steps stay secret and only the end is released.
+"""Amplification by iteration: the cost of a noisy iteration whose steps stay secret and whose end is released.
 
 Two runs on neighbouring data drift apart by at most s_t in step t; contractions never widen the gap, and every noise
 hides a part of it (Feldman, Mironov, Talwar and Thakurta 2018; Estrada Franco 2025, theorems 5.3 and 5.4;
-proofs/iteration.md). All of this is about real-valued noise: the events say so, and `plain` gives the event of the same
-run with noise on a grid and every step released, which needs no such trust.
+proofs/iteration.md). All of this is about real-valued noise, and the events are marked so. `plain` gives the event of
+the same run with noise on a grid and every step released, which needs no real-valued noise.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def _straight(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]
 
 @singledispatch
 def _curve(event: object, _orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    raise NotPricedError(f"{type(event).__name__} is no iteration: price it with an accountant.")
+    raise NotPricedError(f"{type(event).__name__} is not an iteration: price it with an accountant.")
 
 
 @_curve.register(ContractiveIterationEvent)
@@ -70,7 +70,7 @@ class ContractiveIteration:
     """The iteration X_t = phi_t(X_{t-1}) + Z_t, priced with the best allocation of its shifts to its noises.
 
     ``shifts`` are the s_1 … s_T, ``variances`` (of normal noise) or ``scales`` (of Laplace noise) the noises; one
-    number stands for all steps, and ``counts`` says how often each step comes, if not once.
+    number stands for all steps, and ``counts`` is how often each step occurs, by default once.
 
     >>> run = ContractiveIteration(shifts=[1, 0], variances=4, counts=[1, 999])
     >>> run.renyi([2.0]).round(6), run.allocation()
@@ -111,7 +111,7 @@ class ContractiveIteration:
         return iteration_curve(self.event, orders)
 
     def allocation(self, alpha: float = 2.0) -> tuple[tuple[Fraction, int], ...]:
-        """Return what is hidden in each step and in how many, best for the order ``alpha`` (for Gaussian noise: any).
+        """Return the amount hidden in each step, with the step's count, best for the order ``alpha`` (Gaussian: any).
 
         >>> ContractiveIteration(shifts=[3, 0], variances=[1, 2]).allocation()
         ((Fraction(1, 1), 1), (Fraction(2, 1), 1))
@@ -201,7 +201,7 @@ class PNSGD:
 
 
 def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Event:
-    """Return the event of the same run with noise on a grid and every step released: its price is plain composition.
+    """Return the event of the same run with noise on a grid and every step released, priced by plain composition.
 
     States have ``dimension`` coordinates and are rounded to multiples of ``grid`` (a thousandth of each shift when left
     out) before the noise; the sensitivity pays for that. Steps in which neighbours do not differ are free.

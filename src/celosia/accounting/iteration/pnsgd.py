@@ -1,10 +1,10 @@
-"""What projected noisy stochastic gradient descent costs when only its last weights are released.
+"""The cost of projected noisy stochastic gradient descent of which only the last weights are released.
 
 A record that is used k steps before the end is covered by k noises: D_alpha <= 2 alpha L^2 / (sigma^2 k) (Feldman,
 Mironov, Talwar and Thakurta 2018; Estrada Franco 2025, theorem 5.4). Over several epochs the shifts of all uses are
 spread together, or the comparison restarts after one of the uses with the diameter of the projection's set as the
 distance, so that long runs stop costing more (Altschuler and Talwar 2022). A secret order or stop is a mixture, whose
-divergence is at most 1/(alpha-1) log of the *mean of exp((alpha-1) D)*; the mean of the D is no bound
+divergence is at most 1/(alpha-1) log of the *mean of exp((alpha-1) D)*; the mean of the D is not a bound
 (proofs/iteration.md).
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from celosia.core.iterations import PNSGDEvent
 
-_SAFE = 1 + 1e-12  # far above the rounding of sums and powers, far below what anybody would notice
+_SAFE = 1 + 1e-12  # far above the rounding of sums and powers
 _ONE_BY_ONE = 4_096  # numbers of noises that are priced one by one
 _GROWTH = 256  # blocks of further ones are this part of their first
 _RESTARTS = 512  # uses after a restart that are tried one by one
@@ -40,10 +40,7 @@ def pnsgd_rho(event: "PNSGDEvent") -> float:
 
 
 def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.float64]":
-    """Return the rho, rounded up, of the records used at these places of an epoch (the first is 1).
-
-    In a fixed order.
-    """
+    """Return the rho, rounded up, of the records at these places of an epoch (from 1), in a fixed order."""
     places = np.asarray(positions)
     if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
         raise ParameterError("positions must be a non-empty list of integers.")
@@ -69,8 +66,8 @@ def _mix_blocks(
 ) -> float:
     """Return 1/(order-1) log of the mean of exp((order-1) order rho), where rho runs from first to last in each block.
 
-    What is left of the weights has no divergence at all. In a block the terms are a convex function of the place, so
-    that their mean is at most the mean of the two ends.
+    The rest of the weights has divergence 0. In a block the terms are a convex function of the place, so their mean is
+    at most the mean of the two ends.
     """
     with np.errstate(over="ignore"):
         ends = (order - 1) * order * np.stack([first, last])
@@ -125,7 +122,7 @@ def _rhos_of_blocks(
 
 
 def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the price of the best plan for a last use covered by k noises, in units of what a single noise costs.
+    """Return the price of the best plan for a last use covered by k noises, in units of the price of a single noise.
 
     The first plan spreads the shifts of all uses. The others restart right after a use, with ``uses`` more to come, at
     the distance ``width``, in units of one shift. ``covered`` has a row for each end of blocks; the plan is the best
@@ -136,7 +133,7 @@ def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray
     n = float(event.records)
     found: NDArray[np.float64] = (event.epochs - 1) / n + 1 / covered
     width = Fraction(_FAR) if event.diameter is None else event.diameter / (2 * event.step_size * event.lipschitz)
-    if width >= _FAR:  # a restart would cost more than anybody would pay
+    if width >= _FAR:  # a restart would cost too much
         return found
     across = double_at_least(width)
     with np.errstate(divide="ignore"):
@@ -147,7 +144,7 @@ def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray
 
 
 def _restarts(epochs: int) -> "Iterator[int]":
-    """Give numbers of uses after the restart: all up to some hundreds, then fewer and fewer of them."""
+    """Yield numbers of uses after the restart: all up to some hundreds, then ever sparser ones."""
     uses = 1
     while uses < epochs:
         yield uses

@@ -1,8 +1,8 @@
-"""Noisy iterations of contractions, run many times over, to see the theorems at work.
+"""Simulation of noisy iterations of contractions, many chains at once, to illustrate the theorems.
 
 X_t = phi_t(X_{t-1}) + Z_t (Estrada Franco 2025, definition 5.2), all chains at once. The noise is real-valued:
-quantiles of uniform doubles. That is for experiments and plots; it is not how a release draws its noise, for the gaps
-between doubles tell more than the theorems allow (Mironov 2012).
+quantiles of uniform doubles. That is for experiments and plots only: the gaps between doubles reveal more than the
+theorems allow (Mironov 2012), so a release draws its noise differently.
 """
 
 from collections.abc import Callable, Sequence

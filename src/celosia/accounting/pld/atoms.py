@@ -1,9 +1,9 @@
 """The pairs that dominate the mechanisms with finitely many privacy losses, and one that is nearly so.
 
-Randomized response dominates whatever is epsilon-private, with delta beside it whatever is (epsilon, delta)-private
-(Kairouz, Oh and Viswanath 2015). Discrete Laplace noise of any number of coordinates is dominated by one coordinate
-that takes the whole shift. A choice by exponential weights has bounded range (Dong, Durfee and Rogers 2020). Where
-losses are too many they are put on a coarser grid, upwards. The proofs are in ``proofs/pairs.md``.
+Randomized response dominates every epsilon-private mechanism; with a delta it dominates every (epsilon, delta)-private
+one (Kairouz, Oh and Viswanath 2015). Discrete Laplace noise of any number of coordinates is dominated by one coordinate
+that takes the whole shift. A choice by exponential weights has bounded range (Dong, Durfee and Rogers 2020). Too many
+losses are rounded upwards onto a coarser grid. The proofs are in ``proofs/pairs.md``.
 """
 
 import math
@@ -25,7 +25,7 @@ _BEYOND = 1e-300
 
 
 def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
-    """Return the pair of one answer out of ``categories``; with two it dominates all that is epsilon-private."""
+    """Return the pair of one answer out of ``categories``; with two it dominates every epsilon-private mechanism."""
     rate = _rate(epsilon, "epsilon")
     kinds = exact_integer(categories, name="categories", least=2)
     if rate == 0:
@@ -37,7 +37,7 @@ def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
 
 
 def approximate(epsilon: float, delta: float) -> Atoms:
-    """Return the pair that dominates all that is (epsilon, delta)-private."""
+    """Return the pair that dominates every (epsilon, delta)-private mechanism."""
     if isinstance(delta, bool) or not 0 <= delta <= 1:
         raise ParameterError(f"delta must be between 0 and 1, not {safe_repr(delta)}.")
     pure, share = randomized_response(epsilon), float(delta)
@@ -106,8 +106,8 @@ def discrete_laplace(scale: float, shift: int) -> Atoms:
 def discrete_gaussian(variance: float, shift: int) -> Atoms:
     """Return the pair of discrete Gaussian noise and inputs ``shift`` whole steps apart; sigma is at most 1000.
 
-    What lies beyond 38 sigma, less than 1e-300, is put at infinity: the Rényi divergence of this pair is infinite, that
-    of the noise is at most order * shift^2 / (2 variance).
+    Mass beyond 38 sigma, less than 1e-300, is put at infinity: the Rényi divergence of this pair is infinite, that of
+    the noise is at most order * shift^2 / (2 variance).
     """
     square = check_positive(variance, "variance")
     steps = exact_integer(shift, name="shift", least=0)

@@ -1,10 +1,10 @@
 """Privacy-loss distributions of whole compositions, as upper bounds.
 
-The losses of a composition add, so the distribution of their sum, on a grid, says which delta goes with which epsilon
-(Sommer, Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). The grid errs upwards (``discretise``), the
-convolution adds a bound of its rounding error (``convolution``, through dp-accounting), and delta is read off by sums
-of positive terms (``curve``): what is returned is never below the truth. Valid for what was declared beforehand, not as
-a rule for stopping. The argument is in ``proofs/loss-distributions.md``.
+The losses of a composition add, so the distribution of their sum, on a grid, gives delta for each epsilon (Sommer,
+Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). The grid rounds upwards (``discretise``), the convolution
+adds a bound of its rounding error (``convolution``, through dp-accounting), and delta is read off by sums of positive
+terms (``curve``): results are never below the truth. They are valid for events declared beforehand, not as a rule for
+stopping. The argument is in ``proofs/loss-distributions.md``.
 """
 
 import math
@@ -23,7 +23,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
 _UNIT = 2.0**-53
-_FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # from what is still tight to what memory holds
+_FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # below, bounds are loose; above, memory is short
 _MOST_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of e^16
 
 
@@ -91,7 +91,8 @@ class LossDistribution:
         """Return the composition as a dominating pair and as the pair of the other direction.
 
         Losses above 0 have the masses of the forward distribution, those below 0 of the backward one, each where it is
-        precise. What is left in the middle is split between its two ends, which only raises the profile: it is convex.
+        precise. The rest in the middle is split between its two ends, which only raises the profile, because it is
+        convex.
         """
         if (found := self._merged(0)) is None:
             narrow, width = 0, 1
@@ -155,7 +156,7 @@ def _count_pairs(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pa
     if not counted:
         raise ParameterError("pairs must not be empty: there is nothing to compose.")
     if sum(counted.values()) > _MOST_TIMES:
-        raise ParameterError("times must be at most 2^50 in all: the rounding of so many steps says nothing any more.")
+        raise ParameterError("times must be at most 2^50 in all: the rounding of more steps would be too large.")
     return counted
 
 
@@ -167,7 +168,7 @@ def _check_grid(interval: float | None, cells: int) -> None:
 
 
 def _same(one: Pair, other: Pair) -> bool:
-    """Say whether two pairs are one up to rounding, which the margins of the grid cover."""
+    """Return whether two pairs are equal up to rounding, which the margins of the grid cover."""
     if one is other or not (isinstance(one, Atoms) and isinstance(other, Atoms)):
         return one == other
     return (

@@ -18,13 +18,13 @@ from celosia.accounting.pld.discretise import Cells
 
 _UNIT = 2.0**-53
 _PER_STEP = 2.0**-46  # relative: rounding of a mass on the grid, of its tilt and of the sum that it is divided by
-_TAIL = 1e-20  # of the tilted distribution: what the window of a transform may leave out
-_MOVED = 1e-13  # of the tilted distribution: what a cut of the lower end may add
+_TAIL = 1e-20  # of the tilted distribution: mass that the window of a transform may leave out
+_MOVED = 1e-13  # of the tilted distribution: mass that a cut of the lower end may add
 _MOVED_ONCE = 1e-19  # the same for a single step, which may be repeated
-_CUT = 1e-24  # of the plain distribution: what a cut of the upper end may put at infinity
+_CUT = 1e-24  # of the plain distribution: mass that a cut of the upper end may put at infinity
 _NOTHING = 1e-300  # a distribution with no more has everything at infinity
 _HUGE = 1e290  # factors beyond which products with masses would overflow
-_BLURRED = 0.01  # errors summed from above reach this: the cells below tell nothing any more
+_BLURRED = 0.01  # errors summed from above reach this: the cells below are useless
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
 
 
 def _tilt(cells: Cells, slope: float) -> _Tilted:
-    """Tilt a distribution; what nearly vanishes at its lower end moves up, at its upper end to infinity."""
+    """Tilt a distribution; negligible mass at its lower end moves up, at its upper end to infinity."""
     exponent = slope * np.arange(cells.first, cells.first + len(cells.masses), dtype=np.float64)
     peak = float(exponent[cells.masses > 0].max())
     masses = cells.masses * np.exp(np.minimum(exponent - peak, 0.0))
@@ -151,7 +151,7 @@ def _join(laws: list[_Tilted], slope: float) -> _Tilted:
 
 
 def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
-    """Cut both ends where next to nothing is left, errors included.
+    """Cut both ends where the mass is negligible, errors included.
 
     Both cuts move losses up: at the upper end to infinity, at the lower end to the lowest cell that is kept, as long as
     that adds at most ``moved`` to the tilted distribution.

@@ -37,10 +37,7 @@ class Curve:
 
     @property
     def floor(self) -> float:
-        """The smallest delta of which anything can be said.
-
-        What lies at infinity, and numerical error counted there.
-        """
+        """The smallest delta with a finite epsilon: the mass at infinity, numerical error included."""
         return min(1.0, self.cells.infinity * self._safe)
 
     def delta(self, epsilons: Array) -> Array:
@@ -59,12 +56,12 @@ class Curve:
         """Return an epsilon of at least 0 at which this curve is at most ``delta``."""
         if delta < self.floor:
             raise ParameterError(
-                f"delta must be at least {self.floor:.3g}, not {safe_repr(delta)}: so much, failures of the "
-                "mechanisms and numerical error together, no epsilon takes away."
+                f"delta must be at least {self.floor:.3g}, not {safe_repr(delta)}: this much, failures of the "
+                "mechanisms and numerical error together, remains at every epsilon."
             )
         epsilon = max(0.0, self._solve(delta / self._safe - self.cells.infinity))
         step = 4 * _UNIT * (epsilon + self.cells.interval)
-        for _ in range(_REPAIRS):  # what was solved for is right up to rounding; what is returned was checked
+        for _ in range(_REPAIRS):  # the solution is right up to rounding; the returned epsilon is checked
             if self.delta(np.array([epsilon]))[0] <= delta:
                 break
             epsilon, step = epsilon + step, 2 * step

@@ -74,7 +74,7 @@ def _points(pair: Pair, interval: float | None) -> tuple[Array, Array, float]:
 
 
 def _atoms_points(pair: Atoms) -> tuple[Array, Array, float]:
-    """Return the atoms; what is next to nothing at the lower end moves up, lest it stretch the grid."""
+    """Return the atoms; negligible mass at the lower end moves up, which keeps the grid short."""
     # A mass was the exponential of a logarithm: its error grows with the size of that.
     masses = pair.masses * (1 + 4 * _UNIT * np.abs(pair.log_masses))
     start = min(int(np.searchsorted(np.cumsum(masses), _NEGLIGIBLE)), max(len(masses) - 1, 0))
@@ -111,7 +111,7 @@ def _check_size(cells: float, interval: float) -> None:
     if not cells <= _MOST_CELLS:
         raise ParameterError(
             f"interval must leave at most {_MOST_CELLS} cells for these losses, and {safe_repr(interval)} leaves more: "
-            "take a wider one, or none and let it be chosen."
+            "use a wider one, or leave it out."
         )
 
 
@@ -121,8 +121,7 @@ class _Line:
     def __init__(self, mu: float, probability: float) -> None:
         if not 0 < mu <= _LARGEST_MU:
             raise ParameterError(
-                f"mu must be positive and at most {_LARGEST_MU:.0f}, not {safe_repr(mu)}: beyond that nothing is "
-                "private."
+                f"mu must be positive and at most {_LARGEST_MU:.0f}, not {safe_repr(mu)}: there is no privacy beyond."
             )
         self.mu, self.q = mu, probability
 
@@ -135,7 +134,7 @@ class _Line:
         return self._addition_losses(interval)
 
     def _removal_losses(self, interval: float | None) -> tuple[Array, Array, float]:
-        """R against Q: what lies left of the nodes, or between them, moves up to the next; the right to infinity."""
+        """R against Q: mass left of the nodes or between them moves up to the next one; the right tail to infinity."""
         tail = _upper_tail(_REACH)
         x, dx = self._nodes(interval, -_REACH, self.mu + _REACH)
         loss, margin = self._loss(np.append(x, [-_REACH, max(self.mu - _REACH, self.mu / 2)]))
@@ -153,7 +152,7 @@ class _Line:
         return np.append(losses, largest), np.append(masses, tail), 0.0
 
     def _fixed(self, interval: float | None) -> tuple[Array, Array, float]:
-        """Losses above 0 with R's masses, their mirror images with Q's, and at loss 0 what is left."""
+        """Losses above 0 with R's masses, their mirror images with Q's, and the rest at loss 0."""
         x, dx = self._nodes(interval, self.mu / 2, self.mu + _REACH)
         loss, margin = self._loss(x)
         above, below = self._mixture_density(x) * dx, _normal(x) * dx

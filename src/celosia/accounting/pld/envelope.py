@@ -23,7 +23,7 @@ def envelope(first: "Atoms", second: "Atoms") -> "tuple[Array, Array]":
     those of (Q, P) have all their digits.
     """
     zero, back, other = np.zeros(1), first.swap(), second.swap()
-    # At 0 both sides have one height but for rounding; they must agree on it, lest the profiles cross twice.
+    # At 0 both sides have one height but for rounding; they must agree on it, or the profiles would cross twice.
     first_start = np.maximum(_heights(first, zero), _heights(back, zero))
     second_start = np.maximum(_heights(second, zero), _heights(other, zero))
     up, up_logs, right = _above(first, second, first_start, second_start)
@@ -61,7 +61,7 @@ def _heights(pair: "Atoms", kinks: "Array") -> "Array":
 
 
 def _match(pair: "Atoms", kinks: "Array") -> "Array":
-    """Return e^kink Q(loss > kink): what the profile falls short of what P has above."""
+    """Return e^kink Q(loss > kink): the difference between P's mass above and the profile."""
     from celosia.accounting.pld.kernels import match_atoms
 
     return match_atoms(pair.losses, pair.log_masses, kinks)

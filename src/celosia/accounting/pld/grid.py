@@ -1,10 +1,10 @@
-"""Which grid a composition of privacy losses is computed on.
+"""The choice of the grid on which privacy losses are composed.
 
 A grid of interval h adds about h^2/6 to the variance of every step, so it must be fine against one step and still span
 the sum of all of them. Up to some number of repetitions one grid does both. Beyond it the steps are composed in blocks
 on a fine grid, and the blocks on a coarser one (Ghazi, Kamath, Kumar and Manurangsi 2022, evolving discretisation): the
-work stays the same for a thousand repetitions and for a million.
-Choices only decide how tight a bound is, and how fast it comes: any grid gives a valid one.
+work stays the same for a thousand repetitions and for a million. The choice affects only tightness and speed: any grid
+gives a valid bound.
 """
 
 import math
@@ -103,7 +103,7 @@ def _interval(parts: list[_Part], steps: int, cells: int) -> float:
 
 
 def _anchor(ways: Sequence[Sequence[tuple[Pair, int]]], interval: float) -> float:
-    """Return an interval at most as wide of which the largest loss of a lone pair is a multiple: coins stay exact."""
+    """Return an interval at most as wide that divides the largest loss of a lone pair: coins stay exact."""
     kinds = {pair for way in ways for pair, _ in way}
     losses = [pair.losses for pair in kinds if isinstance(pair, Atoms)]
     if len(kinds) != 1 or not losses or not len(losses[0]):
@@ -122,7 +122,7 @@ def _reach(parts: list[_Part]) -> float:
 
 
 def _width(parts: list[_Part]) -> float:
-    """Return the width outside which the tilted composition has next to nothing, by Chernoff's bound."""
+    """Return the width outside which the tilted composition has negligible mass, by Chernoff's bound."""
     spread = _spread(parts)
     if spread == 0:
         return 0.0

@@ -2,9 +2,9 @@
 
 Every sum has positive terms only, so that nothing cancels: the hockey-stick divergence is accumulated from the largest
 loss down, and the Rényi divergence is the mean of (r^a - 1 - a (r - 1)) / (a - 1) under Q, r the likelihood ratio,
-which is never negative. What could leave the range of doubles is summed as exponentials of differences. Integrals over
-a normal distribution are trapezium sums, whose error for functions analytic in a strip falls exponentially (Trefethen
-and Weideman 2014); ``proofs/pairs.md`` has the constants.
+which is never negative. Terms that could leave the range of doubles are summed as exponentials of differences.
+Integrals over a normal distribution are trapezium sums, whose error for functions analytic in a strip falls
+exponentially (Trefethen and Weideman 2014); ``proofs/pairs.md`` has the constants.
 """
 
 import math

@@ -4,8 +4,7 @@ A pair of distributions (P, Q) dominates a mechanism if every two neighbours are
 hockey-stick divergence of P from Q is at least theirs, for every e^epsilon (Zhu, Dong and Wang 2022). All that matters
 of a pair are the privacy losses ln P/Q and their probabilities. Everything is rounded towards less privacy: a loss
 counts a few units of the last place more than it is written, and results are raised by a part in 10^12, far above the
-error of the sums (all of positive terms) and far below what anybody would notice. The proofs are in
-``proofs/pairs.md``.
+error of the sums (all of positive terms). The proofs are in ``proofs/pairs.md``.
 """
 
 import math
@@ -37,11 +36,11 @@ class Atoms:
     masses
         Their probabilities under P; under Q they are ``masses * exp(-losses)``.
     infinity
-        What P has where Q has nothing.
+        The mass of P where Q has none.
     missing
-        What Q has where P has nothing.
+        The mass of Q where P has none.
     log_masses
-        The logarithms of ``masses``, for those who know them better than doubles that may underflow; else left out.
+        The logarithms of ``masses``, for masses that underflow as doubles; computed when left out.
     """
 
     losses: Array
@@ -78,7 +77,7 @@ class Atoms:
         return np.where(out > 0, np.minimum(out * safe + _TINY, 1.0), 0.0)
 
     def renyi(self, orders: ArrayLike) -> Array:
-        """Return the Rényi divergence of P from Q at each order, rounded up; infinite where P has what Q has not."""
+        """Return the Rényi divergence of P from Q at each order, rounded up; infinite where Q lacks mass of P."""
         from celosia.accounting.pld.kernels import atoms_renyi
 
         values = check_orders(orders)
@@ -123,7 +122,7 @@ class Atoms:
         return from_logs(losses, logs, infinity=sampled.infinity, missing=sampled.infinity)
 
     def coarsen(self, count: int) -> "Atoms":
-        """Return a pair of at most ``count`` losses that dominates this one, and hardly more than that.
+        """Return a pair of at most ``count`` losses that closely dominates this one.
 
         Each loss is replaced by its two neighbours on an even grid, such that its probabilities under P and under Q are
         both kept: the profile becomes its chord between grid points (Doroshenko and others 2022).

@@ -1,10 +1,10 @@
 """Two normal distributions one mu apart, the pair of Gaussian differential privacy, and the same under sampling.
 
-N(mu, 1) against N(0, 1) dominates whatever is mu-GDP (Dong, Roth and Su 2022). With Poisson sampling at rate q under
-add-remove the pair is R = (1 - q) N(0, 1) + q N(mu, 1) against N(0, 1), in both directions; with samples of fixed size
-under replace-one it is symmetric (Zhu, Dong and Wang 2022). Profiles have closed forms; Rényi divergences, at whole and
-fractional orders alike, are trapezium sums of positive terms. Everything is rounded up by a part in about 10^12, far
-above the error of the sums and far below what anybody would notice.
+N(mu, 1) against N(0, 1) dominates every mu-GDP mechanism (Dong, Roth and Su 2022). With Poisson sampling at rate q
+under add-remove the pair is R = (1 - q) N(0, 1) + q N(mu, 1) against N(0, 1), in both directions; with samples of fixed
+size under replace-one it is symmetric (Zhu, Dong and Wang 2022). Profiles have closed forms; Rényi divergences, at
+whole and fractional orders alike, are trapezium sums of positive terms. Everything is rounded up by a part in about
+10^12, far above the error of the sums.
 """
 
 import math
@@ -65,7 +65,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class SampledNormal:
-    """A normal pair under sampling; ``kind`` says which."""
+    """A normal pair under sampling of the given ``kind``."""
 
     mu: float
     probability: float

@@ -1,7 +1,7 @@
 """Epsilon and delta of one event, and the classical theorems of composition.
 
-``basic`` gives the pair (epsilon, delta) that is known of an event without any theory of composition: exact, or rounded
-up. Sums of such pairs hold even when every event is chosen after seeing the answers to the earlier ones.
+``basic`` gives the pair (epsilon, delta) of an event that is known without any theory of composition: exact, or rounded
+up. Sums of such pairs hold even for events that are chosen after seeing earlier answers.
 
 Dwork and Roth 2014; Dwork, Rothblum and Vadhan 2010 (``advanced_epsilon``, in the form for unequal parts of Rogers,
 Roth, Ullman and Vadhan 2016); Kairouz, Oh and Viswanath 2015 (``optimal_delta``); Balle, Barthe and Gaboardi 2018
@@ -51,7 +51,7 @@ from celosia.core.events import (
 from celosia.core.exact import short_at_least
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
-_LONG = 1_000  # an epsilon whose exponential is not written down any more
+_LONG = 1_000  # an epsilon whose exponential would fill the memory
 _MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
 _REACH = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
 
@@ -76,7 +76,7 @@ def basic(event: Event) -> tuple[Fraction, Fraction]:
 
 
 def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
-    """Return the epsilon of an event that needs no delta, or say by whom it cannot be priced otherwise."""
+    """Return the epsilon of an event that needs no delta, or raise an error that names the accountant ``by``."""
     try:
         epsilon, delta = basic(event)
     except NotPricedError as error:
@@ -189,14 +189,14 @@ def advanced_epsilon(parts: Iterable[tuple[Fraction, int]], slack: float) -> flo
     drift = squares = 0.0
     for epsilon, times in parts:
         rate = float(epsilon) * _SAFE
-        # exp(epsilon) may be beyond the doubles; then the bound says nothing, which is true.
+        # exp(epsilon) may be beyond the doubles; then the bound is infinite.
         drift += times * rate * (math.expm1(rate) if rate < 700 else math.inf)
         squares += times * rate * rate
     return (math.sqrt(2 * squares * -math.log(slack)) + drift) * _SAFE
 
 
 def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
-    """Return the smallest delta at ``epsilon`` that ``times`` pure mechanisms of ``epsilon0`` can promise, rounded up.
+    """Return the smallest delta at ``epsilon`` of ``times`` pure mechanisms of ``epsilon0``, rounded up.
 
     The worst of them is randomized response, whose privacy loss after ``times`` answers is ``epsilon0`` times a
     binomial count of agreeing minus disagreeing answers. Every term of the sum is positive, so that doubles lose no

@@ -1,9 +1,9 @@
-"""The price of a certified event: for sums of epsilon and delta its certificate, for everybody else what is inside.
+"""The price of a certified event: its certificate in sums of epsilon and delta, else the price of the inner event.
 
-A certificate is checked before it is believed: the concentrated privacy of the event must imply it (Bun and Steinke
-2016, in the sharper conversion of Canonne, Kamath and Steinke 2020), or its Gaussian privacy (Dong, Roth and Su 2022,
-which is exact for Gaussian noise), or its Rényi curve. So a ledger that was tampered with, or a certificate written for
-other noise, is refused instead of being added up.
+A certificate is checked before it is used: the concentrated privacy of the event must imply it (Bun and Steinke 2016,
+in the sharper conversion of Canonne, Kamath and Steinke 2020), or its Gaussian privacy (Dong, Roth and Su 2022, which
+is exact for Gaussian noise), or its Rényi curve. So a certificate that was tampered with, or written for other noise,
+is refused.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ _MARGIN = 1 - 1e-9  # for the rounding of sums of squares
 _PARTS = (Fraction(9999, 10000), Fraction(997, 1000), Fraction(98, 100), Fraction(95, 100))
 
 
-@lru_cache(maxsize=1024)  # a curve takes a tenth of a second, and an account asks again at every charge
+@lru_cache(maxsize=1024)  # a curve takes a tenth of a second and is needed at every charge
 def certificate_holds(event: CertifiedEvent) -> bool:
-    """Tell whether the concentrated privacy of the event, or its Rényi curve, implies the certificate.
+    """Return whether the concentrated privacy of the event, or its Rényi curve, implies the certificate.
 
     >>> from celosia.core import GaussianEvent
     >>> noise = GaussianEvent(variance=25, sensitivity_squared=1)
@@ -46,7 +46,7 @@ def certificate_holds(event: CertifiedEvent) -> bool:
     epsilon, delta = double_at_most(event.epsilon), double_at_most(event.delta)
     if _rho_implies(inside, epsilon, delta) or _mu_implies(inside, epsilon, delta):
         return True
-    # Of searches, and of runs whose order or stop is secret, the curve says far more than the rho.
+    # For searches, and for runs whose order or stop is secret, the curve is far tighter than the rho.
     return renyi_delta(ORDERS, renyi(inside, ORDERS), epsilon) <= delta
 
 
@@ -69,8 +69,8 @@ def _mu_implies(event: Event, epsilon: float, delta: float) -> bool:
 def certified_rhos(epsilon: Fraction, delta: Fraction) -> Iterator[Fraction]:
     """Yield rhos that Gaussian noise may divide among numbers under one certificate, the largest first.
 
-    The first is what real noise may spend, exactly. Noise on a grid spends a little more than it says, so some smaller
-    ones follow. The last is implied by concentrated privacy and always holds.
+    The first is exactly the rho that real noise may spend. Noise on a grid spends slightly more, so some smaller ones
+    follow. The last is implied by concentrated privacy and always holds.
     """
     least, square = largest_rho(epsilon, delta), _largest_square(epsilon, delta)
     if square is not None:

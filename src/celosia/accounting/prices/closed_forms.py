@@ -147,7 +147,7 @@ def _exp_minus_linear(x: Array) -> Array:
 
 
 def _inner(step: float, between: float, over: Array) -> Array:
-    """Return the logarithm by which the losses strictly between the ends outgrow, for ``between`` whole losses."""
+    """Return the logarithm of the growth by the losses strictly between the ends, for ``between`` whole losses."""
     if between < 2:  # none, or one whose loss is 0
         return np.zeros_like(over)
     half = np.full_like(over, step / 2)

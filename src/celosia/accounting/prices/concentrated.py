@@ -1,10 +1,10 @@
 """Zero-concentrated privacy of events: one number rho, which bounds the Rényi divergence of every order by rho alpha.
 
-Gaussian noise on the grid keeps the bound of its continuous sibling (Canonne, Kamath and Steinke 2020, theorem 4).
-A pure mechanism is dominated by randomized response, whose divergence relative to its order is largest at order 1:
-rho = epsilon tanh(epsilon / 2). A choice by the exponential mechanism has a privacy loss of bounded *range*, hence
-epsilon^2 / 8 (Cesar and Rogers 2021). Sampling amplifies an epsilon but no rho: what is sampled has a rho only when it
-is pure.
+Gaussian noise on the grid keeps the bound of its continuous sibling (Canonne, Kamath and Steinke 2020, theorem 4). A
+pure mechanism is dominated by randomized response, whose divergence relative to its order is largest at order 1: rho =
+epsilon tanh(epsilon / 2). A choice by the exponential mechanism has a privacy loss of bounded *range*, hence epsilon^2
+/ 8 (Cesar and Rogers 2021). Sampling amplifies an epsilon but not a rho: a sampled event has a rho only when it is
+pure.
 """
 
 from fractions import Fraction
@@ -41,7 +41,7 @@ _LONG = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken 
 
 @singledispatch
 def rho(event: Event) -> Fraction:
-    """Return the rho of one event, exact or rounded up; what is pure is priced by its epsilon.
+    """Return the rho of one event, exact or rounded up; a pure event is priced by its epsilon.
 
     >>> from celosia.core import LaplaceEvent
     >>> rho(GaussianEvent(variance=100, sensitivity_squared=1))

@@ -2,8 +2,8 @@
 
 Continuous noise is mu-GDP with mu = length / sigma. On the grid that is not true, but nearly: discrete noise of
 variance v is, within tiny factors, what a random rounding makes of continuous noise of variance v - s, for any s below
-v (a convolution, with Poisson's summation formula for the rounding). The factors move both errors of a test a little,
-which is paid for in mu. Dong, Roth and Su 2022 for the notion; the proof is in ``proofs/pairs.md``.
+v (a convolution, with Poisson's summation formula for the rounding). The factors change both errors of a test slightly,
+and a larger mu pays for that. Dong, Roth and Su 2022 for the notion; the proof is in ``proofs/pairs.md``.
 """
 
 import math

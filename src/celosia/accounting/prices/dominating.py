@@ -1,9 +1,9 @@
-"""The pair of distributions that stands for an event: no two neighbours are easier to tell apart than the pair.
+"""Dominating pairs of events: no two neighbours are easier to distinguish than the pair.
 
 A pair ``(P, Q)`` dominates when every hockey-stick divergence of neighbours, of every ``exp(epsilon)`` above and below
 1, is at most the pair's. Domination survives composition, sampling and post-processing (Zhu, Dong and Wang 2022), so a
 whole training run is priced by the pairs of its steps. Under add-remove ``P`` is the side that has the unit; under
-replace-one the pair is symmetric, for both orders of neighbours must be covered.
+replace-one the pair is symmetric, because it must cover both orders of neighbours.
 """
 
 import math
@@ -56,7 +56,7 @@ _SUMMED = 1_000_000  # variance up to which discrete Gaussian noise is summed te
 
 @singledispatch
 def dominating(event: Event) -> Pair:
-    """Return the pair that dominates an event; what is pure has that of randomized response.
+    """Return the pair that dominates an event; for a pure event, that of randomized response.
 
     >>> dominating(LaplaceEvent(scale=10, sensitivity=1)).losses
     array([-0.1,  0.1])
@@ -92,9 +92,9 @@ def _(event: GaussianEvent) -> Pair:
 
 
 def normal(distance: float) -> Pair:
-    """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 tells nothing apart."""
+    """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 distinguishes nothing."""
     if distance > _LARGEST_MU:
-        raise NotPricedError(f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold.")
+        raise NotPricedError(f"A mu of {distance:.3g} is too large for a privacy-loss distribution.")
     return Normal(max(distance, _SMALLEST_MU)) if distance > 0 else randomized_response(0.0)
 
 
@@ -180,7 +180,7 @@ def _(event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
 
 
 def sample_pair(pair: Pair, event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
-    """Return the pair of an event on a sample, from the pair of the event on everybody."""
+    """Return the pair of an event on a sample, from the pair of the event on all records."""
     base = _atoms(pair) if isinstance(pair, SampledNormal) else pair
     share = min(double_at_least(event.probability), 1.0)
     if share == 0:
@@ -197,6 +197,6 @@ def _(event: ShuffledEvent) -> Pair:
     return _shuffle_atoms(pure(local), event.reports, known)
 
 
-@lru_cache(maxsize=32)  # a second or more for a thousand million reports, and every accountant asks
+@lru_cache(maxsize=32)  # a second or more for a thousand million reports, and every accountant needs it
 def _shuffle_atoms(epsilon: Fraction, reports: int, categories: int | None) -> Atoms:
     return shuffled_atoms(epsilon, reports, categories=categories)

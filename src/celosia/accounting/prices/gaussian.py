@@ -1,4 +1,4 @@
-"""How private discrete Gaussian noise is: exactly for one number, and by concentrated privacy for a vector.
+"""The privacy of discrete Gaussian noise: exact for one number, by concentrated privacy for a vector.
 
 For one number moved by ``shift`` steps the privacy profile is a sum over integers (Canonne, Kamath and Steinke
 2020); the continuous formula is *not* a bound for it. For a vector delta depends on the direction of the
@@ -20,7 +20,7 @@ from celosia.noise.gaussian import log_normaliser
 _SUMMED = 1_000.0  # standard deviations up to which the profile is summed term by term
 _REACH = 38.0  # standard deviations; the probability beyond them is below the next number
 _BEYOND = 1e-300
-_SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
+_SAFE = 1 + 1e-9  # far above the rounding of the sums
 _SLACK = 1e-14  # relative to the privacy loss: an output that just does not count in doubles may count in truth
 _NORMAL = 1e-290
 _LARGEST = 1e300  # variances beyond would leave the range of doubles
@@ -30,7 +30,7 @@ _STEPS = 60
 def discrete_gaussian_delta(variance: float, shift: int, epsilon: float) -> float:
     """Return the smallest delta (rounded up) for discrete Gaussian noise and inputs ``shift`` steps apart.
 
-    The reason for this function: the continuous calibration would promise 1e-6 here.
+    This is why the function exists: the continuous formula gives 1e-6 here, which is not a bound.
     """
     if shift == 0:
         return 0.0
@@ -100,8 +100,8 @@ def concentrated_delta(rho: float, epsilon: float) -> float:
 def smallest_variance(epsilon: Fraction, delta: Fraction, shift: int) -> Fraction:
     """Return the smallest variance with which one number, moved by ``shift`` steps, is (epsilon, delta)-private.
 
-    Smallest on the last stretch: the profile is not monotone where the noise is hardly one step wide, so that a much
-    smaller variance may by chance do as well. The returned one was itself checked to be enough.
+    It is the smallest above which all are enough: where the noise is hardly one step wide the profile is not monotone,
+    and a much smaller variance may be enough by chance. The returned variance is checked.
     """
     target = float(delta) * (1 - 1e-15)
     rate = float(epsilon)

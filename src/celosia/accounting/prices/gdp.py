@@ -1,9 +1,9 @@
 """Gaussian privacy of events: one number mu, exact for Gaussian noise, which composes by squares.
 
-Only bounds are here. The central-limit values that the literature gives for sampled mechanisms are no bounds and are
-never used: what is sampled has a mu only when it is pure. Grid noise is slightly more revealing than continuous noise;
-``discrete_normal`` says by how much. A pure mechanism has mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)): its trade-off
-curve is made of two straight lines above that of mu (Dong, Roth and Su 2022).
+Only bounds are here. The central-limit values that the literature gives for sampled mechanisms are not bounds and are
+never used: a sampled event has a mu only when it is pure. Grid noise is slightly more revealing than continuous noise
+(see ``discrete_normal``). A pure mechanism has mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)): its trade-off curve is made
+of two straight lines above that of mu (Dong, Roth and Su 2022).
 """
 
 import math
@@ -39,7 +39,7 @@ _SAFE = 1 + 1e-13  # far above the rounding of a few operations
 
 @singledispatch
 def mu(event: Event) -> float:
-    """Return the mu of one event, rounded up; what is pure is priced by its epsilon.
+    """Return the mu of one event, rounded up; a pure event is priced by its epsilon.
 
     >>> round(mu(GaussianEvent(variance=10**12, sensitivity_squared=10**12)), 9)
     1.0
@@ -62,9 +62,9 @@ def _(event: GaussianEvent) -> float:
     return grid_gaussian_mu(event)
 
 
-@lru_cache(maxsize=256)  # 120 roundings are tried; a training run asks for the same noise again and again
+@lru_cache(maxsize=256)  # 120 roundings are tried, and a training run repeats the same noise
 def grid_gaussian_mu(event: GaussianEvent) -> float:
-    """Return the mu of noise on the grid, or say that nothing is known where the noise is hardly a step wide."""
+    """Return the mu of noise on the grid; raise ``NotPricedError`` where the noise is hardly a step wide."""
     try:
         return gaussian_dp(event.variance, Fraction(math.floor(event.sensitivity_squared)), event.dimension)
     except ParameterError as error:

@@ -1,9 +1,9 @@
-"""The price of showing the keys of a table: with what probability a key shows that only one unit is in.
+"""The price of showing the keys of a table: the probability that a key with a single unit is shown.
 
-Such a key is the secret itself: without its unit it could not be shown at all. Noise of ratio ``r = exp(-1/scale)``
-carries it to the threshold ``T`` with probability ``r^(T-1) / (1 + r)``, which is the delta of one key. Keys that also
-have other units only move by one step, which costs ``1/scale``. Here the probability is rounded up and the threshold
-is chosen by that rounded number, so that what a mechanism promises is what an accountant finds (proofs/stable-keys.md).
+Such a key reveals its unit: without the unit it could not be shown. Noise of ratio ``r = exp(-1/scale)`` carries it to
+the threshold ``T`` with probability ``r^(T-1) / (1 + r)``, which is the delta of one key. Keys that also have other
+units only move by one step, which costs ``1/scale``. Here the probability is rounded up and the threshold is chosen by
+that rounded number, so that mechanism and accountant agree (proofs/stable-keys.md).
 
 Korolova, Kenthapadi, Mishra and Ntoulas 2009; Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020.
 """
@@ -18,10 +18,7 @@ _BITS = 96  # of a rounded probability: sums of such numbers stay short
 
 
 def tail_at_least(scale: Fraction, threshold: int) -> Fraction:
-    """Return the probability that a key with one unit reaches ``threshold``.
-
-    Rounded up by less than 2^-60 of itself.
-    """
+    """Return the probability that a key with one unit reaches ``threshold``, rounded up by less than a part in 2^60."""
     exponent = min((threshold - 1) / scale, Fraction(_LONG))
     ratio = exp_at_most(-1 / scale) if 1 / scale < _LONG else Fraction(0)
     places = _BITS + 3 * math.ceil(exponent) // 2

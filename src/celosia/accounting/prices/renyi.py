@@ -1,7 +1,7 @@
-"""Rényi divergences of events, at any orders, and what they say about epsilon and delta.
+"""Rényi divergences of events, at any orders, and their conversion to epsilon and delta.
 
-Where a mechanism has a closed form, that is its price; what is sampled is priced by its dominating pair. Every value is
-rounded up. The conversion is that of Canonne, Kamath and Steinke 2020 (proposition 12), at the best of the orders.
+A mechanism is priced by its closed form where it has one; a sampled event is priced by its dominating pair. Every value
+is rounded up. The conversion is that of Canonne, Kamath and Steinke 2020 (proposition 12), at the best of the orders.
 """
 
 import math
@@ -54,7 +54,7 @@ _TINY = 1e-300  # more than what underflow takes away
 
 @singledispatch
 def renyi(event: Event, orders: Array) -> Array:
-    """Return upper bounds on the Rényi divergences of an event; what is pure is priced by its epsilon.
+    """Return upper bounds on the Rényi divergences of an event; a pure event is priced by its epsilon.
 
     >>> renyi(GaussianEvent(variance=4, sensitivity_squared=1), np.array([2.0, 8.0])).round(9)
     array([0.25, 1.  ])
@@ -88,7 +88,7 @@ def _(event: ExponentialEvent, orders: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _pair(event: Event) -> Pair:
-    return dominating(event)  # some take a while, and are asked for again at other orders
+    return dominating(event)  # some take long, and are needed again at other orders
 
 
 @renyi.register(ShuffledEvent)
@@ -176,7 +176,7 @@ def renyi_epsilon(orders: Array, curve: Array, delta: float) -> float:
 
 
 def epsilons_by_order(orders: Array, curve: Array, delta: float) -> Array:
-    """Return the epsilon at ``delta`` that each order of a Rényi curve implies by itself."""
+    """Return the epsilon at ``delta`` that each single order of a Rényi curve implies."""
     shrink, slack = -np.log1p(1 / (orders - 1)), (math.log(delta) + np.log(orders)) / (orders - 1)
     # Rounding is a part of the terms, which may be larger than their sum.
     values = curve + shrink - slack + 1e-15 * (curve + np.abs(shrink) + np.abs(slack))
@@ -184,10 +184,7 @@ def epsilons_by_order(orders: Array, curve: Array, delta: float) -> Array:
 
 
 def largest_divergences(orders: Array, epsilon: float, delta: Array | float) -> Array:
-    """Return the largest divergence of each order that by itself implies ``epsilon`` and its ``delta``.
-
-    Rounded down.
-    """
+    """Return the largest divergence, rounded down, of each order that alone implies ``epsilon`` and ``delta``."""
     grown, slack = -np.log1p(-1 / orders), (np.log(delta) + np.log(orders)) / (orders - 1)
     return np.asarray((epsilon + grown + slack) - 1e-12 * (epsilon + grown + np.abs(slack)))
 

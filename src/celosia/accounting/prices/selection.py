@@ -1,11 +1,11 @@
 """The price of a private search: the best of a secret random number K of runs (``PrivateSelectionEvent``).
 
 With f the generating function of K, the best answer has f'(1 - a) times the probability that one run has, where a is
-the chance that a run is better. So a search leaks what one run leaks, and by how much f' can differ at the chances a
-and b of two neighbours; the chances themselves are outcomes of a private mechanism, which keeps b near a. Papernot and
-Steinke 2022 (theorems 2 and 6) bound that difference with one Rényi order; here the pairs (a, b) that *all* orders
-together allow are gone through, on a grid whose cells are taken at their worst corners. The proof, also of the closed
-forms for pure privacy and for zCDP, is ``proofs/repetition.md``.
+the chance that a run is better. So a search leaks as much as one run, plus the largest difference of ln f' between the
+chances a and b of two neighbours; the chances come from a private mechanism, which keeps b near a. Papernot and Steinke
+2022 (theorems 2 and 6) bound that difference with one Rényi order; here the pairs (a, b) that *all* orders together
+allow are gone through, on a grid whose cells are taken at their worst corners. The proof, also of the closed forms for
+pure privacy and for zCDP, is ``proofs/repetition.md``.
 """
 
 import math
@@ -27,7 +27,7 @@ from celosia.core.exact import double_at_least, double_at_most, short_at_least
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _UNIT = 4e-15  # relative to the terms of a difference
-_LONG = 500  # an epsilon whose exponential is not written down any more
+_LONG = 500  # an epsilon whose exponential would fill the memory
 _CELLS = 4096
 _FIRST = 1e-7  # the smallest chance that has a cell of its own
 _NO_ETA = 1e-100  # so near to 0 that it is 0
@@ -81,7 +81,7 @@ class _Region:
     largest: Array
 
 
-@lru_cache(maxsize=64)  # a search for the right noise asks for one curve at several sets of orders
+@lru_cache(maxsize=64)  # a calibration needs one curve at several sets of orders
 def _region(event: Event) -> _Region:
     a, b = chances(event)
     return _Region(np.append(0.0, a[:-1]), np.maximum.accumulate(b))

@@ -1,10 +1,10 @@
 """Amplification by shuffling: reports of a local randomizer, published in random order, hide among each other.
 
-Every other report is, with probability ``exp(-epsilon0)``, distributed as if it came from one or the other of the two
-values that the adversary wants to tell apart: a clone. So the shuffled reports are a function of two counters, and a
-bound for the counters is a bound for them (Feldman, McMillan and Talwar 2021, *Hiding among the clones*). The closed
-form is their theorem 3.1; the profile sums the counters' hockey-stick divergence, rounded up. Neighbours replace one
-report. The proofs, also that of the sharper count for randomized response, are in ``proofs/shuffling.md``.
+Every other report is, with probability ``exp(-epsilon0)``, distributed as if it came from one of the two values that
+the adversary wants to distinguish: a clone. So the shuffled reports are a function of two counters, and a bound for the
+counters is a bound for them (Feldman, McMillan and Talwar 2021, *Hiding among the clones*). The closed form is their
+theorem 3.1; the profile sums the counters' hockey-stick divergence, rounded up. Neighbours replace one report. The
+proofs, also that of the sharper count for randomized response, are in ``proofs/shuffling.md``.
 """
 
 import math
@@ -20,9 +20,9 @@ from celosia.accounting.prices.binomial import binomial_masses
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_integer, exact_positive, safe_repr
 
-_SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
+_SAFE = 1 + 1e-9  # far above the rounding of the sums
 _BEYOND = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
-_MOST = 2**31  # reports: more count as so many, which can be summed within a second
+_MOST = 2**31  # reports: more are counted as this many, which takes a second
 _NO_CLONES = 60.0  # from this epsilon0 on the clones are not counted: fewer than one is expected anyway
 _CELLS = 1024  # into which numbers of clones are put together
 _BLOCK = 2**20  # terms that are held in memory at once
@@ -74,9 +74,9 @@ def shuffled_epsilon(epsilon0: Exact, reports: int, delta: Exact, *, categories:
 def shuffled_profile(epsilon0: Exact, reports: int, epsilons: ArrayLike, *, categories: int | None = None) -> Array:
     """Return an upper bound on delta at every epsilon, for shuffled reports of an ``epsilon0``-private randomizer.
 
-    With ``categories`` the randomizer is known to be randomized response over so many answers. Few answers have more
-    clones; for many answers the count of any randomizer is better, so that the smaller of both bounds is taken. The
-    bound is the same in both directions.
+    With ``categories`` the randomizer is randomized response over that number of answers. Few answers have more clones;
+    for many answers the count of any randomizer is better, so that the smaller of both bounds is taken. The bound is
+    the same in both directions.
 
     >>> shuffled_profile(1, 1000, [0.0, 0.1, 0.2, 1.0])
     array([1.92196772e-02, 3.52765651e-04, 2.05980818e-07, 0.00000000e+00])

@@ -1,9 +1,9 @@
-"""Structures brought to their plainest form, before anybody prices them.
+"""Simplification of structures of events, before they are priced.
 
 Reading an event for a group, or an add-remove event under replace-one, only means a larger sensitivity where the noise
-is added to a number: then the larger event is priced exactly instead of by the general rule for groups. What was done
-to an answer afterwards costs nothing and disappears. Equal events are counted, not listed: a million steps are one
-step and a number. Dwork and Roth 2014 for groups and post-processing.
+is added to a number: then the larger event is priced exactly instead of by the general rule for groups. Post-processing
+costs nothing and disappears. Equal events are counted, not listed: a million steps are one step and a number. Dwork and
+Roth 2014 for groups and post-processing.
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ _WRAPPED = (
 
 
 def simplify(event: Event) -> Event:
-    """Return an event that costs the same, without groups, readings and post-processing where that is possible.
+    """Return an equally priced event without groups, replacements and post-processing, where that is possible.
 
     >>> simplify(GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3))
     LaplaceEvent(scale=10, sensitivity=3)
@@ -65,7 +65,7 @@ def simplify(event: Event) -> Event:
     if isinstance(event, PostProcessedEvent):
         return simplify(event.event)
     if isinstance(event, PoissonSampledEvent | FixedSampledEvent) and event.probability == 1:
-        return simplify(event.event)  # everybody is in the sample
+        return simplify(event.event)  # all records are in the sample
     if isinstance(event, GroupEvent):
         inner = simplify(event.event)
         return inner if event.size == 1 else _for_group(inner, event.size, inner.adjacency)
@@ -75,18 +75,18 @@ def simplify(event: Event) -> Event:
 
 
 def leaves(event: Event) -> tuple[tuple[Event, int], ...]:
-    """Return the simplified events that a composition consists of, each with its number."""
+    """Return the simplified events of a composition, each with its count."""
     counted: dict[Event, int] = {}
     _count(event, 1, counted)
     return tuple(counted.items())
 
 
 def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Event:
-    """Return the simplified event on a sample or of one report, as the theorems of amplification must see it.
+    """Return the simplified event inside a sample or a shuffle, as the theorems of amplification need it.
 
     They compare a sample with one in which *another* unit stands in the place of the one that matters, and that unit
-    may be in another part: inside, no partition counts as fixed. They speak of one unit, too: of a group, more than one
-    may be in the sample, so that a group is refused inside and belongs outside.
+    may be in another part: inside, no partition counts as fixed. They are about one unit, too: several units of a group
+    may be in the sample, so a group is refused inside and belongs outside.
     """
     return simplify(_of_one_unit(event.event))
 
@@ -100,10 +100,7 @@ def count_touched_parts(event: ParallelEvent) -> int:
 
 
 def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
-    """Return the guarantee of an event.
-
-    Or refuse one that holds only between histories that change at the same times.
-    """
+    """Return the guarantee of an event; refuse one that holds only between histories that change at the same times."""
     refuse_same_changes(event.adjacency, "An event that is priced")
     return event.guarantee
 
@@ -197,7 +194,7 @@ def _(event: ComposedEvent, size: int, adjacency: Adjacency) -> Event:
 
 @_for_group.register
 def _(event: PrivateSelectionEvent, size: int, adjacency: Adjacency) -> Event:
-    # The theorems speak of one run, whoever the neighbours are.
+    # The theorems are about one run, for any neighbours.
     return PrivateSelectionEvent(
         event=_for_group(simplify(event.event), size, adjacency),
         distribution=event.distribution,

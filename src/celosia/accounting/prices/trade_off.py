@@ -1,10 +1,10 @@
 """Trade-off curves: how often a test of two neighbours must miss, given how often it may give a false alarm.
 
-A privacy profile and a trade-off curve say the same: f(a) is the largest of 0, 1 - delta - e^epsilon a and
-e^-epsilon (1 - delta - a) over all (epsilon, delta) that hold (Wasserman and Zhou 2010; Dong, Roth and Su 2022). Misses
-are bounded from below, so curves are rounded down; profiles are rounded up. The profile of Gaussian privacy is the
-integral over s > 0 of phi(z + s)(1 - e^(-mu s)) with z = epsilon/mu - mu/2: positive terms only, so that no digits are
-lost where mu is small (the textbook's difference of two normal tails is that integral).
+A privacy profile and a trade-off curve are equivalent: f(a) is the largest of 0, 1 - delta - e^epsilon a and e^-epsilon
+(1 - delta - a) over all (epsilon, delta) that hold (Wasserman and Zhou 2010; Dong, Roth and Su 2022). Misses are
+bounded from below, so curves are rounded down; profiles are rounded up. The profile of Gaussian privacy is the integral
+over s > 0 of phi(z + s)(1 - e^(-mu s)) with z = epsilon/mu - mu/2: positive terms only, so that no digits are lost
+where mu is small (the textbook's difference of two normal tails is that integral).
 """
 
 import math
@@ -18,7 +18,7 @@ from celosia.accounting.checks import Array, check_epsilons, vector
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, safe_repr
 
-_SAFE = 1 + 1e-11  # far above the error of the quadrature, far below what anybody would notice
+_SAFE = 1 + 1e-11  # far above the error of the quadrature
 _TINY = 1e-300  # more than what underflow can take away
 _LEAST_DELTA = 1e-290  # well above _TINY, which is added to every delta
 _LARGEST_EPSILON = 2.0**16  # the end of a profile that never vanishes
@@ -164,7 +164,7 @@ def _polygon(epsilons: Array, deltas: Array, errors: Array) -> Array:
 
 
 def check_errors(errors: ArrayLike, name: str = "errors") -> Array:
-    """Return probabilities of error as an array, or refuse them."""
+    """Return probabilities of error as an array; all must be between 0 and 1."""
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():
         raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(errors)}.")
