@@ -72,7 +72,7 @@ def test_a_table_that_lies_is_caught_by_the_draws() -> None:
 
 
 def test_a_runner_that_is_not_the_mechanism_is_caught() -> None:
-    with pytest.raises(ConformanceError, match="runner: its outputs are told apart"):
+    with pytest.raises(ConformanceError, match="runner: its outputs differ from"):
         check_mechanism(noisy(1), [(0, 1)], samples=10_000, runner=noisy(5).draw)
 
 

@@ -1,6 +1,6 @@
 """Attacks on our own mechanisms, and the lower bounds on epsilon that they prove.
 
-An accountant says at most how much a mechanism reveals; an audit shows at least how much. When the two cross, one of
+An accountant bounds from above how much a mechanism reveals; an audit bounds it from below. When the two cross, one of
 them is wrong. A pass of a black-box audit is evidence, never a proof.
 """
 

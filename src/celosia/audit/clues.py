@@ -1,4 +1,4 @@
-"""Conditions on an output that may give away which of two neighbours it came from.
+"""Conditions on an output that may reveal which of two neighbours it came from.
 
 A clue is an event in the sense of probability: a lower bound on epsilon is as good as the clue it was measured on. The
 families here are thresholds on coordinates and on projections, equality with frequent outputs, the length of a
@@ -36,7 +36,7 @@ class Clue:
     holds: Callable[[Draws], Flags]
 
     def both(self, other: "Clue") -> "Clue":
-        """Return the condition that this one and the other hold."""
+        """Return the condition that this one and the other both hold."""
         return Clue(
             words=f"{self.words} and {other.words}",
             holds=lambda draws: self.holds(draws) & other.holds(draws),
@@ -146,7 +146,7 @@ def _last(draws: Draws) -> Numbers:
 
 
 def _along(difference: Numbers) -> Callable[[Draws], Numbers]:
-    # What a sequence that stopped early does not say counts as zero.
+    # Missing entries of a sequence that stopped early count as zero.
     return lambda draws: _finite(draws.numbers) @ difference[: draws.numbers.shape[1]]
 
 
@@ -166,7 +166,7 @@ def _thresholds(feature: _Feature, first: Draws, second: Draws) -> Iterator[Clue
 
 
 def _quadrants(first: Draws, second: Draws, indices: list[int]) -> Iterator[Clue]:
-    """Cut pairs of coordinates into quadrants: what is only in their relation, no single threshold shows."""
+    """Cut pairs of coordinates into quadrants, which show relations that no single threshold shows."""
     halves = []
     for index in indices:
         feature = _Feature(words=_name(index, first, second), measure=_coordinate(index))

@@ -1,10 +1,10 @@
-"""A black-box lower bound on epsilon: how well two neighbours can be told apart by looking at outputs alone.
+"""A black-box lower bound on epsilon: how well outputs distinguish two neighbours.
 
-Outputs are drawn on both inputs; on the first part of them the most telling event is searched, on the rest it is
-counted, and Clopper–Pearson bounds on its two probabilities give ``epsilon >= ln((p_low - delta) / q_high)`` but for
-the stated failure probability. A bound above the claim convicts the mechanism; a bound below it is evidence and never
-a proof. Ding, Wang, Wang, Zhang and Kifer, *Detecting Violations of Differential Privacy*, 2018; Jagielski, Ullman and
-Oprea 2020.
+Outputs are drawn on both inputs; the first part serves to find the most distinguishing event, the rest to count it, and
+Clopper–Pearson bounds on its two probabilities give ``epsilon >= ln((p_low - delta) / q_high)`` but for the stated
+failure probability. A bound above the claim convicts the mechanism; a bound below it is evidence and never a proof.
+Ding, Wang, Wang, Zhang and Kifer, *Detecting Violations of Differential Privacy*, 2018; Jagielski, Ullman and Oprea
+2020.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,10 +33,10 @@ _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distinction:
-    """What an audit found: ``epsilon`` is a lower bound that is wrong with probability ``failure`` at most.
+    """The result of an audit: ``epsilon`` is a lower bound that is wrong with probability ``failure`` at most.
 
     The event happened in ``hits`` of ``trials`` fresh outputs on one input, and in ``hits_neighbour`` of
-    ``trials_neighbour`` on the other; ``swapped`` says that the one was the second input.
+    ``trials_neighbour`` on the other; ``swapped`` states that the one was the second input.
 
     >>> from celosia.noise import Seeded
     >>> found = distinguish(lambda value, count, source: [value] * count, 0, 1, samples=2_000)
@@ -197,7 +197,7 @@ def _test(
 
 
 def _search(clues: list[Clue], here: Draws, there: Draws, trials: int, delta: float, failure: float) -> list[Clue]:
-    """Return the most telling clues and conjunctions of clues, by the bound that fresh draws may be hoped to give."""
+    """Return the most distinguishing clues and conjunctions, by the bound that fresh draws are expected to give."""
     if not clues:
         return []
     flags = [np.stack([np.packbits(clue.holds(draws)) for clue in clues]) for draws in (here, there)]
@@ -247,7 +247,7 @@ def _count(flags: NDArray[np.uint8]) -> NDArray[np.float64]:
 def _bounds(
     hits: NDArray[Any], trials: int, hits_neighbour: NDArray[Any], trials_neighbour: int, delta: float, failure: float
 ) -> NDArray[np.float64]:
-    # Where a shape parameter is zero the bound is trivial, and the function is not asked.
+    # Where a shape parameter is zero the bound is trivial, and the function is not called.
     low = np.where(hits > 0, special.betaincinv(np.maximum(hits, 1e-9), trials - hits + 1, failure / 2), 0.0)
     room = trials_neighbour - hits_neighbour
     high = np.where(room > 0, special.betainccinv(hits_neighbour + 1, np.maximum(room, 1e-9), failure / 2), 1.0)

@@ -1,4 +1,4 @@
-"""What a mechanism answered, many times over, in a form that whole-array operations can question.
+"""Many outputs of a mechanism, in a form for whole-array operations.
 
 An audit treats a mechanism as a black box: the outputs may be numbers, arrays, choices, or sequences that stop early.
 Here they become a matrix of numbers (NaN where an output has no such coordinate), their lengths, and a 64-bit key per
@@ -95,7 +95,7 @@ def gather(outputs: Any) -> Draws:
     kinds = set(map(type, outputs))
     if all(issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating) for kind in kinds):
         array = np.asarray(outputs)
-        # One kind of number only: if an int and a float could be told apart, so could the neighbours.
+        # One kind of number only: a difference between int and float would distinguish the neighbours.
         if array.dtype.kind in "biuf" and len(kinds) == 1:
             return _from_array(array)
     return _from_objects(list(outputs))
@@ -136,7 +136,7 @@ def _from_sequences(outputs: Sequence[Any]) -> Draws:
 
 
 def _row(output: Sequence[Any]) -> NDArray[Any]:
-    """Return a list or tuple as an array; what is not a number (a None for "no answer") becomes NaN."""
+    """Return a list or tuple as an array; items that are not numbers (a None for "no answer") become NaN."""
     if any(item is None for item in output):
         return np.array([np.nan if item is None else item for item in output], dtype=np.float64)
     return np.asarray(output) if len(output) else np.zeros(0)

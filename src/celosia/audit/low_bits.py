@@ -1,10 +1,10 @@
-"""The floating-point attack: which inputs the last bits of an output can have come from.
+"""The floating-point attack: the low-order bits of an output reveal its input.
 
 Textbook samplers reach only some of the doubles, and a different set of them for each true value: Laplace by the
 inverse of a float's logarithm gives away its input in the low-order bits (Mironov, *On Significance of the Least
 Significant Bits for Differential Privacy*, 2012), and so does the Gaussian by Box–Muller or any sampler whose precision
 depends on the magnitude (Haney et al., *Precision-based Attacks and Interval Refining*, 2022). A mechanism on an
-integer grid answers integer numbers of steps whatever the input, and nothing is left to see.
+integer grid releases integer numbers of steps whatever the input, so its low-order bits reveal nothing.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def low_order_bits(
 ) -> Distinction:
     """Return the lower bound on epsilon that the low-order bits of the outputs alone support.
 
-    Whole-number outputs have no such bits: the bound is then 0. A small bound is evidence, never a proof.
+    Integer outputs have no such bits: the bound is then 0. A small bound is evidence, never a proof.
 
     >>> import numpy as np
     >>> def textbook(value, count, source):

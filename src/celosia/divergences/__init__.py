@@ -1,9 +1,9 @@
-"""How far apart two distributions are: the measures in which privacy is stated.
+"""Divergences and distances between two distributions: the measures in which privacy is stated.
 
 Kullback-Leibler, Rényi, max, hockey-stick and f-divergences, Wasserstein distances and couplings, shifted Rényi
 divergences and the magnitude of a noise; between finite distributions, the families that mechanisms draw from, SciPy's
-distributions and samples. And what privacy makes of them: the distance of data sets, privacy in any metric, and
-whether a divergence obeys post-processing.
+distributions and samples. Also the distance of data sets, privacy in any metric, and whether a divergence obeys
+post-processing.
 """
 
 from celosia.divergences.distributions.discrete import Discrete

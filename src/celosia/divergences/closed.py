@@ -38,7 +38,7 @@ def renyi_normal(p: Normal, q: Normal, order: float) -> float:
 
 
 def _standardise(p: Normal, q: Normal) -> tuple[float, float]:
-    """Mean and variance of p in units in which q is standard normal."""
+    """Return the mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
     if not (abs(shift) < _FAR and 1 / _FAR < ratio < _FAR):
         raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")

@@ -1,7 +1,7 @@
-"""Entropy and cross-entropy: how many questions a distribution takes, and how many with the wrong book.
+"""Entropy and cross-entropy of distributions.
 
 H(P) = -sum P log P and H(P; Q) = -sum P log Q (Shannon 1948); their difference is the Kullback-Leibler divergence.
-Natural logarithms unless another base is asked for: base 2 counts yes-or-no questions. For continuous distributions the
+Logarithms are natural unless another base is given: base 2 counts yes-or-no questions. For continuous distributions the
 sums are integrals (differential entropy), which may be negative.
 """
 

@@ -86,7 +86,7 @@ def _check_convex(f: _Convex) -> None:
 def _log_part(
     f: _Convex, slope: float, sign: int
 ) -> "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]":
-    """The log of the positive or of the negative part of Q f(P / Q)."""
+    """Return a function for the log of the positive or the negative part of Q f(P / Q)."""
     start, beyond = _continue(f, sign)
 
     def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -95,7 +95,7 @@ def _log_part(
             steep = loss > start
             values = np.asarray(f(np.exp(np.where(steep, 0.0, loss))), dtype=np.float64)
             if np.isnan(values[log_q > -math.inf]).any():
-                raise ParameterError("f must not return NaN: see to it that f(0) is its limit, which may be infinite.")
+                raise ParameterError("f must not return NaN: f(0) must be its limit, which may be infinite.")
             usual = log_q + np.log(np.maximum(sign * values, 0.0))
             far = log_q + beyond(np.where(steep, loss, start))
             gap = log_p + np.log(np.maximum(sign * slope, 0.0))
@@ -106,7 +106,7 @@ def _log_part(
 
 
 def _continue(f: _Convex, sign: int) -> "tuple[float, Callable[[NDArray[np.float64]], NDArray[np.float64]]]":
-    """Return from which log of the ratio on f is continued, and the log of its positive or negative part there.
+    """Return the log of the ratio from which f is continued, and the log of its positive or negative part there.
 
     The continuation a + b x + c log x goes through three points: powers, logarithms and their products are met exactly.
     """

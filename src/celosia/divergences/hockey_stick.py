@@ -1,4 +1,4 @@
-"""The hockey-stick divergence, which is the delta of (epsilon, delta)-privacy, and total variation, which it is at 0.
+"""The hockey-stick divergence, which is the delta of (epsilon, delta)-privacy, and its value at 0, the total variation.
 
 H_epsilon(P || Q) is the largest P(S) - e^epsilon Q(S) over events S: the sum of P - e^epsilon Q where that is positive
 (Sason and Verdú 2016; Balle, Barthe and Gaboardi 2018). A mechanism is (epsilon, delta)-private exactly if H_epsilon is

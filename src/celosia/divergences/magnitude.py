@@ -1,10 +1,10 @@
 """R_alpha(noise, radius): the largest Rényi divergence between a noise and itself moved by at most ``radius``.
 
-It says what one noisy step of an iteration can hide (Feldman, Mironov, Talwar and Thakurta 2018; definition 5.5 of seed
-001). Gaussian noise: alpha radius^2 / (2 variance), in any dimension. Laplace noise: the closed form of one coordinate,
-for distances that are sums of absolute values; a convex function with value 0 at 0 is largest on such a ball where all
-of the distance is in one coordinate. Other densities: by integration, a number to look at rather than a bound. Noise
-that lives on a grid or an interval has no R_alpha: moved, it is told apart at once.
+It measures what one noisy step of an iteration can hide (Feldman, Mironov, Talwar and Thakurta 2018; Estrada Franco
+2025, definition 5.5). Gaussian noise: alpha radius^2 / (2 variance), in any dimension. Laplace noise: the closed form
+of one coordinate, for distances that are sums of absolute values; a convex function with value 0 at 0 is largest on
+such a ball where all of the distance is in one coordinate. Other densities: by integration, an estimate rather than a
+bound. Noise on a grid or an interval has no R_alpha: its divergence from itself moved is infinite.
 """
 
 import math
@@ -129,7 +129,7 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
     >>> R(2, stats.uniform(), 1)
     Traceback (most recent call last):
     ...
-    celosia.core.errors.ParameterError: noise must have the whole line for its support: moved, it is told apart at once.
+    celosia.core.errors.ParameterError: noise must have the whole line for its support.
     """
     alpha = as_number(alpha, name="alpha", above=1)
     radius = as_number(radius, name="radius", least=0)
@@ -149,10 +149,10 @@ def _check_density(noise: Any) -> None:
     if not all(hasattr(noise, name) for name in ("dist", "support", "logpdf", "ppf")):
         raise ParameterError(
             "noise must be GaussianNoise, LaplaceNoise or a frozen continuous SciPy distribution, not "
-            f"{safe_repr(noise)}: noise on a grid, moved off the grid, is told apart at once."
+            f"{safe_repr(noise)}: noise on a grid has an infinite divergence from itself moved off the grid."
         )
     if tuple(float(end) for end in noise.support()) != (-math.inf, math.inf):
-        raise ParameterError("noise must have the whole line for its support: moved, it is told apart at once.")
+        raise ParameterError("noise must have the whole line for its support.")
 
 
 def _of_shift(alpha: float, noise: Any, shift: float) -> float:

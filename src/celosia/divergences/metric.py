@@ -38,7 +38,7 @@ class MetricPrivacy:
     worst: tuple[int, int] | None
 
     def holds(self, epsilon_out: float) -> bool:
-        """Whether the mechanism is (epsilon_in, ``epsilon_out``)-private.
+        """Return whether the mechanism is (epsilon_in, ``epsilon_out``)-private.
 
         >>> metric_privacy([[0.75, 0.25], [0.25, 0.75]], [[0, 1], [1, 0]], 1).holds(1.0)
         False

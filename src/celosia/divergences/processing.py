@@ -1,9 +1,9 @@
-"""Does a divergence obey post-processing? A search for a counterexample.
+"""A search for counterexamples to post-processing, for any divergence.
 
 A measure of privacy must not grow when both sides are put through the same kernel (definition 2.3 of Estrada Franco
 2025), or privacy could be lost after the release. The search tries every merging of outcomes on small grids of
-distributions, then random distributions and kernels from a seeded source. Finding nothing proves nothing; finding
-something is conclusive, and the counterexample is returned to be looked at.
+distributions, then random distributions and kernels from a seeded source. Finding nothing proves nothing; a
+counterexample is conclusive, and is returned.
 """
 
 import itertools
@@ -92,7 +92,7 @@ _Trial = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64
 
 
 def _enumerate_trials(size: int) -> Iterator[_Trial]:
-    """Every pair of distributions in quarters, with every merging of two outcomes: others are made of these."""
+    """Yield every pair of distributions in quarters, with every merging of two outcomes: others consist of these."""
     steps = itertools.product(range(_GRAIN + 1), repeat=size)
     grid = [np.array(parts) / _GRAIN for parts in steps if sum(parts) == _GRAIN]
     for kept, gone in itertools.combinations(range(size), 2):
@@ -103,7 +103,7 @@ def _enumerate_trials(size: int) -> Iterator[_Trial]:
 
 
 def _draw_trials(size: int, trials: int, source: "Source") -> Iterator[_Trial]:
-    """Random pairs and random kernels; a third of the kernels are nearly deterministic."""
+    """Yield random pairs and random kernels; a third of the kernels are nearly deterministic."""
     shape = (trials, size + 2, size)
     uniform = (source.words(math.prod(shape)).reshape(shape) >> np.uint64(11)) / 2.0**53
     # Normalised exponential draws are uniform on the simplex; powers of them crowd towards its corners.

@@ -2,9 +2,9 @@
 
 D_alpha(P || Q) = 1 / (alpha - 1) log of the sum of P^alpha Q^(1 - alpha), with the limits: order 0 is minus the log of
 Q's mass on P's support, order 1 is Kullback-Leibler, order infinity is the largest log ratio (Rényi 1961; van Erven and
-Harremoës 2014). Where P has mass that Q has not, orders from 1 on are infinite: that is the mathematical answer. The
+Harremoës 2014). Where P has mass that Q lacks, orders from 1 on are infinite: that is the mathematical answer. The
 condition is P << Q (Estrada Franco 2025 prints it the other way round). Values are correct to rounding, not rounded
-upwards: the accountants, which promise, see to that themselves.
+upwards; the accountants round up themselves.
 """
 
 import math
@@ -30,7 +30,7 @@ _LEVEL = 1e-13
 _NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) loses too many digits
 _NEAR_ONE_SUM = 0.1  # sums are cheap: there close distributions keep their digits farther out
 _STEEP = 700.0  # e to this is still a double
-_FAR = 1e15  # an epsilon beyond which a numeric integral is not asked
+_FAR = 1e15  # an epsilon beyond which no integral is computed
 
 
 def renyi(p: object, q: object, order: float) -> float:
@@ -38,8 +38,8 @@ def renyi(p: object, q: object, order: float) -> float:
 
     ``p`` and ``q`` are two aligned arrays of probabilities, two ``Discrete``, two of ``Bernoulli``, ``Normal``,
     ``MultivariateNormal`` or ``Laplace``, two frozen SciPy distributions, or two ``Samples`` (then it is an estimate,
-    not a bound). Of SciPy distributions order infinity is found by search, and orders of thousands lose digits: where
-    there is a closed form, ask for it by ``Normal`` or ``Laplace``. Example 3.1 of Estrada Franco 2025:
+    not a bound). Of SciPy distributions order infinity is found by search, and orders of thousands lose digits: use
+    ``Normal`` or ``Laplace`` where there is a closed form. Example 3.1 of Estrada Franco 2025:
 
     >>> p, q = [0.1] * 10, [0.1] * 8 + [0.11, 0.09]
     >>> [round(renyi(p, q, order), 6) for order in (1, 2, 10, math.inf)]
@@ -108,7 +108,7 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
 
 
 def _approximate(p: "NDArray[np.float64]", q: "NDArray[np.float64]", delta: float) -> float:
-    """The largest log of (P(S) - delta) / Q(S): attained where S takes the largest ratios first."""
+    """Return the largest log of (P(S) - delta) / Q(S), attained where S takes the largest ratios first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = p > 0
         # In logarithms: a quotient that overflowed would stand on a level with what q lacks.
@@ -130,7 +130,7 @@ def _power(pair: Pair, order: float) -> float:
 
 
 def _signed_kl(pair: Countable) -> float:
-    """P log(P/Q) as it stands, by sign: P alone decides how far to add, where Q may have a long tail."""
+    """Return P log(P/Q) by sign: P alone decides how far to add, since Q may have a long tail."""
 
     def part(sign: int) -> float:
         def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -1,10 +1,10 @@
-"""The shifted Rényi divergence: the least that remains when the first distribution may be moved a little.
+"""The shifted Rényi divergence: the smallest divergence when the first distribution may be moved a little.
 
 D^(z)_alpha(mu || nu) is the infimum of D_alpha(mu' || nu) over the mu' with W_infinity(mu, mu') <= z (Feldman, Mironov,
-Talwar and Thakurta 2018; definition 5.4 of Estrada Franco 2025). On the line W_infinity <= z says that the distribution
-function of mu' lies between two bounds. Drawn against the distribution function of nu, the best one is the string
-pulled taut between them, for every order at once (Barlow, Bartholomew, Bremner and Brunk 1972; proofs/iteration.md). So
-the answer is found exactly, up to rounding, without a search.
+Talwar and Thakurta 2018; definition 5.4 of Estrada Franco 2025). On the line W_infinity <= z means that the
+distribution function of mu' lies between two bounds. Drawn against the distribution function of nu, the best one is the
+string pulled taut between them, for every order at once (Barlow, Bartholomew, Bremner and Brunk 1972;
+proofs/iteration.md). So the answer is found exactly, up to rounding, without a search.
 """
 
 import math
@@ -81,7 +81,7 @@ def shifted_distribution(
     points: "ArrayLike | None" = None,
     nu_points: "ArrayLike | None" = None,
 ) -> "NDArray[np.float64]":
-    """Return the distribution on nu's points, no further than ``shift`` from mu, that is hardest to tell from nu.
+    """Return the distribution on nu's points, no further than ``shift`` from mu, that is closest to nu.
 
     It is the same for every order. ``points`` are where mu's probabilities are, increasing, and 0, 1, 2 … when left
     out; ``nu_points`` are where nu's are, and the same as mu's when left out.
@@ -141,7 +141,7 @@ def _positions(points: "ArrayLike | None", size: int, *, name: str) -> "NDArray[
 def _bounds(
     x: "NDArray[np.float64]", masses: list[int], y: "NDArray[np.float64]", shift: float
 ) -> tuple[list[int], list[int]]:
-    """Return between what the distribution function of mu' lies, before the first point of ``y`` and at each."""
+    """Return the bounds of the distribution function of mu', before the first point of ``y`` and at each."""
     total = [0, *accumulate(masses)]
     # A rounded difference is at most shift whenever the true one is: nothing within reach is left out.
     reached = np.count_nonzero(x[None, :] - y[:, None] <= shift, axis=1)
@@ -160,7 +160,7 @@ def taut_string(x: Sequence[int], low: Sequence[int], high: Sequence[int]) -> li
     chains: tuple[deque[tuple[int, int]], deque[tuple[int, int]]] = (deque(), deque())
 
     def turn(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> int:
-        """Positive if the path from a over b to c bends upwards."""
+        """Return a positive number if the path from a over b to c bends upwards."""
         return (c[1] - b[1]) * (x[b[0]] - x[a[0]]) - (b[1] - a[1]) * (x[c[0]] - x[b[0]])
 
     for index in range(1, len(x)):

@@ -1,4 +1,4 @@
-"""The classical mechanisms: each adds exact noise, or chooses exactly, and says what it ran and what that promises."""
+"""The classical mechanisms: each adds exact noise or chooses exactly, and states its event and its guarantee."""
 
 from celosia.mechanisms.bounded_laplace import BoundedLaplace
 from celosia.mechanisms.gaussian import Gaussian

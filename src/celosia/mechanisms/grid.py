@@ -1,4 +1,4 @@
-"""Values on a grid: what is really released are integer numbers of steps.
+"""Values on a grid: all releases are integer numbers of steps.
 
 Integers with an integer sensitivity stay on the grid of integers. A real number is rounded to the nearest multiple
 of a power of two; dividing a double by that is exact, so rounding is the only thing that happens, and neighbours move
@@ -37,13 +37,13 @@ _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
 def check_width(scale: Fraction) -> None:
-    """Refuse noise that is wider than can be drawn, in the words of what was asked for."""
+    """Refuse noise that is wider than a sampler can draw."""
     if scale > _WIDEST:
         raise ParameterError("The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid.")
 
 
 def as_number_or_array(value: object) -> Value:
-    """Return a Python number or a NumPy array of numbers; refuse what cannot be released."""
+    """Return a Python number or a NumPy array of numbers; raise ``InputError`` for anything else."""
     if isinstance(value, int):  # bool too: a count of one
         return int(value)
     if isinstance(value, Fraction):
@@ -59,7 +59,7 @@ _NOT_FINITE = "A value to release must be finite: impute or drop NaN and infinit
 
 
 def _as_real(value: "Decimal | float | np.floating[Any]") -> float | Fraction:
-    """Return a real number as it is: what a double cannot hold becomes a fraction, for rounding would not be paid."""
+    """Return a real number exactly: as a fraction where a double would round it."""
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if not (value.is_finite() if isinstance(value, Decimal) else np.isfinite(value)):
@@ -72,7 +72,7 @@ def _as_real(value: "Decimal | float | np.floating[Any]") -> float | Fraction:
 def _as_fraction(value: Decimal) -> Fraction:
     if value == 0 or abs(value.adjusted()) <= _LONGEST:
         return Fraction(value)
-    # Written out it could fill the memory: clipped, or zero, which no grid can tell it from.
+    # Its digits could fill the memory, so it is clipped or becomes 0, which is equal on every grid.
     return Fraction(0) if value.adjusted() < 0 else Fraction(math.copysign(1, value)) * 10 ** (_LONGEST + 1)
 
 
@@ -87,7 +87,7 @@ def _as_array(value: object) -> "NDArray[Any]":
     except (ValueError, TypeError, OverflowError):
         raise InputError(
             f"A {type(value).__name__} could not be read as an array of numbers of one shape."
-        ) from None  # NumPy's message tells the shape
+        ) from None  # NumPy's message shows the shape
     if array.dtype.kind not in _INTEGER_KINDS + _REAL_KINDS:
         kind = array.dtype.type.__name__.removesuffix("_")  # without the length of a text
         raise InputError(
@@ -104,8 +104,8 @@ def _as_array(value: object) -> "NDArray[Any]":
 def _with_wide_integers(value: Sequence[object], array: "NDArray[Any]") -> "NDArray[Any]":
     """Read again a list in which NumPy found floats or objects: perhaps only because some integers are beyond 64 bits.
 
-    What a list becomes must follow from the types of its items, never from their size: integers alone stay integers,
-    among floats they are clipped where a double would round them.
+    The result must depend on the types of the items, never on their size: integers alone stay integers; among floats
+    they are clipped where a double would round them.
     """
     items = np.asarray(value, dtype=object)
     if all(isinstance(item, int | np.integer | np.bool_) for item in items.flat):

@@ -1,7 +1,7 @@
-"""The compiled pass that turns an array and its noise into a release: what ``grid`` does, in one sweep of memory.
+"""Compiled addition of noise to an array: the same as ``grid``, in one pass over memory.
 
 ``add_to_integers`` is ``add_steps(to_steps(values, 1), noise)``, ``add_to_reals`` is
-``from_steps(add_steps(to_steps(values, step), noise), step)``; the tests hold them to that, bit by bit.
+``from_steps(add_steps(to_steps(values, step), noise), step)``; the tests compare them bit by bit.
 """
 
 from typing import TYPE_CHECKING

@@ -1,10 +1,10 @@
-"""What randomized answers say about the true ones: shares without bias, and where they may lie.
+"""Estimates of true shares from randomized answers: unbiased, with confidence intervals.
 
 The truth is held fixed; only the coins are random. If t of n people have an answer, the number of people who give it is
 the sum of two binomial numbers, Bin(t, if true) + Bin(n - t, if not). The interval for two answers holds every t under
-which what was counted is not too surprising (Clopper and Pearson's principle, 1934, applied to that sum); for more
-answers it is Clopper and Pearson's own, which is wider, and valid because the sum spreads less than one binomial
-number of the same mean (Hoeffding 1956).
+which the count is not in either tail (Clopper and Pearson's principle, 1934, applied to that sum); for more answers it
+is Clopper and Pearson's own, which is wider, and valid because the sum spreads less than one binomial number of the
+same mean (Hoeffding 1956).
 """
 
 import math
@@ -70,7 +70,7 @@ class Proportions:
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[Any, Any]":
         """Return bounds for the share of yes (two answers), or arrays of bounds for each share.
 
-        Each share is covered with probability ``level`` or more by itself, whatever the truth.
+        Each single share is covered with probability ``level`` or more, whatever the truth.
 
         >>> from celosia.mechanisms import RandomizedResponse
         >>> low, high = RandomizedResponse.two_coins().estimate([True, False] * 500).confidence_interval(0.95)
@@ -89,7 +89,7 @@ class Proportions:
         # More true answers make large counts likelier: both conditions are monotone in t.
         low = _first(lambda t: _at_least(said, t, n, if_true, if_not) > tail, n)
         high = _first(lambda t: 1 - _at_least(said + 1, t, n, if_true, if_not) <= tail, n) - 1
-        low = min(low, n)  # a count that would surprise under every t is nearest to one end
+        low = min(low, n)  # a count that is in a tail under every t is nearest to one end
         return low / n, max(high, low) / n
 
     def _clopper_pearson(self, tail: float) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
@@ -106,14 +106,14 @@ class Proportions:
         return f"Proportions([{shares}{', …' if self.counts.size > 6 else ''}], answers={self.counts.sum()})"
 
 
-def _at_least(said: int, t: int, n: int, if_true: float, if_not: float) -> float:
-    """Return the probability that Bin(t, if_true) + Bin(n - t, if_not) is at least ``said``."""
+def _at_least(count: int, t: int, n: int, if_true: float, if_not: float) -> float:
+    """Return the probability that Bin(t, if_true) + Bin(n - t, if_not) is at least ``count``."""
     from scipy.special import bdtrc, gammaln, xlog1py, xlogy
 
     spread = _REACH * math.sqrt(t * if_true * (1 - if_true)) + _REACH
     k = np.arange(max(0, math.floor(t * if_true - spread)), min(t, math.ceil(t * if_true + spread)) + 1)
     log_mass = gammaln(t + 1) - gammaln(k + 1) - gammaln(t - k + 1) + xlogy(k, if_true) + xlog1py(t - k, -if_true)
-    needed = said - 1 - k  # of the others, more than so many must say it
+    needed = count - 1 - k  # more than this many of the others must give the answer
     above = np.where(needed < 0, 1.0, bdtrc(np.clip(needed, 0, n - t), n - t, if_not))
     return min(1.0, float(np.sum(np.exp(log_mass) * np.where(needed >= n - t, 0.0, above))))
 

@@ -1,8 +1,8 @@
-"""Randomized response: everybody answers for themselves, with a coin, and nobody need be trusted.
+"""Randomized response: each person randomizes their own answer, and no curator is trusted.
 
-The truth is told with a known probability, else another answer is given; proportions are estimated without bias from
-what was said. One answer among two or more; the two-coin form of the textbooks (heads: the truth; tails: a second coin
-answers). Warner 1965; Greenberg et al. 1969; k answers: Kairouz, Bonawitz and Ramage 2016.
+An answer is the truth with a known probability, else another answer; proportions are estimated without bias. There are
+two or more possible answers; also the two-coin form of the textbooks (heads: the truth; tails: a second coin answers).
+Warner 1965; Greenberg et al. 1969; k answers: Kairouz, Bonawitz and Ramage 2016.
 """
 
 import math
@@ -109,7 +109,7 @@ class RandomizedResponse(ReprMixin):
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What an answer runs.
+        """The event of an answer.
 
         >>> RandomizedResponse(truth="3/4").event.coins
         (Fraction(3, 4), Fraction(1, 4))
@@ -121,7 +121,7 @@ class RandomizedResponse(ReprMixin):
 
     @property
     def guarantee(self) -> PureDP:
-        """What an answer promises to the one who gives it: replace-one, in the local model.
+        """The guarantee of an answer to its owner: replace-one, in the local model.
 
         >>> RandomizedResponse(epsilon=1).guarantee
         PureDP(epsilon=1, adjacency=ReplaceOne)
@@ -143,8 +143,8 @@ class RandomizedResponse(ReprMixin):
         is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
             raise InputError(f"Answers must be booleans or integers from 0 to {self.categories - 1}.")
-        said = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
-        value = said.astype(np.bool_) if is_bool else said
+        given = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
+        value = given.astype(np.bool_) if is_bool else given
         return Release(
             value=value.item() if value.ndim == 0 and not isinstance(answers, np.ndarray) else value,
             event=self.event,
@@ -159,7 +159,7 @@ class RandomizedResponse(ReprMixin):
             kept = flip(self.truth, source)
         else:
             kept = flip_logistic(self.epsilon, self.categories, source)
-        other = integer_below(self.categories - 1, source)  # drawn in any case: time must not tell which it was
+        other = integer_below(self.categories - 1, source)  # drawn in any case: the time must not depend on the outcome
         return true if kept else other + (other >= true)
 
     def _randomize(self, true: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
@@ -198,15 +198,15 @@ class RandomizedResponse(ReprMixin):
                     f"The release was not made by {self!r}: estimate it by the mechanism that released it."
                 )
             responses = responses.value
-        said = np.asarray(as_number_or_array(responses))
-        if not is_integral(said) or int(said.min()) < 0 or int(said.max()) >= self.categories:
+        given = np.asarray(as_number_or_array(responses))
+        if not is_integral(given) or int(given.min()) < 0 or int(given.max()) >= self.categories:
             raise InputError(f"Responses must be booleans or integers from 0 to {self.categories - 1}.")
-        counts = np.bincount(said.reshape(-1).astype(np.int64), minlength=self.categories)
+        counts = np.bincount(given.reshape(-1).astype(np.int64), minlength=self.categories)
         if_true, if_not = self._probabilities()
         return Proportions(counts=counts, if_true=if_true, if_not=if_not)
 
     def error(self, level: Exact = 0.95, *, answers: int) -> float:
-        """Return how far off an estimated share is at most, with probability ``level`` or more, from so many answers.
+        """Return a bound on the error of a share from ``answers`` answers, with probability ``level`` or more.
 
         Hoeffding's inequality (1963), whatever the truth; an interval from the answers themselves is narrower.
 
@@ -231,14 +231,14 @@ class RandomizedResponse(ReprMixin):
         >>> np.exp(RandomizedResponse(truth="3/4").log_masses(True, [False, True])).round(2).tolist()
         [0.25, 0.75]
         """
-        said = np.asarray(outputs, dtype=np.int64)
+        given = np.asarray(outputs, dtype=np.int64)
         if self.coins is not None:
             yes = self.coins[0] if answer else self.coins[1]
-            return np.where(said == 1, math.log(yes), math.log(1 - yes))
+            return np.where(given == 1, math.log(yes), math.log(1 - yes))
         if_true, if_not = self._probabilities()
         # At a large epsilon a lie is less likely than any double.
         log_not = math.log(if_true) - float(self.epsilon) if self.truth is None else math.log(if_not)
-        return np.where(said == int(answer), math.log(if_true), log_not)
+        return np.where(given == int(answer), math.log(if_true), log_not)
 
 
 @lru_cache(maxsize=256)

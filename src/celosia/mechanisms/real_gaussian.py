@@ -1,10 +1,10 @@
 """Normal noise for theorems about real numbers: iterations whose steps stay secret, perturbed objectives.
 
-Those theorems ask for noise with a density; a computer has none. What comes nearest is drawn here: the exact discrete
-Gaussian on a grid of sigma / 2^48, as doubles. That is *not* the noise of the theorems (it tells shifts apart that are
-no whole steps, and sums of doubles are rounded), so whatever uses it has an event with ``arithmetic="real"``, which a
-ledger refuses unless its policy allows it. It is no mechanism: it has no ``release`` and promises nothing by itself.
-Where a theorem for integers exists, use `Gaussian`.
+Those theorems need noise with a density, which a computer cannot draw. The nearest substitute is drawn here: the exact
+discrete Gaussian on a grid of sigma / 2^48, as doubles. It is *not* the noise of the theorems (it reveals shifts that
+are not whole steps, and sums of doubles are rounded). Its users therefore have events with ``arithmetic="real"``, which
+a ledger refuses unless its policy allows them. It is not a mechanism: it has no ``release`` and no guarantee. Where a
+theorem for integers exists, use `Gaussian`.
 """
 
 import math
@@ -26,7 +26,7 @@ _FINENESS = 48  # binary digits of sigma, in steps: 32 sigma are then still whol
 
 @dataclass(frozen=True, slots=True, init=False)
 class RealGaussian:
-    """Normal noise of standard deviation ``sigma``, to 48 binary digits: part of an event that says ``"real"``."""
+    """Normal noise of standard deviation ``sigma``, to 48 binary digits; for events with ``arithmetic="real"``."""
 
     sigma: Fraction
 

@@ -1,10 +1,10 @@
-"""Repetition: how often a private search runs, which candidate a run takes, and which records are held out.
+"""The random parts of a private search: the number of runs, the candidate of a run, and the held-out records.
 
 The number of runs K is drawn exactly from the law that the accountants price (``PrivateSelectionEvent``): coins whose
 probabilities are rational numbers, never a floating-point inverse. The negative binomial law of a whole eta is a sum of
-geometric numbers, given that it is not 0; for any other eta, that of the next integer is thinned by coins of
-``(l + eta) / (l + m)``. K must stay secret, so it is told to nobody; how long a search takes depends on it, and whoever
-is not to know K must not see the clock. Papernot and Steinke 2022; the proof is ``proofs/repetition.md``.
+geometric numbers, given that it is not 0; for any other eta, that of the next integer is thinned by coins of ``(l +
+eta) / (l + m)``. K must stay secret; the time of a search depends on it, so the time must stay secret too. Papernot and
+Steinke 2022; the proof is ``proofs/repetition.md``.
 """
 
 import math
@@ -59,7 +59,7 @@ class Repetitions(ReprMixin):
             raise ParameterError(f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {safe_repr(mean)}.")
         if self.eta > _LARGEST_ETA:
             raise ParameterError(f"eta must be at most {_LARGEST_ETA}, not {safe_repr(eta)}: use the poisson law.")
-        self.event(LaplaceEvent(scale=1, sensitivity=1))  # refuses what is no law at all
+        self.event(LaplaceEvent(scale=1, sensitivity=1))  # raises if there is no such law
 
     @property
     def gamma(self) -> Fraction | None:
@@ -73,7 +73,7 @@ class Repetitions(ReprMixin):
         return PrivateSelectionEvent(event=event, distribution=self.distribution, eta=self.eta, gamma=self.gamma)
 
     def draw(self, source: "Source | None" = None) -> int:
-        """Draw the number of runs, which nobody is to know."""
+        """Draw the number of runs, which must stay secret."""
         source = source_or_system(source)
         gamma = self.gamma
         if gamma is None:

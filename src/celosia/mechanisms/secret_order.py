@@ -1,6 +1,6 @@
 """Secrets that hide *when* a record was used: the order of the records, the number of steps before the end.
 
-Both are drawn uniformly and exactly, without looking at the data, and must never be told: the price of a run with a
+Both are drawn uniformly and exactly, independently of the data, and must never be revealed: the price of a run with a
 secret order or stop (proofs/iteration.md, 6) is that of a mixture over them.
 """
 

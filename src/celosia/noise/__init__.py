@@ -1,8 +1,9 @@
-"""Exact samplers over a cryptographic source: the only room that draws randomness.
+"""Exact samplers over a cryptographic source: the only package that draws randomness.
 
 Every sampler takes rational parameters and returns exactly the stated distribution; floating point never decides. The
-source is an argument: ``System()``, seeded by the operating system, unless a test passes ``Seeded``. What is compiled
-(``noise.packed``: coins in packed bits; ``noise.keyed``: draws that a secret repeats) is imported by its own name.
+source is an argument: ``System()``, seeded by the operating system, unless a test passes ``Seeded``. The compiled
+modules (``noise.packed``: coins in packed bits; ``noise.keyed``: draws that a secret repeats) are imported by their own
+names.
 """
 
 from celosia.noise.bernoulli import (

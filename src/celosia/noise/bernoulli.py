@@ -1,7 +1,7 @@
 """Coins whose probability is exactly a rational number, exp(-x), or the truth probability of randomized response.
 
 Arrays of coins compare one random byte each with the first digits of the probability; the few ties take a word more,
-and the ties of those are settled digit by digit (``decide.below``). ``coins_exp`` gives every coin its own exponent.
+and the ties among those are decided digit by digit (``decide.below``). ``coins_exp`` gives every coin its own exponent.
 """
 
 from typing import TYPE_CHECKING
@@ -113,7 +113,7 @@ def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = 
     if gaps.size and (gaps.dtype.kind not in "iu" or int(gaps.min()) < 0):
         raise ParameterError("gaps must be integers, 0 or greater.")
     coins = source.words(gaps.size).reshape(gaps.shape) >> np.uint64(_WORD - _COIN)
-    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would speak of the data
+    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would depend on the data
         chances = np.exp(-float(slope) * gaps.astype(np.float64)) * 2.0**_COIN
     shown = coins + 1.0 <= chances * (1 - _SLACK)
     # The relative error of a chance grows with its exponent, but where that is large the chance is below a digit.

@@ -1,7 +1,7 @@
 """The discrete Laplace distribution on an interval: P(y) proportional to exp(-|y - place|/scale) for y in 0..reach.
 
-Rejection would take longer for a place near an end, and the place is private. Instead an exact coin says on which side
-of the place the number falls. Its distance is a geometric number modulo the length of that side: remainders of a
+Rejection would take longer for a place near an end, and the place is private. Instead an exact coin decides on which
+side of the place the number falls. Its distance is a geometric number modulo the length of that side: remainders of a
 geometric number are again geometric, and end where the side ends. So every draw takes one coin and one number.
 """
 
@@ -92,7 +92,7 @@ class BoundedDiscreteLaplace:
     def margin(self, level: float) -> int:
         """Return the smallest ``k`` such that a draw is within ``k`` of its place with probability ``level``.
 
-        That is for all places: the worst is an end, or the middle.
+        It holds for all places: the worst is an end, or the middle.
 
         >>> BoundedDiscreteLaplace(1, 100).margin(0.95), BoundedDiscreteLaplace(10**6, 100).margin(0.95)
         (3, 95)
@@ -118,7 +118,7 @@ class BoundedDiscreteLaplace:
         return -np.expm1(-above / scale), -math.exp(-1 / scale) * np.expm1(-down / scale)
 
     def _upwards(self, place: int) -> Enclosure:
-        """Return the enclosure of the probability of the place or more. Nothing is remembered: the place is private."""
+        """Return the enclosure of the probability of the place or more, without caching: the place is private."""
         extra = math.ceil(self.scale).bit_length() + 8  # the weights of both sides may be as small as 1 / scale
 
         def enclose(bits: int) -> tuple[int, int]:

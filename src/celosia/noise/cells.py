@@ -6,8 +6,8 @@ offset in the cell, a sign and a coin from one 64-bit word, and is accepted with
 which ``factor`` is rational: rejection sampling (von Neumann 1951; the cells are those of Ahrens 1995).
 
 It is exact: the coin is compared with floating-point bounds that are wide by 2^-36, a hundred times any rounding error,
-and what falls between them (or beyond the last cell) is settled in integers by ``decide.below``. So floating point can
-cost time, never a change of distribution. The number of proposals does not depend on the value that is accepted.
+and a coin between them (or beyond the last cell) is decided in integers by ``decide.below``. So floating point affects
+the time, never the distribution. The number of proposals does not depend on the value that is accepted.
 """
 
 import math
@@ -69,7 +69,8 @@ class Cells:
     def draw(self, source: "Source") -> int:
         """Draw one number.
 
-        From the system's source, draws are made some calls ahead: the time of a call then says nothing of its number.
+        From the system's source, draws are made some calls ahead: the time of a call then does not depend on its
+        number.
         """
         if not isinstance(source, System):
             return self._draw(source)
@@ -95,7 +96,7 @@ class Cells:
         one = 1 << self.coin_bits
         cell = self.slots[word & (_SLOTS - 1)]
         magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
-        # Every proposal takes this same path, so that its time does not tell the number.
+        # Every proposal takes this same path, so that its time does not depend on the number.
         chance = math.exp(self.log_factors[cell] - (self.slope + self.curvature * magnitude) * magnitude) * one
         # In doubles: Python compares an integer with a double in a time that depends on both.
         if coin + 1.0 <= chance * _BELOW:

@@ -69,7 +69,7 @@ def exponential_choice(
     _check(gaps, counts)
     least = gaps[counts > 0].min()  # the best may be one that cannot be chosen
     gaps = np.maximum(gaps, least) - least  # the same distribution
-    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would speak of the data
+    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would depend on the data
         weights = counts.astype(np.float64) * np.exp(-float(slope) * gaps.astype(np.float64))
     # Covers: weight * unit rounded up, with a slack far above any rounding error of the floating-point exponential. The
     # unit follows the largest weight, which is 1 or more, so that the covers of vanishing weights hardly count.

@@ -1,4 +1,4 @@
-"""What the distributions that are drawn from cells have in common: one number, or an array of them.
+"""The base of the distributions that are drawn from cells: one number, or an array of them.
 
 Discrete Laplace, discrete Gaussian and geometric noise differ in their weights alone; drawing is the same.
 """

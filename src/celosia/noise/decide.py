@@ -1,8 +1,8 @@
 """Exact comparison of a uniform real number with a probability that is only known by enclosures.
 
 A uniform number is a stream of fair bits; so is a probability, once its digits are certain. ``below`` compares the bits
-drawn so far with an enclosure of the probability and asks for more of both only when they cannot be told apart, which
-happens with probability 2^-bits. The answer has exactly the stated probability: no rounding enters it.
+drawn so far with an enclosure of the probability and refines both only when they agree, which happens with probability
+2^-bits. The answer has exactly the stated probability: no rounding enters it.
 """
 
 import math
@@ -46,7 +46,7 @@ def ratio_enclosure(probability: Fraction) -> Enclosure:
 
 
 def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
-    """Return the enclosure of ``factor * exp(-x)``. Nothing is remembered between calls: ``x`` may be private."""
+    """Return the enclosure of ``factor * exp(-x)``, without caching: ``x`` may be private."""
     numerator, denominator = factor.numerator, factor.denominator
     # Enough extra digits of exp(-x) that the factor does not widen the enclosure.
     extra = max(numerator.bit_length() - denominator.bit_length() + 2, 2)
@@ -62,7 +62,7 @@ def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
 def logistic_enclosure(x: Fraction, others: int | Fraction) -> Enclosure:
     """Return the enclosure of ``1 / (1 + others * exp(-x))``: the truth probability of randomized response.
 
-    ``others`` is a rational number greater than 0: how much the lies weigh together where ``x`` is 0.
+    ``others`` is a rational number greater than 0: the weight of all lies together where ``x`` is 0.
     """
     lies, truth = others.numerator, others.denominator
     extra = math.ceil(others).bit_length() + 2

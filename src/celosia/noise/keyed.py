@@ -1,8 +1,8 @@
-"""Randomness from a secret: the same secret and message give the same draws, which nobody else can foresee.
+"""Randomness from a secret: the same secret and message give the same draws, unpredictable without the secret.
 
-A client that must answer alike for ever (memoised responses) stores a secret and draws again instead of storing its
-answers: a key is HMAC-SHA256 of what is answered about (RFC 2104, RFC 4231), and the draws are the ChaCha20 keystream
-of that key (RFC 8439). To whoever has no secret this is indistinguishable from fresh coins; the guarantee is
+A client that must always give the same answer (memoised responses) stores a secret and draws again instead of storing
+its answers. A key is HMAC-SHA256 of the question and value (RFC 2104, RFC 4231), and the draws are the ChaCha20
+keystream of that key (RFC 8439). Without the secret this is indistinguishable from fresh coins; the guarantee is
 computational. The arrays are the same bits, row by row.
 """
 
@@ -35,7 +35,7 @@ class Keyed:
 
     def __init__(self, key: bytes) -> None:
         if len(_octets(key, "key")) != KEY_BYTES:
-            message = f"key must be {KEY_BYTES} bytes."  # it is a secret: nothing of it is told
+            message = f"key must be {KEY_BYTES} bytes."  # it is secret, so it is not shown
             raise ParameterError(message)
         self._keystream = _Keystream(key)
         self._pool = np.empty(0, dtype=np.uint64)
@@ -43,7 +43,7 @@ class Keyed:
 
     @property
     def seeded(self) -> bool:
-        """True: whoever knows the key knows the draws."""
+        """True: the key determines the draws."""
         return True
 
     def word(self) -> int:
@@ -66,7 +66,7 @@ class Keyed:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        raise ParameterError("A keyed stream cannot be copied on its way: begin a new one with its key.")
+        raise ParameterError("A keyed stream cannot be copied: begin a new one with its key.")
 
     def __repr__(self) -> str:
         return "Keyed(...)"

@@ -97,7 +97,7 @@ def eulerian(dimension: int) -> tuple[int, ...]:
 
 
 def _below_each(bounds: "NDArray[np.uint64]", source: "Source") -> "NDArray[np.int64]":
-    """Draw an integer below each bound: what would bias the remainder of a random word is drawn again."""
+    """Draw an integer below each bound: words that would bias the remainder are drawn again."""
     found = np.empty(len(bounds), dtype=np.int64)
     missing = np.arange(len(bounds))
     largest = np.uint64(2**64 - 1)

@@ -2,7 +2,7 @@
 
 A coin is a uniform number compared with the probability, digit by digit. Here 64 coins read their next digit from one
 random word: a lane is decided where its digit differs from the probability's, and lanes that are still equal go on.
-About seven words decide 64 coins; the few lanes that are equal for all digits of the kernel are settled one by one,
+About seven words decide 64 coins; the few lanes that are equal for all digits of the kernel are decided one by one,
 against enclosures (``decide.below``), so that no rounding enters. The comparison is Knuth and Yao's (1976), in lanes.
 """
 
@@ -31,7 +31,7 @@ _MOST_TIED = 256
 def packed_bernoulli(probability: Exact, rows: int, bits: int, source: "Source | None" = None) -> "NDArray[np.uint64]":
     """Flip ``bits`` coins in each of ``rows`` rows; a bit is 1 with exactly ``probability``.
 
-    The answer has ``ceil(bits / 64)`` words a row, the least significant bit first; what is left of the last is 0.
+    The answer has ``ceil(bits / 64)`` words a row, the least significant bit first; unused bits of the last word are 0.
     """
     return _draw_packed(ratio_enclosure(exact_probability(probability, name="probability")), rows, bits, source)
 

@@ -2,8 +2,7 @@
 
 ``System`` expands keys from the operating system with ChaCha20 (RFC 8439), whose running time does not depend on the
 key. Every thread has its own stream; a stream made before a fork is never used after it; a key serves for at most one
-mebibyte. ``Seeded`` is the same keystream from a key that anybody can compute: it gives equal draws on every machine,
-and so protects nobody.
+mebibyte. ``Seeded`` is the same keystream from a public key: it gives equal draws on every machine, and no privacy.
 """
 
 import hashlib
@@ -57,12 +56,12 @@ class _Generation:
         cls.now += 1
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_Generation.advance)
 
 
 class _Local(threading.local):
-    """What one thread of one process draws from."""
+    """The stream of one thread of one process."""
 
     keystream: _Keystream
     pool: list[int]
@@ -120,7 +119,7 @@ class System:
     def ready(self, sampler: object) -> list[int]:
         """Return the draws that a sampler keeps ready in this thread of this process; empty after a fork.
 
-        A scalar draw that was made in an earlier call takes no time of its own, whatever its size.
+        A scalar draw that was made in an earlier call takes no time, whatever its size.
 
         >>> System().ready("a sampler")
         []
@@ -131,7 +130,7 @@ class System:
         draws = local.ready.get(sampler)
         if draws is None:
             if len(local.ready) >= _MOST_READY:
-                local.ready.clear()  # draws that nobody has seen may be forgotten
+                local.ready.clear()  # unused draws may be dropped
             draws = local.ready[sampler] = []
         return draws
 
@@ -155,7 +154,7 @@ class System:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> "tuple[type[System], tuple[()]]":
-        return System, ()  # a copy has streams of its own
+        return System, ()  # a copy has its own streams
 
     def __repr__(self) -> str:
         return "System()"
@@ -180,7 +179,7 @@ class Seeded:
 
     @property
     def seeded(self) -> bool:
-        """True: whoever knows the seed knows the noise.
+        """True: the seed determines the noise.
 
         >>> Seeded(7).seeded
         True
@@ -214,7 +213,7 @@ class Seeded:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        raise ParameterError(f"A seeded stream cannot be copied on its way: begin a new one with Seeded({self._seed}).")
+        raise ParameterError(f"A seeded stream cannot be copied: begin a new one with Seeded({self._seed}).")
 
     def __repr__(self) -> str:
         return f"Seeded({self._seed})"

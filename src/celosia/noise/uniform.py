@@ -1,7 +1,8 @@
 """Integers below a bound, permutations and subsets, each exactly uniform.
 
-Random words are read in the narrowest integer type that makes rejections rare; what would bias the remainder is drawn
-again. A permutation sorts by random keys and starts over if two keys are equal, which leaves all orders equally likely.
+Random words are read in the narrowest integer type that makes rejections rare; words that would bias the remainder are
+drawn again. A permutation sorts by random keys and starts over if two keys are equal, which leaves all orders equally
+likely.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Public conformance kits: hold a mechanism, a protocol, an accountant, an engine or a source to its promise.
+"""Public conformance kits for mechanisms, protocols, accountants, engines and sources.
 
-They serve the tests of this package and those of third parties. Each raises ``ConformanceError`` naming the check that
-failed and by how much. A pass is evidence, never a proof.
+They serve the tests of this project and of third parties. Each raises ``ConformanceError`` naming the check that failed
+and by how much. A pass is evidence, never a proof.
 """
 
 from celosia.core import ConformanceError

@@ -1,8 +1,8 @@
-"""What a guarantee claims, in forms that a table or a sample can contradict.
+"""The claims of a guarantee, in forms that a table or a sample can contradict.
 
-``claims`` states a guarantee as pairs (epsilon, delta) that it implies, for black-box audits; ``excess`` says by what
-factor two tabulated output distributions break it. Both are safe: they never make a claim stronger than it is, so that
-a correct mechanism is never convicted. The conversions are the accountants' own, which are rounded up.
+``claims`` states a guarantee as pairs (epsilon, delta) that it implies, for black-box audits; ``excess`` is the factor
+by which two tabulated output distributions break it. Both are safe: they never strengthen a claim, so a correct
+mechanism never fails. The conversions are the accountants' own, which are rounded up.
 """
 
 import math
@@ -18,7 +18,7 @@ from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, 
 
 Logs = NDArray[np.float64]
 
-_DELTAS = (1e-2, 1e-4)  # what samples of a hundred thousand can contradict
+_DELTAS = (1e-2, 1e-4)  # deltas that a hundred thousand samples can contradict
 _ORDERS = 1 + 10 ** (np.arange(-40, 61) / 20)
 _EPSILONS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
@@ -34,9 +34,7 @@ def claims(guarantee: Guarantee) -> tuple[tuple[float, float], ...]:
     >>> [(round(epsilon, 2), delta) for epsilon, delta in claims(ZCDP(rho="0.5"))]
     [(2.75, 0.01), (4.18, 0.0001)]
     """
-    raise ParameterError(
-        f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.claims."
-    )
+    raise ParameterError(f"A {type(guarantee).__name__} cannot be checked: register it with celosia.testing.claims.")
 
 
 @claims.register
@@ -67,18 +65,16 @@ def _(guarantee: GaussianDP) -> tuple[tuple[float, float], ...]:
 
 @singledispatch
 def excess(guarantee: Guarantee, here: Logs, there: Logs) -> float:  # noqa: ARG001 - what registered ones take
-    """Return what the log probabilities of two neighbours reach, as a multiple of what the guarantee allows.
+    """Return how much of a guarantee the log probabilities of two neighbours use, as a multiple of the allowed loss.
 
-    Above 1 the guarantee is broken; infinity says that an output is possible on one side only. Both directions count.
+    Above 1 the guarantee is broken; infinity means that an output is possible on one side only. Both directions count.
 
     >>> import numpy as np
     >>> half, most = np.log([0.5, 0.5]), np.log([0.75, 0.25])
     >>> round(excess(PureDP(epsilon="0.5"), half, most), 3)
     1.386
     """
-    raise ParameterError(
-        f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.excess."
-    )
+    raise ParameterError(f"A {type(guarantee).__name__} cannot be checked: register it with celosia.testing.excess.")
 
 
 @excess.register

@@ -1,8 +1,8 @@
-"""How a mechanism must behave, whatever its mathematics.
+"""Checks of a mechanism's behaviour that do not depend on its mathematics.
 
-It follows the protocol; what it states is exact and survives JSON; what it hands out beside the noisy value does not
-depend on the data; a seeded source makes it repeatable and is owned up to; the default source does not repeat, not even
-in forked processes; and extreme inputs are answered or refused, never turned into NaN or an error that quotes them.
+It follows the protocol. Its event and guarantee are exact and survive JSON. Nothing beside the noisy value depends on
+the data. A seeded source makes it repeatable and is reported; the default source does not repeat, not even in forked
+processes. Extreme inputs are answered or refused, never turned into NaN or an error that quotes them.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ _LARGE = 2**62
 
 
 def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:
-    """Check members, types, JSON and exactness, and that what surrounds the noisy value is the same for neighbours."""
+    """Check members, types, JSON and exactness, and that only the noisy value differs between neighbours."""
     if not isinstance(mechanism, Mechanism):
         _fail("protocol", f"{type(mechanism).__name__} needs the members event, guarantee and release.")
     stated: tuple[object, object] = mechanism.event, mechanism.guarantee
@@ -49,10 +49,10 @@ def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:
 
 
 def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:
-    """Check that a seed repeats the releases and is owned up to, and that the default source does not repeat.
+    """Check that a seed repeats the releases and is reported, and that the default source does not repeat.
 
-    ``releases`` is how many it takes for two independent runs to differ (see ``enough_releases``); 0 asks only for
-    what holds of any mechanism.
+    ``releases`` is how many it takes for two independent runs to differ (see ``enough_releases``); with 0 only the
+    checks for any mechanism are made.
     """
     count = max(releases, 8)
     sources = Seeded(11), Seeded(11), Seeded(12), None, None
@@ -144,7 +144,7 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:
 
 
 def _extremes(value: Any) -> list[Any]:
-    """Return extreme inputs of the type and shape of an ordinary one; none for what is no number."""
+    """Return extreme inputs of the type and shape of an ordinary one; none if it is not a number."""
     array = np.asarray(value)
     whole: list[float] = [0, 1, -1, _LARGE, -_LARGE]
     if array.dtype.kind == "i" and array.dtype.itemsize == np.dtype(np.int64).itemsize:

@@ -1,4 +1,4 @@
-"""Whether draws follow the distribution that was promised.
+"""A test of whether draws follow a stated distribution.
 
 Pearson's chi-square compares counts with exact probabilities. Values are pooled, in order, into cells: finer towards
 the tails, where samplers go wrong, yet never so fine that the chi-square law of the statistic is in doubt. The
@@ -24,7 +24,7 @@ _OUTSIDE = 1e-9
 def check_distribution(
     draws: ArrayLike, log_mass: Callable[[NDArray[np.int64]], ArrayLike], *, failure: float = 1e-6
 ) -> float:
-    """Return the p-value of whole-number draws under the distribution whose log probabilities ``log_mass`` gives.
+    """Return the p-value of integer draws under the distribution whose log probabilities ``log_mass`` gives.
 
     Raises ``ConformanceError`` if the p-value is below ``failure``, if a draw was impossible, or if the probabilities
     do not add up to one. Not to reject is evidence, never a proof.
@@ -56,8 +56,8 @@ def check_distribution(
 def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 0) -> float:
     """Return the p-value of counts under exact probabilities, neighbouring cells being pooled where they are small.
 
-    ``outside`` counts the draws that fell in none of the cells; they form one more cell with what is missing to
-    probability one.
+    ``outside`` counts the draws that fell in none of the cells; they form one more cell, with the probability that is
+    missing to one.
 
     >>> chi_square([30, 70], [0.3, 0.7])
     1.0
@@ -79,7 +79,7 @@ def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 
         cells, expected, outside = np.append(cells, outside), np.append(expected, missing * total), 0
     statistic = float(((cells - expected) ** 2 / expected).sum())
     p_value = float(special.chdtrc(cells.size - 1, statistic)) if cells.size > 1 else 1.0
-    # A cell in which next to nothing was expected has no chi-square law: its own Poisson tail is tested beside.
+    # A cell with a tiny expected count has no chi-square law: its Poisson tail is tested separately.
     return min(1.0, 2 * min(p_value, float(special.gammainc(outside, missing * total)))) if outside else p_value
 
 
@@ -118,7 +118,7 @@ def _tabulate(
             return start, block, masses
         reach = (stop - start) // 2 + 8
         start, stop = start - reach, stop + reach
-    raise ConformanceError(f"distribution: the stated probabilities reach only {total:.9f}, however far one looks.")
+    raise ConformanceError(f"distribution: the stated probabilities reach only {total:.9f} over any range.")
 
 
 def _block_masses(

@@ -1,9 +1,9 @@
-"""The conformance kit for mechanisms: whether one keeps the promise that it states.
+"""The conformance kit for mechanisms: whether one keeps the guarantee that it states.
 
-Anybody's class that has the members of ``celosia.core.Mechanism`` can be checked. Where it states its output
-probabilities, neighbours are compared exactly and its draws are held against the table; in any case it is attacked as
-a black box, and its conduct is tried. Every draw that decides comes from a seeded source, so that a verdict never
-flickers. A pass is evidence, never a proof: it says that these checks, on these neighbours, found nothing.
+Any class with the members of ``celosia.core.Mechanism`` can be checked. If it states its output probabilities,
+neighbours are compared exactly and its draws are compared with the table. In any case it is attacked as a black box,
+and its behaviour is checked. All deciding draws come from a seeded source, so a verdict is repeatable. A pass is
+evidence, never a proof: these checks, on these neighbours, found nothing.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _AGREEMENT = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check that a mechanism passed, and what was measured.
+    """One check that a mechanism passed, and its measured value.
 
     >>> print(Check(name="JSON", found="equal"))
     JSON: equal
@@ -47,9 +47,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a mechanism was checked for, all of it passed. Evidence, never a proof.
+    """The checks that a mechanism passed. Evidence, never a proof.
 
-    ``lower_bound`` is the largest epsilon that the black-box audits could show, at whatever delta was claimed.
+    ``lower_bound`` is the largest epsilon that the black-box audits could show, at any claimed delta.
 
     >>> from celosia.mechanisms import Laplace
     >>> report = check_mechanism(Laplace(epsilon=1, sensitivity=1), [(0, 1)], samples=1_000)
@@ -94,7 +94,7 @@ def check_mechanism(
         The probability that a correct mechanism fails, over all checks and neighbours together.
     runner
         Draws many outputs at once, ``runner(value, count, source)``, for mechanisms whose ``release`` is slow. Its
-        outputs are first held against those of ``release``.
+        outputs are first compared with those of ``release``.
     processes
         How many processes to fork, and threads to start, for the checks that no two draw the same.
     seed
@@ -134,9 +134,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ParameterError("neighbours must be pairs (value, neighbour), such as [(0, 1)].")
     if np.array_equal(np.asarray(pair[0]), np.asarray(pair[1])):
-        raise ParameterError(
-            "A value is no neighbour of itself: such a pair would show nothing. Give values that differ."
-        )
+        raise ParameterError("A value is not its own neighbour: give values that differ.")
     return pair[0], pair[1]
 
 
@@ -167,7 +165,7 @@ def _draw(
         pair = gather(one_by_one(value, count, source)), gather(runner(value, count, source))
         found = compare(*pair, value, value, failure=failure)
         if found.epsilon > 0:
-            raise ConformanceError(f"runner: its outputs are told apart from those of release: {found}.")
+            raise ConformanceError(f"runner: its outputs differ from those of release: {found}.")
     return gather(runner(values[0], samples, source)), gather(runner(values[1], samples, source))
 
 
@@ -201,5 +199,5 @@ def _attack(guarantee: Guarantee, values: tuple[Any, Any], draws: tuple[Draws, D
             )
         findings.append(found)
     if not findings:
-        raise ParameterError(f"{guarantee!r} claims nothing that could be checked.")
+        raise ParameterError(f"{guarantee!r} makes no claim that could be checked.")
     return max(findings, key=lambda found: found.epsilon)

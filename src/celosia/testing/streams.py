@@ -1,4 +1,4 @@
-"""Whether processes and threads draw different noise.
+"""A test of whether processes and threads draw different noise.
 
 A generator whose state is copied by ``fork`` gives parent and child the same noise; the difference of their releases is
 then the difference of the data. One whose state is shared by threads without care can hand the same word out twice.
@@ -97,7 +97,7 @@ def _start(draw: Callable[[], Any]) -> tuple[int, int]:
 
 
 def _answer(draw: Callable[[], Any], writing: int) -> None:
-    """Draw and leave, in the child. Nothing of the parent's (buffers, exit handlers) may run a second time."""
+    """Draw and exit, in the child, without running the parent's buffers and exit handlers again."""
     try:
         os.write(writing, _digest(draw()))
     finally:

@@ -1,8 +1,8 @@
 """Checks on a mechanism that states its output probabilities.
 
 A table lets neighbours be compared without sampling: to the last digit, tails and impossible outputs included. But a
-table is only a claim. So the draws of the real mechanism are held against it, and a table that tells a nicer story than
-the sampler is caught.
+table is only a claim. So the draws of the mechanism are compared with it, which catches a table that differs from the
+sampler.
 """
 
 from typing import Any
@@ -58,13 +58,13 @@ def check_table_draws(mechanism: Tabulated, value: Any, draws: Draws, *, failure
 
 
 def _keys(draws: Draws) -> NDArray[np.uint64]:
-    # A table may say 0 and 1 of answers that are False and True.
+    # A table may write 0 and 1 for answers that are False and True.
     is_bool = isinstance(draws.raw, np.ndarray) and draws.raw.dtype.kind == "b"
     return gather(draws.raw.astype(np.int64)).keys if is_bool else draws.keys
 
 
 def _counts(keys: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> tuple[NDArray[np.int64], int]:
-    """Return how often each key was drawn, and how many draws had none of them."""
+    """Return the count of each key, and the number of draws with none of them."""
     order = np.argsort(keys)
     place = order[np.minimum(np.searchsorted(keys, drawn, sorter=order), keys.size - 1)]
     known = keys[place] == drawn

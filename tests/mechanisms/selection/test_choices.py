@@ -170,7 +170,7 @@ def test_what_is_no_table_of_gaps_is_refused() -> None:
 
 
 def test_a_row_without_anything_to_choose_is_refused() -> None:
-    with pytest.raises(ParameterError, match="something to choose"):
+    with pytest.raises(ParameterError, match="an allowed column"):
         choose_each(1, np.array([[0, 1]]), allowed=np.array([[False, False]]))
     with pytest.raises(ParameterError, match="rate must be greater than 0"):
         choose_each(0, np.array([[0, 1]]))

@@ -136,7 +136,7 @@ def test_what_is_wrong_is_named() -> None:
         (Unbounded, "persons: choices: request"),
         (TooManyCells, "persons: choices: request"),
         (OtherSecret, "persons: choices: request"),
-        (MissesOne, "rows: moments: 20 arrays were asked for, and 19 came"),
+        (MissesOne, "rows: moments: 20 arrays were expected, not 19"),
         (MissesKeys, "rows: private keys: request 0"),
         (Fails, "the engine raised EngineError: division by 0"),
         (Refuses, "the engine raised EngineError: no filters"),

@@ -1,7 +1,7 @@
 """``celosia account calibrate``: the smallest noise for a target, with its certificate.
 
 The answer is certified from both sides: the noise that is printed was priced and meets the target, and a slightly
-smaller one was priced and does not. Both are rounded to numbers that one can copy, and priced after the rounding.
+smaller one was priced and does not. Both are rounded to short numbers, and priced after the rounding.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ _Tolerance = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Result:
-    """An amount of noise that is enough, one that is not, and what accountants say about both."""
+    """An amount of noise that is enough, one that is not, and the prices of both."""
 
     noise: str
     target: ApproxDP
@@ -51,7 +51,7 @@ class _Result:
 
     @property
     def certain(self) -> bool:
-        """Whether the one amount meets the target and the other one does not."""
+        """Whether the first amount meets the target and the second does not."""
         return self.price.epsilon <= self.target.epsilon < self.failing.epsilon
 
 
@@ -89,7 +89,7 @@ def _search(noise: str, make: Callable[[Fraction], PricedEvent], epsilon: str, d
     allowed = exact_probability(delta, name="delta")
     if allowed in (0, 1):
         raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
-    scope = make(Fraction(1)).event  # refuses what makes no sense before anything is computed
+    scope = make(Fraction(1)).event  # refuses bad options before anything is computed
     target = ApproxDP(
         epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit
     )
@@ -103,7 +103,7 @@ def _search(noise: str, make: Callable[[Fraction], PricedEvent], epsilon: str, d
             return make(Fraction(amount)).event
 
         answer = search(make_event, target, tolerance=tolerance)
-        # Short numbers to copy, as long as they are still what they claim to be.
+        # Short numbers, as long as they still certify the answer.
         found = _found(noise, make, target, Fraction(at_least(answer.noise)), Fraction(at_most(answer.too_small)))
         if found.enough > found.too_small * (1 + 2 * allowance) or not found.certain:
             found = _found(noise, make, target, Fraction(answer.noise), Fraction(answer.too_small))

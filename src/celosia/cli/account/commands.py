@@ -1,7 +1,7 @@
-"""``celosia account``: what mechanisms would cost, before anything is run.
+"""``celosia account``: the cost of mechanisms, before anything is run.
 
-Prices the mechanisms of Celosía, and any event that was written to a file, with all accountants side by side. Nothing
-here touches data and nothing is spent. Numbers are read as text, so that 0.1 is one tenth.
+It prices the mechanisms of Celosía, and any event in a file, with all accountants side by side. It reads no data and
+spends nothing. Numbers are read as text, so that 0.1 is one tenth.
 """
 
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def _shuffle(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Price the reports of a local randomizer that were shuffled before anybody saw them."""
+    """Price the shuffled reports of a local randomizer."""
     _price(shuffle(epsilon=epsilon, reports=reports, times=times, categories=categories), delta, as_json=as_json)
 
 

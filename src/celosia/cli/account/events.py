@@ -1,7 +1,7 @@
-"""From the options of ``celosia account`` to an event, and the sentence that says what was priced.
+"""Events from the options of ``celosia account``, and a sentence that describes each.
 
-Noise is always on a grid, and how fine it is changes the price: Laplace noise on whole counts is randomized response,
-on a fine grid it is nearly the textbook's. So the sentence names the grid, the sampling and the neighbours.
+Noise is always on a grid, and the grid changes the price: Laplace noise on whole counts is randomized response, on a
+fine grid it is nearly the textbook's. So the sentence names the grid, the sampling and the neighbours.
 """
 
 import re
@@ -40,7 +40,7 @@ _FINEST = 2**99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedEvent:
-    """An event and what it is in words."""
+    """An event and its description."""
 
     event: Event
     sentence: str
@@ -48,14 +48,14 @@ class PricedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How the records of each step are sampled, as given on the command line; nothing given is no sampling."""
+    """How the records of each step are sampled, as given on the command line; no sampling by default."""
 
     probability: SamplingOption = None
     size: SampleSizeOption = None
     population: PopulationOption = None
 
     def adjacency(self, given: str | None) -> Adjacency:
-        """Return the neighbours that the sampling goes with, or those that were asked for."""
+        """Return the adjacency of the sampling, or the given one."""
         if self.probability is not None and (self.size is not None or self.population is not None):
             raise ParameterError(
                 "sampling: give either --sampling (Poisson, add-remove) or --sample-size with --population (fixed "
@@ -79,7 +79,7 @@ class Sampling:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
                 raise ParameterError(
-                    f"sampling must be greater than 0, not {safe_repr(self.probability)}: nobody would be sampled."
+                    f"sampling must be greater than 0, not {safe_repr(self.probability)}: the sample would be empty."
                 )
             words = f", on a Poisson sample of probability {plain_number(probability)}"
             return PoissonSampledEvent(event=event, probability=probability), words
@@ -102,7 +102,7 @@ def _adjacency(given: str) -> Adjacency:
 
 
 def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> PricedEvent:
-    """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, as often as asked."""
+    """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, repeated."""
     steps = _steps(options.grid)
     noise = GaussianEvent(
         variance=(sigma * steps) ** 2,
@@ -116,7 +116,7 @@ def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Pric
 
 
 def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> PricedEvent:
-    """Return Laplace noise of ``scale`` times the L1 sensitivity, as often as asked, named by its epsilon or scale."""
+    """Return Laplace noise of ``scale`` times the L1 sensitivity, repeated, named by its epsilon or scale."""
     steps = _steps(options.grid)
     noise = LaplaceEvent(
         scale=scale * steps,
@@ -208,7 +208,7 @@ def amount(text: str, *, name: str) -> Fraction:
 
 
 def _steps(grid: str) -> int:
-    """Return into how many steps of the grid the sensitivity is divided."""
+    """Return the sensitivity in steps of the grid."""
     power = _POWER.fullmatch(grid.strip())
     try:
         step = Fraction(1, 2 ** int(power[1])) if power else exact_positive(grid, name="grid")

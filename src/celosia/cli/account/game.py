@@ -1,7 +1,7 @@
-"""``celosia account game``: what an adversary wins who knows two neighbouring data sets and sees the release.
+"""``celosia account game``: the success of an adversary who knows two neighbouring data sets and sees the release.
 
-A guarantee in plain terms: how sure one may become, how often the best guess is right, and how false alarms trade
-against misses. All numbers are bounds in the adversary's favour.
+It puts a guarantee in plain terms: how sure the adversary may become, how often the best guess is right, and how false
+alarms trade against misses. All numbers are bounds in the adversary's favour.
 """
 
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ _FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho: str | None) -> tuple[Guarantee, str]:
-    """Return the guarantee that the options describe, and its words."""
+    """Return the guarantee that the options describe, and its description."""
     given = {"epsilon": epsilon, "mu": mu, "rho": rho}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
@@ -62,7 +62,7 @@ def game(
     ] = "1/2",
     as_json: JsonOption = False,
 ) -> None:
-    """Print what an adversary can learn who knows two neighbouring data sets and sees the release."""
+    """Print how much an adversary learns who knows two neighbouring data sets and sees the release."""
     guarantee, words = guarantee_of(epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     belief = exact_probability(prior, name="prior")
     from celosia.accounting.game import game as play

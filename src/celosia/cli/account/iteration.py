@@ -1,7 +1,7 @@
 """``celosia account iteration``: projected noisy SGD of which only the last weights are released.
 
-The theorems are about real-valued noise, which no computer adds: the output says so, and gives beside it the price of
-the same run with noise on a grid and every step released, which needs no such trust.
+The theorems are about real-valued noise, which no computer adds: the output states this, and also gives the price of
+the same run with noise on a grid and every step released.
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ _NO_GAIN = (
 
 
 def describe_run(event: PNSGDEvent, sigma: str) -> str:
-    """Return a run in words, all that its price depends on."""
+    """Return a description of a run with all that its price depends on."""
     ways = [
         _several(event.records, "record"),
         _several(event.epochs, "epoch"),

@@ -1,7 +1,7 @@
 """The options that the commands of ``celosia account`` share: one name and one meaning everywhere.
 
-Numbers that become exact are texts here; the rooms below read them and name the parameter when they refuse one.
-Options that go together are the fields of a dataclass, which ``spread`` turns into the options of a command.
+Exact numbers are strings here; the packages below parse them and name the parameter when they refuse one. Options that
+belong together are fields of a dataclass, which ``spread`` turns into the options of a command.
 """
 
 import functools
@@ -91,7 +91,7 @@ class NoiseOptions:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which the fields of every dataclass among the parameters are options of their own."""
+    """Return a command in which the fields of every dataclass parameter are separate options."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type] = {
         name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
@@ -122,7 +122,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def commands(name: str, words: str) -> typer.Typer:
-    """Return a group of commands that shows its help when none of them is asked for."""
+    """Return a group of commands that shows its help when called without a command."""
 
     def show_help(context: typer.Context) -> None:
         if context.invoked_subcommand is None:

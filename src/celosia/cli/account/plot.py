@@ -1,6 +1,6 @@
-"""``celosia account plot``: the pictures of accounting, as SVG, PNG or an HTML page.
+"""``celosia account plot``: charts of accounting, as SVG, PNG or an HTML page.
 
-The file's suffix says which. Nothing is written unless everything was computed.
+The file's suffix decides the format. Nothing is written unless all is computed.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _GRID = NoiseOptions().grid
 
 
 class _Mechanism(StrEnum):
-    """What can be drawn by name; anything else is drawn from its event."""
+    """The mechanisms that can be drawn by name; others are drawn from their event."""
 
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
@@ -68,7 +68,7 @@ _Chart = Annotated[Path, typer.Option("--chart", metavar="FILE", help="Where the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ReleaseOptions:
-    """What is released, as given on the command line."""
+    """The release, as given on the command line."""
 
     mechanism: Annotated[_Mechanism, typer.Argument(metavar="MECHANISM")]
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of one release.")] = None
@@ -173,7 +173,7 @@ def _iteration(run: Run, delta: DeltaOption, out: _Chart) -> None:
     event = run.event()
     from celosia.accounting.charts import iteration
 
-    known = replace(event, order="fixed", stop="fixed")  # the lines say what is secret
+    known = replace(event, order="fixed", stop="fixed")  # the lines name the secrets
     with waiting("Drawing"):
         chart = iteration(event, delta=delta, about=describe_run(known, run.sigma))
     _save(chart, out)
@@ -193,7 +193,7 @@ def _price_release(released: _ReleaseOptions, sampling: Sampling, times: int) ->
 
 
 def _check_unused_options(released: _ReleaseOptions, sampling: Sampling) -> None:
-    """Refuse an option that would change nothing: the chart would not show what was asked for."""
+    """Refuse an option that would have no effect on the chart."""
     kind = released.mechanism
     needed = {_Mechanism.GAUSSIAN: "sigma", _Mechanism.EVENT: "file"}.get(kind, "epsilon")
     amounts = {"epsilon": released.epsilon, "sigma": released.sigma, "file": released.file}

@@ -1,4 +1,4 @@
-"""``celosia account presets``: three budgets to start from, and what an adversary wins against each."""
+"""``celosia account presets``: three budgets to start from, and an adversary's success against each."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def presets(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Print three budgets to start from, with a delta for so many persons, and what each means."""
+    """Print three budgets to start from, with a delta for a number of persons, and their meaning."""
     from celosia.accounting.game import game
     from celosia.accounting.presets import PRESETS, suggest_budget
 

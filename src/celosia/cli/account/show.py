@@ -1,7 +1,7 @@
-"""How ``celosia account`` shows prices: a table to read, or JSON and nothing else.
+"""Output of ``celosia account``: a table to read, or JSON and nothing else.
 
-An epsilon in a table is rounded up, never down: whoever copies it copies a bound. In JSON it is the number itself.
-Where an accountant has no theorem for an event, the table has a dash and the JSON ``null``.
+An epsilon in a table is rounded up, so that it stays a bound. In JSON it is the number itself. Where an accountant has
+no theorem for an event, the table has a dash and the JSON ``null``.
 """
 
 import json
@@ -39,7 +39,7 @@ _UNPRINTABLE = re.compile(r"[^ -~\n]")
 
 
 def print_price(priced: PricedEvent, answer: "Best", *, as_json: bool) -> None:
-    """Print what all accountants say about an event."""
+    """Print the prices of an event by all accountants."""
     if as_json:
         print_json(price_object(answer) | {"priced": priced.sentence, "event": event_object(priced.event)})
         return
@@ -57,7 +57,7 @@ def print_price(priced: PricedEvent, answer: "Best", *, as_json: bool) -> None:
 
 
 def price_object(answer: "Best") -> dict[str, object]:
-    """Return the JSON object of a price: the delta, every accountant's epsilon, and who has the smallest."""
+    """Return the JSON object of a price: the delta, every accountant's epsilon, and the accountant of the smallest."""
     return {
         "delta": float(answer.delta),
         "epsilon": {name: finite(epsilon) for name, epsilon in answer.epsilons.items()},
@@ -82,7 +82,7 @@ def print_json(thing: dict[str, object]) -> None:
 
 
 def _escape(found: re.Match[str]) -> str:
-    """Write as JSON does what a terminal may obey: beside control characters, marks that turn the writing."""
+    """Escape, as JSON does, characters that a terminal may obey: control characters and direction marks."""
     return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
@@ -118,7 +118,7 @@ def _digits(number: float, rounding: str) -> str:
 
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a moving bar while something is computed, if somebody watches; yield a function that changes its words."""
+    """Show a progress bar on a terminal during a computation; yield a function that changes its text."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

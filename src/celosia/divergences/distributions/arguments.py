@@ -1,8 +1,7 @@
-"""How numbers and arrays are read in this room: as doubles, with what has no meaning refused.
+"""Checks of numbers and arrays for divergences; they are read as doubles.
 
-A NaN that slipped through would come out as a divergence, or worse as a comparison that is silently false; so it is
-stopped here, once. Booleans and text are no numbers. Infinity is a legitimate *order* and a legitimate *answer*,
-never a legitimate mass or point.
+A NaN would become a wrong divergence or a comparison that is silently false, so it is refused here. Booleans and
+strings are not numbers. Infinity is a valid *order* and a valid *result*, never a valid mass or point.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Distributions on finitely many points, and how two of them are brought onto the same points.
+"""Distributions on finitely many points, and the alignment of two of them.
 
-An array of probabilities says how much, not where: two arrays are *aligned*, entry against entry. ``Discrete`` also
-says where, in R or in R^d, as Wasserstein distances need; two of them are aligned on the union of their points, where
-equal means equal to the last bit.
+An array of probabilities has no points: two arrays are *aligned*, entry against entry. ``Discrete`` also has points, in
+R or in R^d, as Wasserstein distances need; two of them are aligned on the union of their points, where equal means
+equal to the last bit.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Discrete:
         probabilities = as_probabilities(probabilities, name="probabilities")
         if len(points) != len(probabilities):
             raise ParameterError(
-                f"points and probabilities must be as many: {len(points)} are not {len(probabilities)}."
+                f"points and probabilities must have one length: {len(points)} is not {len(probabilities)}."
             )
         for array in (points, probabilities):
             array.flags.writeable = False
@@ -74,7 +74,7 @@ def align(p: Discrete, q: Discrete) -> "tuple[Discrete, Discrete]":
 
 
 def same_dimension(p: Discrete, q: Discrete) -> int:
-    """Return the dimension in which both live, or refuse."""
+    """Return the common dimension of both, or raise ``ParameterError``."""
     if p.dimension != q.dimension:
         raise ParameterError(f"p and q must have points of the same dimension: {p.dimension} is not {q.dimension}.")
     return p.dimension

@@ -1,9 +1,8 @@
 """Pairs of frozen SciPy distributions: integrals over the line, sums over the integers.
 
-SciPy's log-densities are taken at their word, with two exceptions. Laplace and discrete Laplace are written out, for
-SciPy takes the logarithm of a density that has underflowed. And where q's density vanishes deep in its own tail while
-p's does not, nothing can be said, and an error says so; in the middle of q it is a gap, and the divergence may be
-infinite.
+SciPy's log-densities are used, with two exceptions. Laplace and discrete Laplace are written out, because SciPy takes
+the logarithm of a density that has underflowed. Where q's density vanishes deep in its own tail while p's does not, the
+divergence is unknown and an error is raised; in the middle of q it is a gap, and the divergence may be infinite.
 """
 
 import math
@@ -111,7 +110,7 @@ class Countable:
 
 
 def _marks(p: Any, q: Any, levels: "NDArray[np.float64]" = _LEVELS) -> "NDArray[np.float64]":
-    """Points of every size that the mass of p and q is seen from."""
+    """Return points of every magnitude near the mass of p and q."""
     marks = np.concatenate([side.ppf(levels) for side in (p, q)] + [np.asarray(side.support()) for side in (p, q)])
     finite: NDArray[np.float64] = np.unique(marks[np.isfinite(marks)])
     return finite
@@ -137,7 +136,7 @@ def _scale(p: Any, q: Any) -> float:
 
 
 def _common(p: Any, q: Any) -> tuple[float, float]:
-    """The interval on which both have their support."""
+    """Return the interval on which both have their support."""
     (p_low, p_high), (q_low, q_high) = p.support(), q.support()
     return max(p_low, q_low), min(p_high, q_high)
 
@@ -187,7 +186,7 @@ def _log_values(p: Any, q: Any, integrand: Integrand) -> "Callable[[NDArray[np.f
 
 
 def _loss(p: Any, q: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
-    """The privacy loss log P / Q, and minus infinity where P has no mass or the difference is not known."""
+    """Return the privacy loss log P / Q, minus infinity where P has no mass or the difference is not known."""
     densities = _log_densities(p, q)
 
     def loss(x: "NDArray[np.float64]") -> "NDArray[np.float64]":

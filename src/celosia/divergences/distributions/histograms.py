@@ -2,7 +2,7 @@
 
 The l1 distance of histograms, ||D - D'||_1, counts the records to add or remove to turn one data set into the other
 (the Rényi thesis, definition 3.1.2): at most 1 for add-remove neighbours, 0 or 2 for replace-one neighbours. Both
-functions see true data. They are for analysis and tests, inside the house: what they return is not private.
+functions see true data. They are for analysis and tests: their results are not private.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ def _count_hashable(records: list[Any]) -> dict[Any, int]:
 
 
 def _missing(key: object) -> bool:
-    """Whether a record is or holds None, NaN or pandas' NA, which do not equal themselves."""
+    """Return whether a record is or holds None, NaN or pandas' NA, which do not equal themselves."""
     if isinstance(key, (tuple, frozenset)):  # equal to itself already because its parts are the same objects
         return any(map(_missing, key))
     equal: object = key == key  # noqa: PLR0124 - that is the question

@@ -1,9 +1,9 @@
-"""Two distributions, brought into the one form from which every divergence is computed.
+"""The common form of two distributions, from which every divergence is computed.
 
-A divergence is a sum or an integral of something that depends on the two log-densities alone. So a pair, whatever it
-was given as, only has to know how to integrate: ``Masses`` adds over aligned probabilities, ``Countable`` over whole
-numbers (SciPy's discrete distributions), ``Densities`` over the line (SciPy's continuous ones). Logarithms throughout,
-so that high orders neither overflow nor vanish.
+A divergence is a sum or an integral of a function of the two log-densities. So a pair in any form only has to
+integrate: ``Masses`` adds over aligned probabilities, ``Countable`` over integers (SciPy's discrete
+distributions), ``Densities`` over the line (SciPy's continuous ones). Logarithms throughout, so that high orders
+neither overflow nor vanish.
 """
 
 import math
@@ -82,7 +82,7 @@ def _align(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.float
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):
             raise ParameterError(
-                f"{name} is {safe_repr(side)}, which has no common ground with the other side: give two arrays of "
+                f"{name} is {safe_repr(side)}, which cannot be compared with the other side: give two arrays of  "
                 "probabilities, two Discrete, two Samples with the same bins, or two frozen SciPy distributions, both "
                 "discrete or both continuous."
             )

@@ -1,8 +1,8 @@
-"""Integrals over the line of functions given by their logarithm, without overflow and with the tails looked at.
+"""Integrals over the line of functions given by their logarithm, without overflow and with checked tails.
 
 Each piece of the line is stretched so that power-law tails and singular ends become exponentials: x = sinh t on the
-whole line, x = e^t on a half-line, the logistic curve on an interval (as in double-exponential quadrature, Takahasi
-and Mori 1974). A scan finds where the integrand lives, however far out; Gauss-Legendre panels are halved there until
+whole line, x = e^t on a half-line, the logistic curve on an interval (as in double-exponential quadrature, Takahasi and
+Mori 1974). A scan finds where the integrand has mass, however far out; Gauss-Legendre panels are halved there until
 they agree. A tail that rises or stays level to the end of the scan makes the integral infinite; one that falls, but not
 far enough to be left out, is an error rather than a guess.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Function: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
-_REACH = 150.0  # in the stretch_values variable: about 1e65 times the scale of the distributions
+_REACH = 150.0  # in the stretched variable: about 1e65 times the scale of the distributions
 _SCAN = 4_001
 _NEGLIGIBLE = 60.0  # powers of e below the largest value
 _RESOLVED = 32.0
@@ -97,7 +97,7 @@ def log_integral(log_values: _Function, stretch: Stretch, marks: "NDArray[np.flo
 
 
 def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, float, float] | None:
-    """Return where the integrand lives and the log of its largest value there (infinite if it does not fall off)."""
+    """Return where the integrand has mass and the log of its maximum (infinite if it does not fall off)."""
     low, high = -_REACH, _REACH
     for _ in range(30):
         t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), marks[(marks >= low) & (marks <= high)]]))
@@ -120,7 +120,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
 
 
 def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
-    """Return the largest value found by ever finer scans; infinity where it still rises at the end of what is known.
+    """Return the largest value found by ever finer scans; infinity where it still rises at the end of the known values.
 
     Where a value is unknown the function returns minus infinity.
     """
@@ -143,7 +143,7 @@ def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") 
 
 
 def _rises(heights: "NDArray[np.float64]") -> bool:
-    """Whether the largest value is at an end and the way there was not level."""
+    """Return whether the largest value is at an end that was reached by rising."""
     step = max(1, len(heights) // 50)
     ends = ((heights[0], heights[min(step, len(heights) - 1)]), (heights[-1], heights[max(-1 - step, -len(heights))]))
     top = heights.max()
@@ -151,7 +151,7 @@ def _rises(heights: "NDArray[np.float64]") -> bool:
 
 
 def _endless(t: "NDArray[np.float64]", values: "NDArray[np.float64]") -> bool:
-    """Whether an end of the scan still carries mass: yes, no, or (falling, but slowly) an error."""
+    """Return whether an end of the scan still has mass; raise ``InputError`` if it falls too slowly."""
     top = values.max()
     for end, before in ((0, np.searchsorted(t, -0.9 * _REACH)), (-1, np.searchsorted(t, 0.9 * _REACH))):
         if values[end] >= top - _RESOLVED:

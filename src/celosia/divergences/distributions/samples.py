@@ -1,10 +1,10 @@
-"""Samples in place of distributions: what divergences and distances can be estimated from draws alone.
+"""Samples in place of distributions: divergences and distances estimated from draws.
 
-Three readings, chosen by the caller because they estimate different things. As they are: the empirical distribution,
-right for values that repeat. In ``bins``: cells of equal pooled count, for continuous values on the line; binning is
-post-processing, so what is estimated is at most the true divergence. By ``neighbours``: distances to the k-th nearest
-draw, for continuous values in R^d (Wang, Kulkarni and Verdú 2009; Póczos and Schneider 2011). All three are estimates:
-none is a bound, and a guarantee of privacy never rests on one.
+There are three readings, chosen by the caller because they estimate different quantities. As they are: the empirical
+distribution, right for values that repeat. In ``bins``: cells of equal pooled count, for continuous values on the line;
+binning is post-processing, so the estimated divergence is at most the true one. By ``neighbours``: distances to the
+k-th nearest draw, for continuous values in R^d (Wang, Kulkarni and Verdú 2009; Póczos and Schneider 2011). All three
+are estimates: none is a bound, and a guarantee of privacy never rests on one.
 """
 
 import math
@@ -48,7 +48,7 @@ class Samples:
         )
 
     def __repr__(self) -> str:
-        # The draws may be somebody's data: they are counted, not shown.
+        # The draws may be private data: they are counted, not shown.
         return f"Samples(<{len(self.values)} values>, bins={self.bins!r}, neighbours={self.neighbours!r})"
 
     def empirical(self) -> Discrete:

@@ -1,6 +1,6 @@
 """Couplings: joint distributions of two given ones, also read as plans that carry the one into the other.
 
-A plan says how much of each point of p goes to each point of q. The product moves everything everywhere; the monotone
+A plan states how much of each point of p goes to each point of q. The product moves everything everywhere; the monotone
 one pairs quantiles on the line and is optimal for every convex cost there; the maximal one leaves in place all that can
 stay, so that the two sides differ with probability equal to their total variation; the optimal one is cheapest for a
 given cost (Villani 2003). ``witness`` gives the coupling that shows W_infinity <= s (lemma 4.2 of Estrada Franco 2025).
@@ -58,7 +58,7 @@ class Coupling:
 
     @property
     def marginals(self) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """What the plan takes from each point of p and brings to each point of q.
+        """The mass that the plan takes from each point of p and brings to each point of q.
 
         >>> [side.tolist() for side in product_coupling([0.5, 0.5], [0.25, 0.75]).marginals]
         [[0.5, 0.5], [0.25, 0.75]]
@@ -191,7 +191,7 @@ def witness(p: object, q: object, radius: float, *, norm: float = 2.0) -> Coupli
     if left.dimension == 1:
         coupling = monotone_coupling(left, right)
         return coupling if allowed[coupling.rows, coupling.columns].all() else None
-    # What the programme cannot see, a point of tiny mass with nothing in reach, is seen here.
+    # This finds points of tiny mass with nothing in reach, which the programme misses.
     reached = allowed & (left.probabilities[:, None] > 0) & (right.probabilities > 0)
     if not (reached.any(axis=1) | (left.probabilities == 0)).all():
         return None

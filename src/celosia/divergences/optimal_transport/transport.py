@@ -1,8 +1,8 @@
 """Optimal transport between finite distributions, for any cost: a linear programme.
 
-The least mean cost over all couplings (Kantorovich 1942) is a linear programme in one variable per pair of points,
-solved by HiGHS through SciPy; equal weights on equally many points need only an assignment. The optimum is right to
-the solver's tolerance, about 1e-9 of the largest cost.
+The smallest mean cost over all couplings (Kantorovich 1942) is a linear programme in one variable per pair of points,
+solved by HiGHS through SciPy; equal weights on equally many points need only an assignment. The optimum is right to the
+solver's tolerance, about 1e-9 of the largest cost.
 """
 
 import math

@@ -3,8 +3,8 @@
 On the line quantiles are paired, which is exact and takes one sort. In R^d, W_p is a transport programme; W_infinity is
 the smallest of the distances between points at which a coupling exists that carries nothing farther, found by
 bisection: by matchings between equally many samples, by a transport programme else. W_p rises with p to W_infinity
-(lemma 4.1 of Estrada Franco 2025). Of samples it is the distance between the samples, an estimate for what they came
-from.
+(lemma 4.1 of Estrada Franco 2025). For samples it is the distance between the samples, an estimate for their
+distributions.
 """
 
 import math
@@ -46,7 +46,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
     if not isinstance(left, Discrete) or not isinstance(right, Discrete):
         wrong = q if isinstance(left, Discrete) else p
         raise ParameterError(
-            f"wasserstein needs to know where the mass is: give Discrete(points=..., probabilities=...), Samples(...), "
+            f"wasserstein needs points: give Discrete(points=..., probabilities=...), Samples(...), "
             f"or two Normal or two Laplace, not {safe_repr(wrong)}."
         )
     if same_dimension(left, right) == 1:
@@ -110,7 +110,7 @@ def _matches(allowed: "NDArray[np.bool_]") -> bool:
 
 
 def _location_scale(p: Normal | Laplace, q: Normal | Laplace, order: float) -> float:
-    """The distance is that of location + spread Z from zero, in the mean of order ``order``, for one standard Z."""
+    """Return the mean of order ``order`` of the distance of location + spread Z from zero, for one standard Z."""
     if isinstance(p, Normal) and isinstance(q, Normal):
         shift, spread, standard = p.mean - q.mean, p.deviation - q.deviation, Normal(0, 1).frozen()
     elif isinstance(p, Laplace) and isinstance(q, Laplace):

@@ -1,8 +1,8 @@
-"""The sparse vector technique: say which queries are above a threshold, pay only for the positive answers.
+"""The sparse vector technique: report which queries are above a threshold, pay only for the positive answers.
 
-Noise is drawn once for the threshold and anew for every query, scaled with the number of positive answers that are
-allowed; the mechanism stops after them and never tells a number. These are the points in which published variants fail
-(Lyu, Su and Li, *Understanding the sparse vector technique*, 2017; this is their algorithm 1, with integer noise).
+Noise is drawn once for the threshold and again for every query, scaled with the allowed number of positive answers; the
+mechanism stops after them and never releases a number. Published variants fail in these points (Lyu, Su and Li,
+*Understanding the sparse vector technique*, 2017; this is their algorithm 1, with integer noise).
 """
 
 import os
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class AboveThreshold(ReprMixin):
-    """Tell which values are above a threshold, up to ``answers`` times.
+    """Report which values are above a threshold, up to ``answers`` times.
 
     Parameters
     ----------
     epsilon
-        For everything together, however many values are asked about.
+        For all queries together, whatever their number.
     sensitivity
         How far one unit can move any of the values.
     threshold
         A public number.
     answers
-        After so many positive answers the mechanism stops.
+        The number of positive answers after which the mechanism stops.
     monotone
         Whether adding a unit moves all values in the same direction: half the noise, add-remove only.
     adjacency, unit
@@ -87,7 +87,7 @@ class AboveThreshold(ReprMixin):
 
     @property
     def event(self) -> AboveThresholdEvent:
-        """What a release, or a whole session, runs.
+        """The event of a release or of a whole session.
 
         >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=10).event
         AboveThresholdEvent(epsilon=1)
@@ -96,7 +96,7 @@ class AboveThreshold(ReprMixin):
 
     @property
     def guarantee(self) -> PureDP:
-        """What a release, or a whole session, promises.
+        """The guarantee of a release or of a whole session.
 
         >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=10, answers=5).guarantee
         PureDP(epsilon=1)
@@ -116,7 +116,7 @@ class AboveThreshold(ReprMixin):
     def start(self, *, source: "Source | None" = None, integral: bool | None = None) -> "ThresholdSession":
         """Open a session for values that come one after the other, each perhaps chosen by the answers before it.
 
-        The session as a whole is one event; ``integral`` says whether the values are integers (by default: whether
+        The session as a whole is one event; ``integral`` states whether the values are integers (by default: whether
         sensitivity and threshold are).
 
         >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
@@ -151,7 +151,7 @@ class AboveThreshold(ReprMixin):
 
 
 class ThresholdSession:
-    """A sparse vector under way: it holds the noisy threshold and counts the positive answers that are left.
+    """An open session: it holds the noisy threshold and counts the remaining positive answers.
 
     >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
     >>> session.ask(500)
@@ -182,12 +182,12 @@ class ThresholdSession:
         self._integral = integral
         self._source = source
         self._remaining = mechanism.answers
-        self._lock = Lock()  # two threads must not both be given the last answer
+        self._lock = Lock()  # two threads must not both get the last answer
         self._process = os.getpid()
 
     @property
     def remaining(self) -> int:
-        """How many positive answers are left.
+        """The number of remaining positive answers.
 
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100, answers=3).start().remaining
         3
@@ -196,7 +196,7 @@ class ThresholdSession:
 
     @property
     def event(self) -> AboveThresholdEvent:
-        """What the session runs, however many values it is asked about.
+        """The event of the session, whatever the number of queries.
 
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().event
         AboveThresholdEvent(epsilon=5)
@@ -205,7 +205,7 @@ class ThresholdSession:
 
     @property
     def guarantee(self) -> PureDP:
-        """What the session promises, however many values it is asked about.
+        """The guarantee of the session, whatever the number of queries.
 
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().guarantee
         PureDP(epsilon=5)
@@ -222,7 +222,7 @@ class ThresholdSession:
         return self._source.seeded
 
     def ask(self, value: Any, /) -> bool:
-        """Tell whether one value is above the threshold.
+        """Return whether one value is above the threshold, with noise.
 
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().ask(-1000)
         False
@@ -238,7 +238,7 @@ class ThresholdSession:
         return above
 
     def ask_all(self, values: "ArrayLike") -> "NDArray[np.bool_]":
-        """Tell about many values at once; the array ends with the last positive answer.
+        """Return the answers for many values; the array ends with the last positive answer.
 
         >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
         >>> session.ask_all(np.array([1, 500, 500])).tolist()
@@ -246,7 +246,7 @@ class ThresholdSession:
         """
         array = as_number_or_array(values)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
-            raise InputError("values must be a list of numbers, in the order in which they are asked about.")
+            raise InputError("values must be a list of numbers, in the order of the queries.")
         with self._lock:
             return self._ask_all(array)
 
@@ -276,7 +276,7 @@ class ThresholdSession:
             )
 
     def __reduce__(self) -> NoReturn:
-        # Copies of every kind come through here: each would hold the same noisy threshold and count for itself.
+        # All copies come through here: each would hold the same noisy threshold and its own count.
         raise ExhaustedError(
             "A threshold session cannot be copied: every copy would give answers that were paid for once."
         )

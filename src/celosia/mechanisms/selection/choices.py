@@ -1,9 +1,9 @@
 """Many exact choices at once: one in each row of a table of gaps, by exponential weights or by permute-and-flip.
 
-A query over a thousand groups chooses a thousand times, and a loop over groups would be slow; whole tables are drawn
-here instead, with the same exact laws as ``noise.choice``. A candidate may be a *segment* of many points whose gaps are
-worked out only for the segment that was drawn: a quantile is looked for among millions of points at the price of the
-segments. The argument is in ``proofs/quantiles.md``.
+A query over a thousand groups chooses a thousand times; instead of a slow loop, whole tables are drawn here, with the
+same exact laws as ``noise.choice``. A candidate may be a *segment* of many points whose gaps are worked out only for
+the segment that was drawn: a quantile is looked for among millions of points at the price of the segments. The argument
+is in ``proofs/quantiles.md``.
 """
 
 from fractions import Fraction
@@ -60,7 +60,7 @@ def choose_in_segments(
     Parameters
     ----------
     rate
-        What one step of a gap counts.
+        The weight of one step of a gap.
     gaps
         The least gap in each segment: one row for each choice, one column for each segment.
     crowds
@@ -68,7 +68,7 @@ def choose_in_segments(
     inside
         Gives, for rows and as many segments, the gaps of the points: ``points`` columns, -1 where there is no point.
     points
-        How many points a segment has at the most.
+        The largest number of points in a segment.
     """
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
     gaps, _ = _check_gaps(gaps, crowds > 0)
@@ -82,10 +82,7 @@ def flip_each(
     allowed: "NDArray[np.bool_] | None" = None,
     source: "Source | None" = None,
 ) -> "Integers":
-    """Draw one column in each row by permute-and-flip, among the allowed ones.
-
-    Gaps are counted from the best of them.
-    """
+    """Draw one column in each row by permute-and-flip, among the allowed ones; gaps count from the best of them."""
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
     gaps, allowed = _check_gaps(gaps, allowed)
     gaps = np.where(allowed, gaps - _least(gaps, allowed)[:, None], 0)
@@ -171,12 +168,12 @@ class _Proposals:
         return kept
 
     def _exp(self, gaps: "Integers") -> "NDArray[np.float64]":
-        with np.errstate(over="ignore", under="ignore"):  # a warning would speak of the data
+        with np.errstate(over="ignore", under="ignore"):  # a warning would depend on the data
             return np.exp(-float(self._slope) * gaps.astype(np.float64))
 
 
 def _least(gaps: "Integers", allowed: "NDArray[np.bool_]") -> "Integers":
-    """Return the least gap of each row among what may be chosen."""
+    """Return the least gap of each row among the allowed columns."""
     return np.asarray(np.where(allowed, gaps, np.iinfo(np.int64).max).min(axis=1))
 
 
@@ -199,5 +196,5 @@ def _check_gaps(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:
         raise ParameterError("gaps must be a table of integers of 64 bits, one row for each choice.")
     if gaps.size and (int(gaps.min()) < 0 or not allowed.any(axis=1).all()):
-        raise ParameterError("gaps must be 0 or greater, with something to choose in each row.")
+        raise ParameterError("gaps must be 0 or greater, with an allowed column in each row.")
     return gaps, allowed

@@ -74,7 +74,7 @@ class Exponential(Selection):
         unit: str = "row",
     ) -> None:
         self._set(rho=None if rho is None else exact_positive(rho, name="rho"))
-        if self.rho is not None and epsilon in (None, root_at_most(8 * self.rho)):  # what it gives may stand beside it
+        if self.rho is not None and epsilon in (None, root_at_most(8 * self.rho)):  # a copy passes both
             epsilon = root_at_most(8 * self.rho)
         else:
             one_of(epsilon=epsilon, rho=rho)
@@ -92,7 +92,7 @@ class Exponential(Selection):
 
     @property
     def event(self) -> ExponentialEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> Exponential(epsilon=1, sensitivity=1).event
         ExponentialEvent(epsilon=1)
@@ -101,7 +101,7 @@ class Exponential(Selection):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a release promises, in the kind of the target.
+        """The guarantee of a release, in the kind of the target.
 
         >>> Exponential(rho="0.1", sensitivity=1).guarantee
         ZCDP(rho='0.1')
@@ -131,7 +131,7 @@ class Exponential(Selection):
         rate, gaps = self._rate_and_gaps(utilities)
         if not isinstance(borders, np.ndarray) or borders.shape != (gaps.size + 1,):
             raise InputError("edges must be a list with one number more than utilities.")
-        # An inner edge beyond the bounds is a clipped value, not an error that would tell of it.
+        # An inner edge beyond the bounds is a clipped value, not an error that would reveal it.
         borders = np.clip(borders.astype(np.float64), borders[0], max(borders[0], borders[-1]))
         if (np.diff(borders) < 0).any() or not borders[0] < borders[-1]:
             raise InputError("edges must be in increasing order, and the last greater than the first.")

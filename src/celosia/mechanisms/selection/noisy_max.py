@@ -60,7 +60,7 @@ class NoisyMax(Selection):
 
     @property
     def event(self) -> NoisyMaxEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> NoisyMax(epsilon=1, sensitivity=1).event
         NoisyMaxEvent(epsilon=1)
@@ -68,7 +68,7 @@ class NoisyMax(Selection):
         return NoisyMaxEvent(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
     def error(self, level: Exact = 0.95, *, candidates: int) -> float:
-        """Return how far below the best the chosen utility is at most, with probability ``level``.
+        """Return a bound on the gap from the best utility to the chosen one, with probability ``level``.
 
         >>> NoisyMax(epsilon=1, sensitivity=1).error(0.95, candidates=10) <= 10.7
         True

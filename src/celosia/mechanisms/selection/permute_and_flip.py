@@ -34,7 +34,7 @@ class PermuteAndFlip(Selection):
 
     @property
     def event(self) -> PermuteAndFlipEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> PermuteAndFlip(epsilon=1, sensitivity=1).event
         PermuteAndFlipEvent(epsilon=1)
@@ -46,7 +46,7 @@ class PermuteAndFlip(Selection):
         return permute_and_flip(rate, gaps, source=source)
 
     def outputs(self, utilities: Any, /) -> Sequence[Any] | None:
-        """Return all indices; None for more than a thousand candidates, where the table would be long in the making.
+        """Return all indices; None for more than a thousand candidates, where the table would take long.
 
         >>> list(PermuteAndFlip(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
         [0, 1, 2]

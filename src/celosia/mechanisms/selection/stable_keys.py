@@ -1,9 +1,10 @@
-"""Keys that are not known beforehand: show those that enough people share.
+"""Release of keys that are not known beforehand: those that enough units share.
 
-Which diagnoses, words or places occur in a table is private, for one of them may occur because of one person. So
+Which diagnoses, words or places occur in a table is private, because one of them may occur through one person only. So
 the number of units of every key gets two-sided geometric noise, and only keys whose noisy number reaches a threshold
-are shown. A key that one unit alone is in reaches it with probability ``delta`` at most, over all keys that the unit
-is in; for all others the noise gives ``epsilon``. Keys without a unit are never looked at, and there may be any number.
+are shown. A key that one unit alone is in reaches it with probability ``delta`` at most, over all keys that the unit is
+in; for all others the noise gives ``epsilon``. Keys without a unit are never considered, and there may be any number of
+them.
 
 Korolova, Kenthapadi, Mishra and Ntoulas 2009; Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020.
 """
@@ -43,7 +44,7 @@ _WIDEST = 2**40  # steps of noise: beyond, a threshold would not fit in 64 bits
 class SelectedKeys:
     """Which of the keys are shown, and the noisy numbers of units of those that are.
 
-    ``mask`` says how many keys there are in truth: use it to pick the keys, and let it go no further.
+    ``mask`` reveals the true number of keys: use it to pick the keys, and do not release it.
 
     >>> from celosia.noise import Seeded
     >>> StableKeys(epsilon=1, delta="1e-6").select([500, 1, 300], source=Seeded(7))
@@ -66,7 +67,7 @@ class StableKeys(ReprMixin):
     epsilon, delta
         For all keys together.
     groups
-        In how many keys one unit can be, at most; in each of them it counts once.
+        The largest number of keys of one unit; it counts once in each.
     adjacency, unit
         Whether one unit is there or not, or has other keys, and what a unit is.
 
@@ -126,7 +127,7 @@ class StableKeys(ReprMixin):
 
     @property
     def event(self) -> KeySelectionEvent:
-        """What a release runs.
+        """The event of a release.
 
         >>> StableKeys(epsilon="0.5", delta="1e-6").event
         KeySelectionEvent(scale=2, threshold=28)
@@ -141,7 +142,7 @@ class StableKeys(ReprMixin):
 
     @property
     def guarantee(self) -> ApproxDP:
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> StableKeys(epsilon=1, delta="1e-6").guarantee
         ApproxDP(epsilon=1, delta='1e-06')
@@ -151,7 +152,7 @@ class StableKeys(ReprMixin):
     def release(self, counts: Mapping[Key, int], /, *, source: "Source | None" = None) -> Release[dict[Key, int]]:
         """Return the keys that are shown, sorted, with their noisy numbers of units.
 
-        ``counts`` says for every key how many units are in it; a key with none is as good as absent.
+        ``counts`` maps every key to its number of units; a key with none is ignored.
 
         >>> StableKeys(epsilon=1, delta="1e-6").release({"rare": 1, "absent": 0}).value
         {}
@@ -164,7 +165,7 @@ class StableKeys(ReprMixin):
         names, numbers = list(counts), list(counts.values())
         chosen = self.select(np.asarray(numbers) if numbers else np.empty(0, dtype=np.int64), source=source)
         shown = [names[index] for index in np.flatnonzero(chosen.mask)]
-        order = _sorted(shown)  # the order of the table would tell of keys between them
+        order = _sorted(shown)  # the order of the table would reveal keys between them
         return Release(
             value={shown[place]: int(chosen.counts[place]) for place in order},
             event=self.event,
@@ -173,7 +174,7 @@ class StableKeys(ReprMixin):
         )
 
     def select(self, counts: "ArrayLike", /, *, source: "Source | None" = None) -> SelectedKeys:
-        """Say which of many keys are shown, and with which noisy numbers, for a table that holds the keys itself.
+        """Return which of many keys are shown, and their noisy numbers, for a table that holds the keys itself.
 
         A table may come in parts, each key in one of them: all parts together are one release.
 
@@ -193,7 +194,7 @@ class StableKeys(ReprMixin):
         return SelectedKeys(mask=mask, counts=noisy[mask])
 
     def error(self, level: Exact = 0.95) -> int:
-        """Return how far off a noisy number is at most, with probability ``level`` or more, for a key sure to be shown.
+        """Return a bound on the error of the noisy number of a surely shown key, with probability ``level`` or more.
 
         Of keys near the threshold those with large noise are shown: their numbers are too large more often.
 

@@ -1,8 +1,8 @@
 """The inner loop of ``cells``: many proposals at once.
 
 Each position of the output makes its own proposals until one is accepted, so that positions are independent and alike;
-what the kernel cannot decide in floating point it hands back, and ``Cells.settle`` decides it in integers. Words are
-drawn in chunks that fit in the cache: memory stays flat whatever the size of the output.
+proposals that the kernel cannot decide in floating point are decided in integers by ``Cells.settle``. Words are drawn
+in chunks that fit in the cache: memory stays flat whatever the size of the output.
 
 The loop is compiled. Numba takes half a second to import, so a few draws in a process without it are made one by one:
 from the same words, with the same numbers.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from celosia.noise.cells import Cells
 
 _CHUNK = 1 << 16
-_FEW = 256  # are quicker one by one than Numba is imported
+_FEW = 256  # fewer draws take less time one by one than importing Numba
 _NARROW = 64 - 13  # bits that are left for offset and coin beside slot and sign
 _SLACK = 2.0**-36
 _MOST = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid

@@ -2,7 +2,7 @@
 
 The libraries that ``source`` and ``keyed`` use serve one key a call; a simulated population has a key for each person
 and value. These loops are FIPS 180-4 (SHA-256), RFC 2104 (HMAC) and RFC 8439 (ChaCha20), one row after the other, and
-give the libraries' bits: tests hold them to the published vectors. No branch and no index depends on a secret.
+give the libraries' bits: tests compare them with the published vectors. No branch and no index depends on a secret.
 """
 
 from typing import TYPE_CHECKING

@@ -25,8 +25,8 @@ def fill(
 ) -> int:
     """Fill the rows of ``out`` from ``first`` on, in increasing order; return the row that the digits ended in.
 
-    That row is begun again with further digits: how often a digit was drawn again says nothing about the numbers
-    taken. ``marks`` has room for each number, all False, or is empty: then what is taken is found by insertion.
+    That row is begun again with further digits: the number of rejected digits does not depend on the numbers taken.
+    ``marks`` has room for each number, all False, or is empty: then the numbers taken are kept in order by insertion.
     """
     chosen = out.shape[1]
     read = 0
@@ -62,7 +62,7 @@ def _mark(
 
 @njit(cache=True, nogil=True)
 def _insert(out: "NDArray[np.int64]", row: int, taken: int, number: np.uint64, bound: np.uint64) -> None:
-    """Do the same with what is taken in increasing order."""
+    """Do the same with the numbers taken in increasing order."""
     kept = np.int64(number)
     place = taken
     while place > 0 and out[row, place - 1] > kept:

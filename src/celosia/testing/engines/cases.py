@@ -1,6 +1,6 @@
-"""Questions to an engine: every measure, every operation, every way to group, join and bound.
+"""Test cases for an engine: every measure, every operation, every way to group, join and bound.
 
-They are about the tables of ``engine_tables``, and few: on some engines each query takes a second.
+They use the tables of ``engine_tables``, and are few: on some engines each query takes a second.
 """
 
 import functools
@@ -39,7 +39,7 @@ from celosia.testing.engines.tables import LEVELS, SCHEMA, SEXES, nasty_tables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One question: the plan, what is taken, the bounds and the cells; cells of None asks for the keys that occur."""
+    """One test case: the plan, the measurements, the bounds, and the cells (None for the keys that occur)."""
 
     name: str
     plan: Plan
@@ -49,7 +49,7 @@ class Case:
 
 
 def cases(*, persons: bool) -> Iterator[Case]:
-    """Yield the questions about rows, or about persons."""
+    """Yield the cases about rows, or about persons."""
     tables = nasty_tables()
     yield from _person_cases(tables) if persons else _row_cases(tables)
 

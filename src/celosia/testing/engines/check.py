@@ -1,7 +1,7 @@
-"""The conformance kit for engines: whether one computes exactly what it should, on tables full of traps.
+"""The conformance kit for engines: exact results on tables of unusual values.
 
-A summary that is off by one makes noise that is too small; an error that depends on a row tells about it. So an engine
-must give the very integers of the reference, for every question, and raise nothing. A pass is evidence, never a proof.
+A summary that is off by one makes the noise too small; an error that depends on a row reveals it. So an engine must
+return exactly the integers of the reference, for every case, and raise nothing. A pass is evidence, never a proof.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ SECRET = (1, 2, 3, 4)
 
 
 def check_engine(open_engine: "Callable[[Mapping[str, Table]], Engine]") -> tuple[Check, ...]:
-    """Return what was checked if an engine passes, else raise ``ConformanceError`` naming the question that failed.
+    """Return the checks if an engine passes, else raise ``ConformanceError`` naming the case that failed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _answers(engine: "Engine", case: Case) -> list[Any]:
 
 def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
     if len(found) != len(expected):
-        raise ConformanceError(f"{name}: {len(expected)} arrays were asked for, and {len(found)} came.")
+        raise ConformanceError(f"{name}: {len(expected)} arrays were expected, not {len(found)}.")
     for place, (mine, right) in enumerate(zip(found, expected, strict=True)):
         if isinstance(right, dict):
             equal = mine == right

@@ -1,7 +1,7 @@
-"""An engine in plain Python, slow and simple: what the fast ones must agree with to the last bit.
+"""A slow and simple engine in plain Python, with which the others must agree to the last bit.
 
-Sums are Python's own integers. Nothing is shared with the engines but the definitions: kinds and axes, the features of
-a measure, and the keyed order of a person's cells and rows.
+Sums are Python's own integers. It shares only definitions with the engines: kinds and axes, the features of a measure,
+and the keyed order of a person's cells and rows.
 """
 
 import functools
@@ -76,7 +76,7 @@ class ReferenceEngine(Engine):
         secret: Sequence[int],
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
-        """Return the exact integers of each request, as Python's own."""
+        """Return the exact integers of each request, as Python integers."""
         rows = self._rows(plan)
         columns = [rows.values(key.expression) for key in plan.keys]
         known = {key: place for place, key in enumerate(zip(*cells.columns(), strict=True))} if plan.keys else {(): 0}
@@ -127,7 +127,7 @@ def _alone(cells: list[int]) -> dict[tuple[Any, int], list[int]]:
 
 
 def _chosen(persons: list[Any], cells: list[int], groups: int, order: KeyedOrder) -> dict[tuple[Any, int], list[int]]:
-    """The rows of each person in each of the cells that count."""
+    """Return the rows of each person in each of the chosen cells."""
     of_person: dict[Any, set[int]] = defaultdict(set)
     for person, cell in zip(persons, cells, strict=True):
         of_person[person].add(cell)
@@ -249,7 +249,7 @@ def _count_cut_persons(
 def _kept_and_cut(
     persons: list[Any], cells: list[int], bounding: "ContributionBounds", order: KeyedOrder
 ) -> dict[Any, dict[int, tuple[int, int]]]:
-    """The rows that the limits keep and cut off, of each person in each cell."""
+    """Return the rows that the limits keep and cut off, of each person in each cell."""
     chosen = _chosen(persons, cells, bounding.groups, order)
     found: dict[Any, dict[int, tuple[int, int]]] = defaultdict(dict)
     for (person, cell), number in Counter(zip(persons, cells, strict=True)).items():

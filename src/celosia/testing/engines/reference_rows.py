@@ -1,7 +1,7 @@
-"""Clean rows in plain Python, one value at a time: what engines must make of a table, a join or a subquery.
+"""Clean rows of a table, a join or a subquery in plain Python, one value at a time.
 
-Nothing is shared with the engines but the definitions of kinds and axes, and the evaluation of expressions on answers.
-It is slow, simple, and for tables of a few hundred rows.
+It shares with the engines only the definitions of kinds and axes, and the evaluation of expressions on answers. It is
+slow, simple, and for tables of a few hundred rows.
 """
 
 import datetime as dt
@@ -36,7 +36,7 @@ _SECOND = dt.timedelta(seconds=1)
 
 
 def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
-    """Return what a raw value is under the schema, or None; ``text`` says how strings are written."""
+    """Return a raw value cleaned by the schema, or None; ``text`` is the format of strings."""
     value = _read(_parse_text(raw, kind, text), kind)
     if value is None and not (isinstance(kind.null, str) and kind.null == DROP):
         value = kind.null
@@ -48,7 +48,7 @@ def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
 
 
 def _parse_text(raw: Any, kind: Kind, text: TextFormat) -> Any:
-    """What a string says; any other value, and the strings of a Text or Category, as they are."""
+    """Return the value of a string; other values, and strings of a Text or Category, stay as they are."""
     if not isinstance(raw, str) or raw in text.null_values:
         return None if isinstance(raw, str) else raw
     if isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str)):
@@ -125,7 +125,7 @@ def step_on(value: Any, kind: Kind, axis: Axis) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanRows:
-    """Clean columns, and the person of each row; ``single`` if everybody has one."""
+    """Clean columns, and the person of each row; ``single`` if every person has one row."""
 
     columns: Mapping[str, list[Any]]
     persons: list[Any]

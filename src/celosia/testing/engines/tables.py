@@ -1,4 +1,4 @@
-"""Tables with everything in them that a column should not hold.
+"""Tables of unusual values for the checks of engines.
 
 Extreme integers, NaN, infinities, subnormal numbers, halves between two steps, unknown categories, quotes and
 backslashes, days before 1970, nulls everywhere, persons with one row and with many. The tables are fixed: two runs of a
@@ -168,7 +168,7 @@ def written_rows() -> "pa.Table":
 
 
 def _written_tables() -> dict[str, Table]:
-    """Tables of strings, in ISO and in a declared format."""
+    """Return tables of strings, in ISO and in a declared format."""
     schema = Schema(
         number=Real(-5, 20, grid="0.5", null=3),
         flag=Boolean(),
