@@ -27,7 +27,7 @@ from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.renyi import renyi
 from celosia.accounting.prices.selection import expected_runs
 from celosia.accounting.prices.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
-from celosia.accounting.prices.simplify import simplify
+from celosia.accounting.prices.simplify import simplify, simplify_group
 from celosia.accounting.prices.trade_off import trade_off
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "shuffled_epsilon",
     "shuffled_profile",
     "simplify",
+    "simplify_group",
     "suggest_budget",
     "suggest_delta",
     "trade_off",

@@ -19,6 +19,7 @@ from celosia.core.exact import exact_positive, safe_repr
 from celosia.divergences.distributions.arguments import as_number
 from celosia.divergences.distributions.frozen import log_density_of
 from celosia.divergences.distributions.quadrature import Stretch, log_integral
+from celosia.divergences.exponentials import exp_minus_linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _TRIED = np.linspace(-1, 1, 33)
 _LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
-_SERIES = 14  # terms: the next one is below 2^-53 of the first where the series is used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class LaplaceNoise:
             )
             over = alpha - 1
             # Without its linear part, which cancels, the sum has two terms that are both positive.
-            excess = (alpha * _exp_minus_two_terms(over * t) + over * _exp_minus_two_terms(-alpha * t)) / (alpha + over)
+            excess = (alpha * exp_minus_linear(over * t) + over * exp_minus_linear(-alpha * t)) / (alpha + over)
             near = np.log1p(np.where(over * t < 1, excess, 0.0)) / over
             far = t + (np.log(alpha / (alpha + over)) + np.log1p(over / alpha * np.exp(-(alpha + over) * t))) / over
             return np.asarray(np.where(over * t < 1, near, far))
@@ -104,16 +104,6 @@ class LaplaceNoise:
 
 Noise: TypeAlias = GaussianNoise | LaplaceNoise | Any
 """A noise: one of ours, or a frozen continuous SciPy distribution on the whole line."""
-
-
-def _exp_minus_two_terms(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return ``exp(x) - 1 - x`` without cancellation."""
-    small = np.abs(x) < 0.5
-    y = np.where(small, x, 0.0)
-    series = np.ones_like(y)
-    for n in range(_SERIES, 2, -1):  # Horner: x^2/2 (1 + x/3 (1 + x/4 (...)))
-        series = 1 + y / n * series
-    return np.where(small, y * y / 2 * series, np.expm1(np.where(small, 0.0, x)) - np.where(small, 0.0, x))
 
 
 def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the letter of the theorem

@@ -20,6 +20,7 @@ from celosia.divergences.distributions.families import Laplace, MultivariateNorm
 from celosia.divergences.distributions.frozen import Countable
 from celosia.divergences.distributions.pairs import Masses, Pair, pair_of
 from celosia.divergences.distributions.samples import Samples, neighbour_renyi
+from celosia.divergences.exponentials import exp_minus_linear
 from celosia.divergences.hockey_stick import hockey_stick
 
 if TYPE_CHECKING:
@@ -170,18 +171,11 @@ def _near_one(pair: Pair, order: float) -> float:
     return math.log1p(over * total) / over if over * total > -0.5 else _power(pair, order)
 
 
-def _first_two_terms_off(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return e^x - 1 - x, by its series where that would cancel."""
-    small = np.abs(x) < 1e-2
-    series = x**2 * (0.5 + x / 6 + x**2 / 24 + x**3 / 120 + x**4 / 720)
-    return np.where(small, series, np.where(x < 0, -x - 1 + np.exp(x), np.expm1(x) - x))
-
-
 def _bent(loss: "NDArray[np.float64]", over: float) -> "NDArray[np.float64]":
     """Return L + e^-L - 1 + (e^(d L) - 1 - d L) / d for d = ``over``: its second part vanishes with d."""
     if over == 0:
-        return _first_two_terms_off(-loss)
-    near = _first_two_terms_off(-loss) + _first_two_terms_off(over * loss) / over
+        return exp_minus_linear(-loss)
+    near = exp_minus_linear(-loss) + exp_minus_linear(over * loss) / over
     # Farther out the linear parts would swallow the rest; without them nothing cancels there.
     return np.where(np.abs(over * loss) < 0.5, near, np.expm1(over * loss) / over + np.expm1(-loss))
 

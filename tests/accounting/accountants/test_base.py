@@ -248,7 +248,7 @@ def test_the_least_epsilon_is_enough_and_nearly_the_least(scale: float, delta: f
 
 def test_the_least_epsilon_may_be_zero_or_none() -> None:
     assert least_epsilon(lambda _: 0.1, 0.2) == 0
-    with pytest.raises(NotPricedError, match="smaller than what these events can promise"):
+    with pytest.raises(NotPricedError, match="smaller than these events can guarantee"):
         least_epsilon(lambda _: 0.1, 0.05)
 
 

@@ -126,7 +126,7 @@ def test_it_is_no_accountant_for_filters() -> None:
 
 def test_what_no_epsilon_takes_away_is_said() -> None:
     leaky = PLDAccountant().spend(GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6")), times=10)
-    with pytest.raises(NotPricedError, match="smaller than what these events can promise"):
+    with pytest.raises(NotPricedError, match="smaller than these events can guarantee"):
         leaky.epsilon("1e-6")
     assert leaky.delta(1000) == pytest.approx(1e-5, rel=1e-3)
     assert math.isfinite(leaky.epsilon("1e-4"))

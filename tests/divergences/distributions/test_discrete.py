@@ -36,7 +36,7 @@ def test_negative_zero_is_zero() -> None:
 
 
 def test_points_and_probabilities_must_match() -> None:
-    with pytest.raises(ParameterError, match="as many: 2 are not 1"):
+    with pytest.raises(ParameterError, match="one length: 2 is not 1"):
         Discrete(points=np.array([1, 2]), probabilities=np.array([1.0]))
     with pytest.raises(ParameterError, match="points must be finite"):
         Discrete(points=np.array([np.nan]), probabilities=np.array([1.0]))

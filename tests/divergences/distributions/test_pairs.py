@@ -1,4 +1,4 @@
-"""Every accepted form becomes a pair; what has no common ground is refused."""
+"""Every accepted form becomes a pair; what has cannot be compared is refused."""
 
 import math
 from typing import Any
@@ -44,7 +44,7 @@ def test_no_common_ground() -> None:
         ("half", "half"),
     ]
     for p, q in cases:
-        with pytest.raises(ParameterError, match="no common ground"):
+        with pytest.raises(ParameterError, match="cannot be compared"):
             renyi(p, q, 2)
 
 

@@ -44,7 +44,7 @@ def contractive_iteration(
     ((10000,), True)
     """
     if not len(maps) or len(maps) != len(noises):
-        raise ParameterError(f"maps and noises must be as many, and at least one: {len(maps)} and {len(noises)}.")
+        raise ParameterError(f"maps and noises must have one length of at least 1: {len(maps)} and {len(noises)}.")
     origin = np.asarray(start)
     if origin.dtype.kind not in "iuf" or origin.ndim > 1 or not origin.size or not np.isfinite(origin).all():
         raise ParameterError("start must be a finite number or a vector of them.")

@@ -68,9 +68,9 @@ def simplify(event: Event) -> Event:
         return simplify(event.event)  # all records are in the sample
     if isinstance(event, GroupEvent):
         inner = simplify(event.event)
-        return inner if event.size == 1 else _for_group(inner, event.size, inner.adjacency)
+        return inner if event.size == 1 else simplify_group(inner, event.size, inner.adjacency)
     if isinstance(event, ReplacedEvent):
-        return _for_group(simplify(event.event), 2, ReplaceOne)
+        return simplify_group(simplify(event.event), 2, ReplaceOne)
     return event
 
 
@@ -131,8 +131,15 @@ def _count(event: Event, times: int, counted: dict[Event, int]) -> None:
 
 
 @singledispatch
-def _for_group(event: Event, size: int, adjacency: Adjacency) -> Event:
-    """Return the event for ``size`` units together; by default it stays a group, priced by the general rule."""
+def simplify_group(event: Event, size: int, adjacency: Adjacency) -> Event:
+    """Return an event for ``size`` units together; by default a ``GroupEvent``, priced by the general rule for groups.
+
+    A kind of event for which a group only means a larger parameter registers it: ``simplify_group.register(Kind)``.
+
+    >>> from celosia.core import AddRemove
+    >>> simplify_group(LaplaceEvent(scale=2, sensitivity=1), 3, AddRemove)
+    LaplaceEvent(scale=2, sensitivity=3)
+    """
     return _group(event, size, adjacency)
 
 
@@ -142,26 +149,26 @@ def _group(event: Event, size: int, adjacency: Adjacency) -> Event:
     return ReplacedEvent(event=event if size == 2 else GroupEvent(event=event, size=size // 2))
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: GroupEvent, size: int, adjacency: Adjacency) -> Event:
-    return _for_group(event.event, size * event.size, adjacency)
+    return simplify_group(event.event, size * event.size, adjacency)
 
 
-@_for_group.register(LaplaceEvent)
-@_for_group.register(KNormEvent)
+@simplify_group.register(LaplaceEvent)
+@simplify_group.register(KNormEvent)
 def _(event: LaplaceEvent | KNormEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity=size * event.sensitivity, adjacency=adjacency)
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: GaussianEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity_squared=size**2 * event.sensitivity_squared, adjacency=adjacency)
 
 
-@_for_group.register(ExponentialEvent)
-@_for_group.register(PermuteAndFlipEvent)
-@_for_group.register(NoisyMaxEvent)
-@_for_group.register(AboveThresholdEvent)
+@simplify_group.register(ExponentialEvent)
+@simplify_group.register(PermuteAndFlipEvent)
+@simplify_group.register(NoisyMaxEvent)
+@simplify_group.register(AboveThresholdEvent)
 def _(
     event: ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent, size: int, adjacency: Adjacency
 ) -> Event:
@@ -169,7 +176,7 @@ def _(
     return dataclasses.replace(event, epsilon=size * event.epsilon, adjacency=adjacency)
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: KeySelectionEvent, size: int, adjacency: Adjacency) -> Event:
     if adjacency is event.adjacency:  # several units may be in one key, which then shows more easily
         return _group(event, size, adjacency)
@@ -177,26 +184,26 @@ def _(event: KeySelectionEvent, size: int, adjacency: Adjacency) -> Event:
     return replaced if size == 2 else GroupEvent(event=replaced, size=size // 2)
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: RandomizedResponseEvent, size: int, adjacency: Adjacency) -> Event:  # noqa: ARG001 - always replace-one
     return RepeatedEvent(event=event, times=size)  # each of them gives an answer
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: RepeatedEvent, size: int, adjacency: Adjacency) -> Event:
-    return RepeatedEvent(event=_for_group(simplify(event.event), size, adjacency), times=event.times)
+    return RepeatedEvent(event=simplify_group(simplify(event.event), size, adjacency), times=event.times)
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: ComposedEvent, size: int, adjacency: Adjacency) -> Event:
-    return ComposedEvent(events=[_for_group(simplify(part), size, adjacency) for part in event.events])
+    return ComposedEvent(events=[simplify_group(simplify(part), size, adjacency) for part in event.events])
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: PrivateSelectionEvent, size: int, adjacency: Adjacency) -> Event:
     # The theorems are about one run, for any neighbours.
     return PrivateSelectionEvent(
-        event=_for_group(simplify(event.event), size, adjacency),
+        event=simplify_group(simplify(event.event), size, adjacency),
         distribution=event.distribution,
         eta=event.eta,
         gamma=event.gamma,
@@ -204,7 +211,7 @@ def _(event: PrivateSelectionEvent, size: int, adjacency: Adjacency) -> Event:
     )
 
 
-@_for_group.register
+@simplify_group.register
 def _(event: GuaranteedEvent, size: int, adjacency: Adjacency) -> Event:
     try:
         larger = event.guarantee.group(size)
