@@ -51,19 +51,13 @@ def test_ten_thousand_steps_of_training() -> None:
     # sigma = 1, q = 0.01, delta = 1e-5: dp-accounting 0.6.0 says 6.7128, at its orders.
     accountant = RenyiAccountant().spend(STEP, times=10_000)
     assert 6.70 < accountant.epsilon(1e-5) <= 6.7128
-    reference = rdp_privacy_accountant.RdpAccountant()
-    reference.compose(
-        dp_accounting.SelfComposedDpEvent(
-            dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0)), 10_000
-        )
-    )
-    assert accountant.epsilon(1e-5) <= reference.get_epsilon(1e-5)
     assert accountant.delta(6.7128) <= 1e-5
-    orders = reference._orders[(reference._orders % 1 == 0) & (reference._orders <= 64)]
-    same = rdp_privacy_accountant.RdpAccountant(orders)
-    same.compose(reference.ledger if hasattr(reference, "ledger") else reference._ledger.build())
-    assert RenyiAccountant(orders.tolist()).spend(STEP, times=10_000).epsilon(1e-5) == pytest.approx(
-        same.get_epsilon(1e-5), rel=1e-9
+    orders = list(range(2, 65))
+    reference = rdp_privacy_accountant.RdpAccountant(orders)
+    step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
+    reference.compose(dp_accounting.SelfComposedDpEvent(step, 10_000))
+    assert RenyiAccountant(orders).spend(STEP, times=10_000).epsilon(1e-5) == pytest.approx(
+        reference.get_epsilon(1e-5), rel=1e-9
     )
 
 
