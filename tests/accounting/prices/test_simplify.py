@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.accounting import basic, rho, simplify
-from celosia.accounting.prices.simplify import count_touched_parts, leaves
+from celosia.accounting.prices.simplify import count_touched, leaves
 from celosia.core import (
     ZCDP,
     AboveThresholdEvent,
@@ -103,7 +103,7 @@ def test_a_composition_for_a_group_is_the_composition_of_its_parts_for_the_group
 @pytest.mark.parametrize(("replaced", "fixed", "parts"), [(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1)])
 def test_only_a_replaced_unit_in_free_parts_touches_two(replaced: int, fixed: int, parts: int) -> None:
     count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne if replaced else AddRemove)
-    assert count_touched_parts(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
+    assert count_touched(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
 
 
 def test_leaves_count_equal_events() -> None:

@@ -19,7 +19,7 @@ import scipy
 from celosia.accounting.prices.bounded_laplace import bounded_laplace_loss
 from celosia.accounting.prices.gaussian import concentrated_delta
 from celosia.accounting.prices.key_selection import tail_at_least
-from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
+from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -150,7 +150,7 @@ def _(event: ComposedEvent | RepeatedEvent) -> tuple[Fraction, Fraction]:
 
 @basic.register
 def _(event: ParallelEvent) -> tuple[Fraction, Fraction]:
-    most = count_touched_parts(event)
+    most = count_touched(event)
     epsilons, deltas = zip(*(basic(simplify(part)) for part in event.events), strict=True)
     return sum(sorted(epsilons)[-most:], Fraction(0)), min(sum(sorted(deltas)[-most:], Fraction(0)), Fraction(1))
 
@@ -176,11 +176,11 @@ def _(event: ShuffledEvent) -> tuple[Fraction, Fraction]:
 @basic.register(ReplacedEvent)
 @basic.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction, Fraction]:
-    plain = simplify(event)
-    if plain != event:
-        return basic(plain)
-    epsilon, delta = basic(event.event)
-    group = ApproxDP(epsilon=epsilon, delta=delta).group(event.size if isinstance(event, GroupEvent) else 2)
+    part, size = split_group(event)
+    epsilon, delta = basic(part)
+    if size == 1:
+        return epsilon, delta
+    group = ApproxDP(epsilon=epsilon, delta=delta).group(size)
     return group.epsilon, group.delta
 
 

@@ -13,7 +13,7 @@ from functools import singledispatch
 from celosia.accounting.iteration.allocation import gaussian_rho
 from celosia.accounting.iteration.pnsgd import pnsgd_rho
 from celosia.accounting.prices.basic import not_priced, pure
-from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
+from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -88,7 +88,7 @@ def _(event: ComposedEvent | RepeatedEvent) -> Fraction:
 
 @rho.register
 def _(event: ParallelEvent) -> Fraction:
-    return sum(sorted(rho(simplify(part)) for part in event.events)[-count_touched_parts(event) :], Fraction(0))
+    return sum(sorted(rho(simplify(part)) for part in event.events)[-count_touched(event) :], Fraction(0))
 
 
 @rho.register
@@ -112,7 +112,5 @@ def _(event: PNSGDEvent) -> Fraction:
 @rho.register(ReplacedEvent)
 @rho.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> Fraction:
-    plain = simplify(event)
-    if plain != event:
-        return rho(plain)
-    return rho(event.event) * (event.size if isinstance(event, GroupEvent) else 2) ** 2
+    part, size = split_group(event)
+    return rho(part) * size**2

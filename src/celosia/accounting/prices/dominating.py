@@ -27,7 +27,7 @@ from celosia.accounting.prices.basic import not_priced, pure, steps
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.key_selection import tail_at_least
 from celosia.accounting.prices.shuffling import shuffled_atoms
-from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
+from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -151,7 +151,7 @@ def _(event: ParallelEvent) -> Pair:
     for part in event.events:
         kinds[part] = kinds.get(part, 0) + 1
     pairs = {kind: dominating(simplify(kind)) for kind in kinds}
-    if count_touched_parts(event) == 1:
+    if count_touched(event) == 1:
         return _worst(list(pairs.values()))
     # Two parts at once: of two kinds, or of one kind twice.
     both = [_composed([(pairs[one], 1), (pairs[other], 1)]) for one, other in combinations(kinds, 2)]

@@ -14,7 +14,7 @@ import scipy
 
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.discrete_normal import gaussian_dp
-from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
+from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -91,7 +91,7 @@ def _(event: ComposedEvent | RepeatedEvent) -> float:
 
 @mu.register
 def _(event: ParallelEvent) -> float:
-    return math.hypot(*sorted(mu(simplify(part)) for part in event.events)[-count_touched_parts(event) :]) * _SAFE
+    return math.hypot(*sorted(mu(simplify(part)) for part in event.events)[-count_touched(event) :]) * _SAFE
 
 
 @mu.register
@@ -103,7 +103,5 @@ def _(event: ShuffledEvent) -> float:
 @mu.register(ReplacedEvent)
 @mu.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> float:
-    plain = simplify(event)
-    if plain != event:
-        return mu(plain)
-    return mu(event.event) * (event.size if isinstance(event, GroupEvent) else 2) * _SAFE
+    part, size = split_group(event)
+    return mu(part) if size == 1 else mu(part) * size * _SAFE

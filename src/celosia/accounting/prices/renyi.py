@@ -18,7 +18,7 @@ from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import not_priced, pure, steps
 from celosia.accounting.prices.dominating import dominating, normal, sample_pair
 from celosia.accounting.prices.gdp import mu
-from celosia.accounting.prices.simplify import count_touched_parts, inner, leaves, plain_guarantee, simplify
+from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -154,20 +154,20 @@ def _(event: ComposedEvent | RepeatedEvent, orders: Array) -> Array:
 def _(event: ParallelEvent, orders: Array) -> Array:
     kinds = dict.fromkeys(event.events)
     curves = [renyi(simplify(kind), orders) for kind in kinds for _ in range(min(2, event.events.count(kind)))]
-    return np.asarray(np.sort(curves, axis=0)[-count_touched_parts(event) :].sum(axis=0))
+    return np.asarray(np.sort(curves, axis=0)[-count_touched(event) :].sum(axis=0))
 
 
 @renyi.register(GroupEvent)
 @renyi.register(ReplacedEvent)
 @renyi.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent, orders: Array) -> Array:
-    plain = simplify(event)
-    if plain != event:
-        return renyi(plain, orders)
+    part, size = split_group(event)
+    if size == 1:
+        return renyi(part, orders)
     # Mironov 2017, proposition 2: a group of 2^c at order alpha >= 2 costs 3^c times the divergence of 2^c alpha. Below
     # order 2 its value at 2 is a bound.
-    doublings = ((event.size if isinstance(event, GroupEvent) else 2) - 1).bit_length()
-    return 3.0**doublings * renyi(event.event, 2.0**doublings * np.maximum(orders, 2.0))
+    doublings = (size - 1).bit_length()
+    return 3.0**doublings * renyi(part, 2.0**doublings * np.maximum(orders, 2.0))
 
 
 def renyi_epsilon(orders: Array, curve: Array, delta: float) -> float:

@@ -74,6 +74,12 @@ def simplify(event: Event) -> Event:
     return event
 
 
+def split_group(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Event, int]:
+    """Return the simplified event and 1, or the inner event and the number of units that stay a group."""
+    plain = simplify(event)
+    return (plain, 1) if plain != event else (event.event, event.size if isinstance(event, GroupEvent) else 2)
+
+
 def leaves(event: Event) -> tuple[tuple[Event, int], ...]:
     """Return the simplified events of a composition, each with its count."""
     counted: dict[Event, int] = {}
@@ -91,7 +97,7 @@ def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Eve
     return simplify(_of_one_unit(event.event))
 
 
-def count_touched_parts(event: ParallelEvent) -> int:
+def count_touched(event: ParallelEvent) -> int:
     """Return how many parts of a partition a change of one unit can reach.
 
     A unit is in one part; a replaced one leaves a part and enters another, unless public identifiers fix the parts.
