@@ -63,7 +63,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"moment": format_time, "day": format_day}
+    environment.filters |= {"timestamp": format_time, "day": format_day}
     environment.globals.update(share=compute_share, languages=LANGUAGES, htmx_config=HTMX, file=address_of_file)
     return environment
 
@@ -92,13 +92,13 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
         "t": web_session.text,
         "lang": code,
         "number": lambda value, **how: format_number(value, code, **how),
-        "promise": lambda guarantee, **how: format_guarantee(guarantee, code, **how),
+        "format_guarantee": lambda guarantee, **how: format_guarantee(guarantee, code, **how),
         "may": lambda name: who is not None and who.may(Permission[name]),
         "menu": [entry for entry in _MENU if who is not None and any(who.may(right) for right in entry[2])],
         "typed": lambda text: text.replace(".", ",") if code == "es" else text,
         "token": lambda: _token_field(web_session.token),
         "title_of": lambda problem: error_title(web_session, problem),
-        "said": lambda text: _translate_sentence(web_session, text),
+        "translate": lambda text: _translate_sentence(web_session, text),
         "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
     }
 
