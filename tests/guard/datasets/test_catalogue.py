@@ -170,7 +170,7 @@ def test_bounds_are_changed_and_logged(catalogue: Catalogue, ledger: Ledger, fol
     changed = catalogue.set_bounds("deaths", "age", 0, "100", by="cora")
     assert changed == catalogue.find("deaths")
     assert (changed.revision, changed.version) == (2, 1)
-    assert changed.declared.schema == cl.Schema(age=cl.Integer(0, 100))
+    assert changed.schema_file.schema == cl.Schema(age=cl.Integer(0, 100))
     assert lines(ledger)[-1] == (
         "bounds changed",
         {
@@ -193,7 +193,7 @@ def test_a_schema_is_changed_for_the_same_people_alone(catalogue: Catalogue, led
     catalogue.add(deaths(folder), by="x")
     wider = SCHEMA + '[columns.cause]\nkind = "text"\n'
     changed = catalogue.set_schema("deaths", wider, by="cora")
-    assert list(changed.declared.schema) == ["age", "cause"]
+    assert list(changed.schema_file.schema) == ["age", "cause"]
     person = '[table]\nperson = "id"\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n' + SCHEMA
     for wrong in (person, SCHEMA.replace("age", "height"), "", '[table]\nadjacency = "replace-one"\n' + SCHEMA):
         with pytest.raises(CelosiaError):
@@ -237,7 +237,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(
     monkeypatch.setattr(catalogue, "find", slow)
     with pytest.raises(ParameterError, match="changed by somebody else meanwhile"):
         catalogue.set_bounds("deaths", "age", 0, 80, by="cora")
-    assert find("deaths").declared.schema["age"] == cl.Integer(0, 90)  # type: ignore[union-attr]
+    assert find("deaths").schema_file.schema["age"] == cl.Integer(0, 90)  # type: ignore[union-attr]
 
 
 def test_two_who_add_at_once_do_not_both_succeed(catalogue: Catalogue, folder: Path) -> None:

@@ -43,7 +43,7 @@ def test_an_exception_is_told_without_its_words() -> None:
     lines: list[str] = []
     with pytest.raises(KeyError) as caught:
         dict[str, str]()[SECRET]
-    AccessLog(lines.append).unexpected(caught.value, request="8f0c")
+    AccessLog(lines.append).error(caught.value, request="8f0c")
     assert lines[0].split()[1:3] == ["unforeseen", "KeyError"]
     assert lines[0].endswith(" 8f0c\n")
     assert "García" not in lines[0]

@@ -98,7 +98,7 @@ class Catalogue:
         """Replace the schema by one with the same privacy unit and adjacency."""
         before = self._require(name)
         file = parse_schema_file(_check_text(text, "schema"))
-        check_same_unit(before.declared, file)
+        check_same_unit(before.schema_file, file)
         after = replace(before, schema=schema_text(file), revision=before.revision + 1)
         _check_columns(after)
         return self._change(before, after, "schema changed", by, schema=after.schema)
@@ -106,9 +106,9 @@ class Catalogue:
     def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
         """Replace the bounds of a column."""
         before = self._require(name)
-        file = replace_bounds(before.declared, column, low, high)
+        file = replace_bounds(before.schema_file, column, low, high)
         after = replace(before, schema=schema_text(file), revision=before.revision + 1)
-        new, old = (repr(one.schema[column]) for one in (file, before.declared))
+        new, old = (repr(one.schema[column]) for one in (file, before.schema_file))
         return self._change(before, after, "bounds changed", by, column=column, declared=new, was=old)
 
     def new_version(self, name: str, *, by: str) -> Dataset:

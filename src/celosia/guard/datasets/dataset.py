@@ -61,13 +61,13 @@ class Dataset:
     revision: int = 1
 
     @property
-    def declared(self) -> SchemaFile:
+    def schema_file(self) -> SchemaFile:
         """The parsed schema file."""
         return parse_schema_file(self.schema)
 
     def card(self) -> DatasetCard:
         """Return the card of the data set, without opening it."""
-        private = declared_table(self.name, self.declared)
+        private = declared_table(self.name, self.schema_file)
         others = [
             Table(name=one.name, source=Frame(None), schema=Schema.from_toml(one.schema), public=True, key=one.key)
             for one in self.public
@@ -79,7 +79,7 @@ class Dataset:
         """Return the tables for a session; of the private one only the column names are read."""
         source = expand_variables(self.source, name="source")
         relation = self.relation if "://" in source else self.name
-        private = replace(self.declared.table(source, name=relation), name=self.name)
+        private = replace(self.schema_file.table(source, name=relation), name=self.name)
         return [private, *(one.open_tables() for one in self.public)]
 
     def is_visible_to(self, identity: Identity) -> bool:

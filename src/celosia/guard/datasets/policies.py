@@ -30,7 +30,7 @@ def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "
         raise ParameterError(
             f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {safe_repr(policy)}."
         )
-    tables = [declared_table(dataset.name, dataset.declared) for dataset in datasets]
+    tables = [declared_table(dataset.name, dataset.schema_file) for dataset in datasets]
     if not tables:
         return policy
     if len({(table.unit, table.adjacency) for table in tables}) > 1:

@@ -60,7 +60,7 @@ class AccessLog:
         """Write the line of a request."""
         self.line(f"{method if method in _METHODS else 'OTHER'} {route} {status} {request}")
 
-    def unexpected(self, error: BaseException, *, request: str = "-") -> None:
+    def error(self, error: BaseException, *, request: str = "-") -> None:
         """Write the type of an exception and where it was raised."""
         self.line(f"unforeseen {type(error).__name__} at {locate_error(error.__traceback__)} {request}")
 
@@ -135,15 +135,15 @@ def redirect_output(access_log: AccessLog) -> None:
     logging.captureWarnings(True)  # noqa: FBT003 - the standard library's own signature
 
     def log_uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
-        access_log.unexpected(error)
+        access_log.error(error)
 
     def log_thread_error(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
-            access_log.unexpected(args.exc_value)
+            access_log.error(args.exc_value)
 
     def log_unraisable(args: Any) -> None:
         if args.exc_value is not None:
-            access_log.unexpected(args.exc_value)
+            access_log.error(args.exc_value)
 
     sys.excepthook = log_uncaught
     threading.excepthook = log_thread_error

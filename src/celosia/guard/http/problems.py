@@ -173,7 +173,7 @@ class Problems:
             number = request_number(scope)
             problem = problem_of(error)
             if problem is None:
-                self._access_log.unexpected(error, request=number)
+                self._access_log.error(error, request=number)
                 problem = unexpected_problem()
             if not has_started:
                 reply = self._error_page(scope, problem) or problem.response(number)

@@ -105,10 +105,10 @@ def run_worker(
         code = 0
     except CelosiaError as error:
         _write_report(report, str(error).encode())
-        access_log.unexpected(error)
+        access_log.error(error)
     except BaseException as error:  # noqa: BLE001 - the last frame of a process: its message must not be printed
         _write_report(report, f"{type(error).__name__}; the server's log says where.".encode())
-        access_log.unexpected(error)
+        access_log.error(error)
     finally:
         # Exit handlers of the supervisor must not run in this process.
         os._exit(code)

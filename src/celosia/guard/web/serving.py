@@ -176,7 +176,7 @@ def _render_error(web_session: WebSession, error: Exception, request: Request) -
     problem = problem_of(error) if isinstance(error, HttpError) or not isinstance(error, HTTPException) else None
     if problem is None:
         number = request_number(request.scope)
-        request.app.state.access_log.unexpected(error, request=number)
+        request.app.state.access_log.error(error, request=number)
         return render_page(
             web_session,
             "error.html",
