@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from celosia.cli.ledger.show import line_object, print_statement, shown
+from celosia.cli.ledger.show import print_statement, shown
 from celosia.core import ZCDP, ApproxDP, PureDP, RenyiDP
 from celosia.ledger import Policy, Window, open_ledger
 
@@ -28,7 +28,7 @@ def test_lines_are_json() -> None:
         window = Window(seconds=60, limit=PureDP(epsilon="0.1"))
         ledger.set_budget(Policy(limit=PureDP(epsilon="1/3"), window=window), dataset="d", analyst="a")
         [line] = ledger.statement()
-    found = line_object(line)
+    found = line.to_json()
     assert (found["dataset"], found["analyst"], found["accountant"]) == ("d", "a", "pure")
     assert found["limit"]["epsilon"] == "1/3"
     assert found["window"]["remaining"]["epsilon"] == "1/10"

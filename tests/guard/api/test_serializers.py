@@ -22,7 +22,7 @@ def test_budgets_with_and_without_a_window() -> None:
         ledger.set_budget(PureDP(epsilon=3), dataset="deaths")
         window = Window(seconds=60, limit=ZCDP(rho="0.1"))
         ledger.set_budget(Policy(limit=ZCDP(rho=1), window=window), analyst="ana")
-        lines = [serializers.budget_line(line) for line in ledger.statement()]
+        lines = [line.to_json() for line in ledger.statement()]
     read = replies.BudgetReply.model_validate({"lines": lines})
     by_analyst = {line.analyst: line for line in read.lines}
     assert by_analyst[None].window is None

@@ -14,7 +14,7 @@ import typer
 from celosia.cli.account.options import AdjacencyOption, JsonOption, commands, spread
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.completion import accountants, offer, presets
-from celosia.cli.ledger.show import line_object, print_statement
+from celosia.cli.ledger.show import print_statement
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core import ZCDP, AddRemove, ApproxDP, Guarantee, ParameterError, PureDP
@@ -146,7 +146,7 @@ def _show(url: _Url, dataset: _Dataset = None, analyst: _Analyst = None, as_json
         with waiting("Adding up"):
             lines, left = book.statement(dataset, analyst), book.open_reservations()
         if as_json:
-            print_json({"budgets": [line_object(line) for line in lines], "open": len(left), "head": str(book.head)})
+            print_json({"budgets": [line.to_json() for line in lines], "open": len(left), "head": str(book.head)})
             return
         print_statement(lines)
     if left:

@@ -3,8 +3,7 @@
 In the table, numbers that are long are rounded; in JSON a guarantee is its record, with exact numbers.
 """
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -25,33 +24,6 @@ def shown(guarantee: Guarantee) -> str:
     if isinstance(guarantee, RenyiDP):
         return f"a curve of {len(guarantee.orders)} orders"
     return cost(guarantee)
-
-
-def line_object(line: "Line") -> dict[str, Any]:
-    """Return a line of a statement for JSON."""
-    window = line.policy.window
-    return {
-        "dataset": line.scope.dataset,
-        "analyst": line.scope.analyst,
-        "accountant": line.policy.accountant,
-        "allow_real": line.policy.allow_real,
-        "limit": _record(line.policy.limit),
-        "spent": _record(line.spent),
-        "remaining": _record(line.remaining),
-        "window": None
-        if window is None
-        else {
-            "seconds": window.seconds,
-            "limit": _record(window.limit),
-            "spent": _record(line.window_spent),
-            "remaining": _record(line.window_remaining),
-            "renews": None if line.renews is None else line.renews.isoformat(),
-        },
-    }
-
-
-def _record(guarantee: Guarantee | None) -> Any:
-    return None if guarantee is None else json.loads(guarantee.to_json())
 
 
 def print_statement(lines: "Sequence[Line]") -> None:

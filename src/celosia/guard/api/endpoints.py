@@ -202,7 +202,7 @@ async def _budget(
     """Limits, spent and remaining amounts; analysts see the budgets of their data sets and their own."""
     state = get_shared(request)
     lines = await state.threads.read(state.guard.budget, who, dataset=dataset, analyst=analyst)
-    return JSONResponse({"lines": [serializers.budget_line(line) for line in lines]})
+    return JSONResponse({"lines": [line.to_json() for line in lines]})
 
 
 @ROUTER.put("/budget", response_model=replies.BudgetReply, responses=problems(*_WRITE_STATUSES), summary="Set a budget")
@@ -212,7 +212,7 @@ async def _set_budget(request: Request, who: Caller, body: PolicyBody) -> Respon
     scope = {"dataset": body.dataset, "analyst": body.analyst}
     await state.threads.read(state.guard.set_budget, who, body.policy(), **scope)
     lines = await state.threads.read(state.guard.budget, who, **scope)
-    return JSONResponse({"lines": [serializers.budget_line(line) for line in lines]})
+    return JSONResponse({"lines": [line.to_json() for line in lines]})
 
 
 # ---------------------------------------------------------------------------------------------------------------- log

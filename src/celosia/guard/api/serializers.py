@@ -1,41 +1,11 @@
-"""JSON of replies: budgets, lines of the log, verifications, users.
-
-Guarantees are written as the ledger's records, with exact numbers.
-"""
+"""JSON of replies: lines of the log, verifications, users."""
 
 import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from celosia.core import Guarantee
     from celosia.guard.auth.directory import UserCard
-    from celosia.ledger import Line, LogLine, Verification
-
-
-def _record(guarantee: "Guarantee | None") -> Any:
-    return None if guarantee is None else json.loads(guarantee.to_json())
-
-
-def budget_line(line: "Line") -> dict[str, Any]:
-    """Return a line of a statement as JSON."""
-    window = line.policy.window
-    return {
-        "dataset": line.scope.dataset,
-        "analyst": line.scope.analyst,
-        "accountant": line.policy.accountant,
-        "allow_real": line.policy.allow_real,
-        "limit": _record(line.policy.limit),
-        "spent": _record(line.spent),
-        "remaining": _record(line.remaining),
-        "window": window
-        and {
-            "seconds": window.seconds,
-            "limit": _record(window.limit),
-            "spent": _record(line.window_spent),
-            "remaining": _record(line.window_remaining),
-            "renews": line.renews and line.renews.isoformat(),
-        },
-    }
+    from celosia.ledger import LogLine, Verification
 
 
 def log_line(line: "LogLine") -> dict[str, Any]:

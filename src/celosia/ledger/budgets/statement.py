@@ -1,7 +1,9 @@
 """A line of a statement: what a scope may spend, has spent and has left."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from celosia.core.guarantees import Guarantee
 from celosia.ledger.budgets.policy import Policy
@@ -27,3 +29,28 @@ class Line:
     window_spent: Guarantee | None = None
     window_remaining: Guarantee | None = None
     renews: datetime | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the line as a JSON object, with exact numbers."""
+        window = self.policy.window
+        return {
+            "dataset": self.scope.dataset,
+            "analyst": self.scope.analyst,
+            "accountant": self.policy.accountant,
+            "allow_real": self.policy.allow_real,
+            "limit": _record(self.policy.limit),
+            "spent": _record(self.spent),
+            "remaining": _record(self.remaining),
+            "window": window
+            and {
+                "seconds": window.seconds,
+                "limit": _record(window.limit),
+                "spent": _record(self.window_spent),
+                "remaining": _record(self.window_remaining),
+                "renews": self.renews and self.renews.isoformat(),
+            },
+        }
+
+
+def _record(guarantee: Guarantee | None) -> Any:
+    return None if guarantee is None else json.loads(guarantee.to_json())
