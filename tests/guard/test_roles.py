@@ -24,17 +24,17 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("permission", list(Permission))
-def test_every_role_has_its_permissions_and_no_other(role: Role, permission: Permission) -> None:
-    identity = Identity(name="somebody", role=role)
-    if role.value in TABLE[permission]:
-        require(identity, permission)
-        assert identity.may(permission)
-    else:
-        with pytest.raises(NotAllowedError, match=f"An? {role} may not {permission}"):
-            require(identity, permission)
-        assert not identity.may(permission)
+def test_every_role_has_its_permissions_and_no_other() -> None:
+    for role in list(Role):
+        for permission in list(Permission):
+            identity = Identity(name="somebody", role=role)
+            if role.value in TABLE[permission]:
+                require(identity, permission)
+                assert identity.may(permission)
+            else:
+                with pytest.raises(NotAllowedError, match=f"An? {role} may not {permission}"):
+                    require(identity, permission)
+                assert not identity.may(permission)
 
 
 def test_nobody_but_an_analyst_asks_and_analysts_change_nothing() -> None:

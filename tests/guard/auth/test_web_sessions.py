@@ -92,8 +92,9 @@ def test_the_store_has_no_secret_and_forgets_what_ended(place: Place) -> None:
     assert secret not in dump
 
 
-@pytest.mark.parametrize("secret", ["", "0" * 64, "x" * 64, "\ud800", None, 7, b"0" * 64])
-def test_what_is_no_secret_lets_nobody_in(place: Place, secret: Any) -> None:
-    with pytest.raises(NotAllowedError):
-        place.web_sessions.find_identity(secret)
-    place.web_sessions.end(secret)
+def test_what_is_no_secret_lets_nobody_in(place: Place) -> None:
+    cases: list[Any] = ["", "0" * 64, "x" * 64, "\ud800", None, 7, b"0" * 64]
+    for secret in cases:
+        with pytest.raises(NotAllowedError):
+            place.web_sessions.find_identity(secret)
+        place.web_sessions.end(secret)

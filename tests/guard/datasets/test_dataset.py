@@ -71,9 +71,10 @@ def test_a_database_needs_its_table() -> None:
     assert (table.name, repr(table.source)) == ("deaths", f"Database('{source}', 'dead', 'health')")
 
 
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("analysts", [None, (), ("ana",), ("eva", "ana")])
-def test_only_analysts_are_kept_from_it(role: Role, analysts: tuple[str, ...] | None) -> None:
-    dataset = Dataset(name="deaths", source="x.csv", schema=SCHEMA, analysts=analysts)
-    expected = role is not Role.ANALYST or analysts is None or "ana" in analysts
-    assert dataset.is_visible_to(Identity(name="ana", role=role)) is expected
+def test_only_analysts_are_kept_from_it() -> None:
+    analysts_cases: list[tuple[str, ...] | None] = [None, (), ("ana",), ("eva", "ana")]
+    for role in list(Role):
+        for analysts in analysts_cases:
+            dataset = Dataset(name="deaths", source="x.csv", schema=SCHEMA, analysts=analysts)
+            expected = role is not Role.ANALYST or analysts is None or "ana" in analysts
+            assert dataset.is_visible_to(Identity(name="ana", role=role)) is expected

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import pytest
 from starlette.exceptions import HTTPException
 
 from celosia.core import errors
@@ -20,16 +19,14 @@ if TYPE_CHECKING:
 SILENT = {"ConformanceError", "GuardUnreachableError"}  # never raised by a server
 
 
-@pytest.mark.parametrize(
-    "name", sorted({name for name, value in vars(errors).items() if isinstance(value, type)} - SILENT)
-)
-def test_every_error_of_the_tree_has_a_status(name: str) -> None:
-    assert name in STATUSES
-    problem = problem_of(getattr(errors, name)("Epsilon must be positive."))
-    assert problem is not None
-    assert problem.error == name
-    assert 400 <= problem.status < 600
-    assert problem.json("7")["request"] == "7"
+def test_every_error_of_the_tree_has_a_status() -> None:
+    for name in sorted({name for name, value in vars(errors).items() if isinstance(value, type)} - SILENT):
+        assert name in STATUSES
+        problem = problem_of(getattr(errors, name)("Epsilon must be positive."))
+        assert problem is not None
+        assert problem.error == name
+        assert 400 <= problem.status < 600
+        assert problem.json("7")["request"] == "7"
 
 
 def test_what_names_machines_is_told_in_fixed_words() -> None:
@@ -39,9 +36,8 @@ def test_what_names_machines_is_told_in_fixed_words() -> None:
         assert "secret" not in problem.detail
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "name"),
-    [
+def test_statuses() -> None:
+    cases: list[tuple[Exception, int, str]] = [
         (errors.BudgetExceededError("No."), 403, "BudgetExceededError"),
         (errors.RequestConflictError("No."), 409, "RequestConflictError"),
         (errors.NotAllowedError("No."), 403, "NotAllowedError"),
@@ -51,13 +47,12 @@ def test_what_names_machines_is_told_in_fixed_words() -> None:
         (HttpError(401, "No.", error="NotAllowedError"), 401, "NotAllowedError"),
         (HTTPException(404), 404, "CelosiaError"),
         (HTTPException(405, headers={"Allow": "GET", "X-Other": "no"}), 405, "CelosiaError"),
-    ],
-)
-def test_statuses(error: Exception, status: int, name: str) -> None:
-    problem = problem_of(error)
-    assert problem is not None
-    assert (problem.status, problem.error) == (status, name)
-    assert "X-Other" not in (problem.headers or {})
+    ]
+    for error, status, name in cases:
+        problem = problem_of(error)
+        assert problem is not None
+        assert (problem.status, problem.error) == (status, name)
+        assert "X-Other" not in (problem.headers or {})
 
 
 def test_whoever_shall_come_back_is_told_when() -> None:
@@ -86,7 +81,7 @@ def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], lis
     return sent, lines
 
 
-def test_the_unforeseen_says_nothing_but_its_number() -> None:
+def test_an_unexpected_error_shows_only_its_number() -> None:
     sent, lines = caught(KeyError("Ana García, 1943"))
     assert sent[0]["status"] == 500
     body = json.loads(sent[1]["body"])

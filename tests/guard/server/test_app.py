@@ -84,7 +84,7 @@ def test_every_reply_is_adorned_and_numbered(tmp_path: Path) -> None:
         ]
 
 
-def test_the_unforeseen_is_wordless_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unexpected_has_no_details_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_args: object, **_kwargs: object) -> None:
         raise KeyError(CANARY)
 

@@ -143,8 +143,8 @@ class Site:
         self.app = create_app(guard, access_log=AccessLog(write=lines.append))
         self.local = Identity.local()
 
-    def visitor(self) -> Browser:
+    def anonymous_browser(self) -> Browser:
         return Browser(self.app)
 
     def browser(self, role: str, *, lang: str = "en") -> Browser:
-        return self.visitor().sign_in(self.keys[role], lang=lang)
+        return self.anonymous_browser().sign_in(self.keys[role], lang=lang)

@@ -20,8 +20,8 @@ HTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 @pytest.mark.parametrize("path", ["/nowhere", "/datasets/people/", "/datasets//people", "/datasets/x%0A"])
 def test_an_unknown_address_is_a_page_in_the_language_of_the_visitor(site: Site, path: str) -> None:
-    reply = site.visitor().get(path, accept=HTML)
-    spanish = site.visitor().get(path, **{"accept": HTML, "accept-language": "es"})
+    reply = site.anonymous_browser().get(path, accept=HTML)
+    spanish = site.anonymous_browser().get(path, **{"accept": HTML, "accept-language": "es"})
     assert reply.status_code == spanish.status_code == 404
     assert "There is nothing here" in reply.text
     assert '<html lang="es">' in spanish.text
@@ -31,7 +31,7 @@ def test_an_unknown_address_is_a_page_in_the_language_of_the_visitor(site: Site,
 
 
 def test_a_choice_of_language_is_remembered_here_too(site: Site) -> None:
-    browser = site.visitor()
+    browser = site.anonymous_browser()
     browser.get("/sign-in?lang=es")
     assert "Aquí no hay nada" in browser.get("/nowhere", accept=HTML).text
     assert "There is nothing here" in browser.get("/nowhere?lang=en", accept=HTML).text
@@ -40,7 +40,7 @@ def test_a_choice_of_language_is_remembered_here_too(site: Site) -> None:
 @pytest.mark.parametrize("path", ["/v1/nowhere", "/v1", "/nowhere"])
 def test_programs_are_told_a_problem(site: Site, path: str) -> None:
     accept = HTML if path.startswith("/v1") else "*/*"
-    reply = site.visitor().get(path, accept=accept)
+    reply = site.anonymous_browser().get(path, accept=accept)
     assert reply.status_code == 404
     assert reply.headers["content-type"] == "application/problem+json"
 
@@ -56,12 +56,12 @@ def test_too_many_requests_from_an_address_are_told_on_a_page(site: Site) -> Non
 
 
 def test_a_method_that_a_page_does_not_take_keeps_its_headers(site: Site) -> None:
-    reply = site.visitor()._sent("DELETE", "/sign-in", headers={"accept": HTML})
+    reply = site.anonymous_browser()._sent("DELETE", "/sign-in", headers={"accept": HTML})
     assert (reply.status_code, reply.headers["allow"]) == (405, "GET, HEAD, POST")
     assert reply.headers["content-type"].startswith("text/html")
 
 
 def test_a_part_of_a_page_stays_a_part(site: Site) -> None:
-    reply = site.visitor().get("/nowhere", **{"accept": HTML, "hx-request": "true"})
+    reply = site.anonymous_browser().get("/nowhere", **{"accept": HTML, "hx-request": "true"})
     assert "<html" not in reply.text
     assert "There is nothing here" in reply.text

@@ -28,7 +28,7 @@ VOID_TEXT = ("option", "input", "meta", "link")
 def pages(site: Site, role: str, lang: str) -> list[str]:
     """Every page that a role can open, and some replies to forms."""
     browser = site.browser(role, lang=lang)
-    found = [site.visitor().get(f"/sign-in?lang={lang}").text]
+    found = [site.anonymous_browser().get(f"/sign-in?lang={lang}").text]
     if role == "analyst":
         found += answered(browser)
     if role == "owner":

@@ -26,11 +26,11 @@ def test_every_page_that_asks_is_one_that_waits() -> None:
 
 
 def test_pages_are_not_part_of_the_api(site: Site) -> None:
-    document = site.visitor().get("/v1/openapi.json").json()
+    document = site.anonymous_browser().get("/v1/openapi.json").json()
     assert all(path.startswith("/v1/") for path in document["paths"])
 
 
 def test_pages_take_no_bearer_and_the_api_no_cookie(site: Site) -> None:
     key = site.keys["analyst"]
-    assert site.visitor().get("/datasets", authorization=f"Bearer {key}").headers["location"] == "/sign-in"
+    assert site.anonymous_browser().get("/datasets", authorization=f"Bearer {key}").headers["location"] == "/sign-in"
     assert site.browser("analyst").get("/v1/datasets").status_code == 401

@@ -62,8 +62,8 @@ def test_the_token_may_come_in_a_header(site: Site) -> None:
     assert browser.send("/sign-out", {}, origin=HOST, x_csrf_token=browser.token).status_code == 303
 
 
-def test_a_sign_in_form_needs_the_visitors_cookie(site: Site) -> None:
-    browser = site.visitor()
+def test_a_sign_in_form_needs_the_anonymous_cookie(site: Site) -> None:
+    browser = site.anonymous_browser()
     browser.get("/sign-in")
     token = browser.token
     browser.cookies.clear()
@@ -73,16 +73,17 @@ def test_a_sign_in_form_needs_the_visitors_cookie(site: Site) -> None:
     assert browser.send("/sign-in", right, origin=HOST).status_code == 303
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if not page.public], ids=lambda p: f"{p.method} {p.path}")
-def test_strangers_are_sent_to_the_door(site: Site, page: object) -> None:
-    browser = site.visitor()
-    browser.get("/sign-in")
-    path = path_of(page.path)  # type: ignore[attr-defined]
-    reply = browser.get(path) if page.method == "GET" else browser.post(path)  # type: ignore[attr-defined]
-    assert (reply.status_code, reply.headers["location"]) == (303, "/sign-in")
+def test_a_browser_without_a_session_is_sent_to_sign_in(site: Site) -> None:
+    cases: list[object] = [page for page in PAGES if not page.public]
+    for page in cases:
+        browser = site.anonymous_browser()
+        browser.get("/sign-in")
+        path = path_of(page.path)  # type: ignore[attr-defined]
+        reply = browser.get(path) if page.method == "GET" else browser.post(path)  # type: ignore[attr-defined]
+        assert (reply.status_code, reply.headers["location"]) == (303, "/sign-in")
 
 
-def test_a_fragment_tells_the_whole_page_to_go_to_the_door(site: Site) -> None:
+def test_a_fragment_redirects_the_whole_page_to_sign_in(site: Site) -> None:
     browser = site.browser("analyst")
     site.guard.sign_out(browser.cookies[SESSION_COOKIE])
     fields = {"token": browser.token}
@@ -90,9 +91,8 @@ def test_a_fragment_tells_the_whole_page_to_go_to_the_door(site: Site) -> None:
     assert (reply.status_code, reply.headers["hx-redirect"]) == (204, "/sign-in?ended=1")
 
 
-@pytest.mark.parametrize(
-    ("role", "path", "status"),
-    [
+def test_what_one_may_not_is_refused_in_a_page(site: Site) -> None:
+    cases: list[tuple[str, str, int]] = [
         ("analyst", "/log", 403),
         ("analyst", "/users", 403),
         ("analyst", "/datasets/people/curation", 403),
@@ -107,14 +107,13 @@ def test_a_fragment_tells_the_whole_page_to_go_to_the_door(site: Site) -> None:
         ("analyst", "/datasets/%3Cscript%3E", 404),
         ("analyst", "/answers/0", 404),
         ("analyst", "/answers/0/chart.json", 404),
-    ],
-)
-def test_what_one_may_not_is_refused_in_a_page(site: Site, role: str, path: str, status: int) -> None:
-    reply = site.browser(role).get(path)
-    assert reply.status_code == status
-    assert reply.headers["content-type"].startswith("text/html")
-    assert "<h1>" in reply.text
-    assert "<script>" not in reply.text
+    ]
+    for role, path, status in cases:
+        reply = site.browser(role).get(path)
+        assert reply.status_code == status
+        assert reply.headers["content-type"].startswith("text/html")
+        assert "<h1>" in reply.text
+        assert "<script>" not in reply.text
 
 
 def test_the_unforeseen_is_told_without_words(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +173,7 @@ def test_the_reply_to_a_form_can_be_opened_in_another_language(site: Site, role:
 
 
 def test_the_language_is_remembered(site: Site) -> None:
-    browser = site.visitor()
+    browser = site.anonymous_browser()
     assert '<html lang="es">' in browser.get("/sign-in", **{"accept-language": "es"}).text
     assert '<html lang="en">' in browser.get("/sign-in?lang=en", **{"accept-language": "es"}).text
     assert browser.cookies[LANGUAGE_COOKIE] == "en"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import string
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,9 +28,8 @@ def test_hardly_anything_is_the_same_word_in_both() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("asked", "remembered", "accepted", "expected"),
-    [
+def test_the_language_follows_the_wish() -> None:
+    cases: list[tuple[str | None, str | None, str | None, str]] = [
         (None, None, None, "en"),
         (None, None, "es", "es"),
         (None, None, "ES-mx", "es"),
@@ -42,12 +40,9 @@ def test_hardly_anything_is_the_same_word_in_both() -> None:
         (None, "es", "en", "es"),
         ("en", "es", "es", "en"),
         ("xx", "yy", "es", "es"),
-    ],
-)
-def test_the_language_follows_the_wish(
-    asked: str | None, remembered: str | None, accepted: str | None, expected: str
-) -> None:
-    assert choose_language(asked, remembered, accepted) == expected
+    ]
+    for asked, remembered, accepted, expected in cases:
+        assert choose_language(asked, remembered, accepted) == expected
 
 
 @given(st.text(), st.text(), st.text())

@@ -60,7 +60,7 @@ def test_an_answer_is_the_same_every_time_and_nobody_elses(site: Site) -> None:
     browser = site.browser("analyst")
     path = browser.ask(SQL)
     assert browser.get(f"{path}/answer.json").text == browser.get(f"{path}/answer.json").text
-    other = site.visitor().sign_in(site.guard.add_user(site.local, "other-1", "analyst"))
+    other = site.anonymous_browser().sign_in(site.guard.add_user(site.local, "other-1", "analyst"))
     for end in ("", "/chart.json", "/chart.svg", "/answer.csv", "/answer.json"):
         assert other.get(path + end).status_code == 404
 
@@ -75,7 +75,7 @@ def test_the_list_has_the_latest_first(site: Site) -> None:
 
 def test_the_same_question_again_says_that_the_data_set_did_not_pay(site: Site) -> None:
     path = site.browser("analyst").ask(SQL)
-    other = site.visitor().sign_in(site.guard.add_user(site.local, "other-1", "analyst"))
+    other = site.anonymous_browser().sign_in(site.guard.add_user(site.local, "other-1", "analyst"))
     again = other.ask(SQL)
     assert again != path
     text = other.get(again).text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_a_key_opens_the_door(site: Site) -> None:
-    browser = site.visitor()
+    browser = site.anonymous_browser()
     assert browser.get("/").headers["location"] == "/sign-in"
     browser.get("/sign-in")
     assert len(browser.cookies[ANONYMOUS_COOKIE]) == 64
@@ -27,7 +27,7 @@ def test_a_key_opens_the_door(site: Site) -> None:
 
 
 def test_the_secret_is_not_that_of_the_visitor_nor_in_the_store(site: Site) -> None:
-    browser = site.visitor()
+    browser = site.anonymous_browser()
     browser.get("/sign-in")
     before = browser.cookies[ANONYMOUS_COOKIE]
     browser.post("/sign-in", key=site.keys["analyst"])
@@ -60,7 +60,7 @@ def test_why_a_key_is_not_valid_is_not_told(site: Site) -> None:
     ]
     pages = set()
     for key in wrong:
-        browser = site.visitor()
+        browser = site.anonymous_browser()
         browser.get("/sign-in")
         reply = browser.post("/sign-in", key=key)
         assert reply.status_code == 401
@@ -76,7 +76,7 @@ def test_signing_out_ends_the_visit(site: Site) -> None:
     secret = browser.cookies[SESSION_COOKIE]
     assert browser.post("/sign-out").headers["location"] == "/sign-in"
     assert SESSION_COOKIE not in browser.cookies
-    other = site.visitor()
+    other = site.anonymous_browser()
     other.cookies.set(SESSION_COOKIE, secret, domain="guard.example", path="/")
     assert other.get("/datasets").headers["location"] == "/sign-in?ended=1"
     assert "visit has ended" in other.get("/sign-in?ended=1").text
@@ -94,7 +94,7 @@ def test_revoking_the_key_ends_the_visit(site: Site, how: str) -> None:
 
 
 def test_nobody_is_sent_elsewhere_after_signing_in(site: Site) -> None:
-    browser = site.visitor()
+    browser = site.anonymous_browser()
     browser.get("/sign-in?next=https://evil.example&url=//evil.example")
     reply = browser.post("/sign-in?next=https://evil.example", key=site.keys["analyst"], next="//evil.example")
     assert reply.headers["location"] == "/datasets"
