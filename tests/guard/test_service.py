@@ -130,7 +130,7 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "log": ({"auditor"}, lambda p, w: p.guard.log(w)),
     "verify": ({"auditor"}, lambda p, w: p.guard.verify(w)),
 }
-NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "signed_in"}
+NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "identify"}
 PEOPLE = {"owner": "olga", "curator": "cora", "analyst": "ana", "auditor": "alda"}
 
 
@@ -185,14 +185,14 @@ def test_keys_and_only_keys_let_in(place: Place) -> None:
 
 def test_a_visit_is_opened_looked_up_and_ended(place: Place) -> None:
     secret, identity = place.guard.sign_in(place.keys["ana"])
-    assert identity == place.who("ana") == place.guard.signed_in(secret)
+    assert identity == place.who("ana") == place.guard.identify(secret)
     place.guard.sign_out(secret)
     with pytest.raises(NotAllowedError):
-        place.guard.signed_in(secret)
+        place.guard.identify(secret)
     secret, _ = place.guard.sign_in(place.keys["ana"])
     place.guard.revoke(place.who("olga"), place.keys["ana"][8:20])
     with pytest.raises(NotAllowedError):
-        place.guard.signed_in(secret)
+        place.guard.identify(secret)
     with pytest.raises(NotAllowedError):
         place.guard.sign_in(place.keys["ana"])
 
@@ -227,7 +227,7 @@ def test_tokens_are_accepted_beside_keys(tmp_path: Path) -> None:
         local, foreign = guard.authenticate(key), guard.authenticate(token)
         assert (local.name, foreign.name) == ("ana", "oidc:ana")  # never the same person, so never one's budget
         secret, _ = guard.sign_in(token)
-        assert guard.signed_in(secret).name == "oidc:ana"
+        assert guard.identify(secret).name == "oidc:ana"
         write_rows(tmp_path)
         guard.add_dataset(LOCAL, "deaths", str(tmp_path / "deaths.csv"), SCHEMA, analysts=["oidc:ana"])
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths", analyst="oidc:ana")
@@ -736,7 +736,7 @@ def test_the_whole_works_on_postgresql_too(tmp_path: Path, postgres: str, monkey
         first = place.guard.ask(place.who("ana"), COUNT, "k")
         assert place.guard.ask(place.who("ana"), COUNT, "k") == first
         secret, _ = place.guard.sign_in(place.keys["eva"])
-        assert place.guard.signed_in(secret).name == "eva"
+        assert place.guard.identify(secret).name == "eva"
         place.guard.set_bounds(place.who("cora"), "deaths", "age", 0, 99)
         for wrong in ("a\0b", "\ud800", "x" * 1_000):
             with pytest.raises(NotFoundError):

@@ -121,7 +121,7 @@ class Guard:
         identity = self.authenticate(token)
         return self._web_sessions.open(identity, hours=hours), identity
 
-    def signed_in(self, secret: str) -> Identity:
+    def identify(self, secret: str) -> Identity:
         """Return the identity of a web session; raise ``NotAllowedError`` if the session or its key has ended."""
         return self._web_sessions.find_identity(secret)
 
@@ -200,16 +200,16 @@ class Guard:
 
     # ------------------------------------------------------------------------------------------------- queries
 
-    def preview(self, identity: Identity, ask: QueryRequest) -> "Preview":
+    def preview(self, identity: Identity, query: QueryRequest) -> "Preview":
         """Return the cost and the expected error of a query. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
-        dataset = self._find_visible(identity, ask.dataset)
+        dataset = self._find_visible(identity, query.dataset)
         session = self._sessions.session(dataset)
-        plan = self._sessions.plan(ask, dataset, session, self.config.limits)
-        target = ask.target() | ({} if ask.level is None else {"level": ask.level})
+        plan = self._sessions.plan(query, dataset, session, self.config.limits)
+        target = query.target() | ({} if query.level is None else {"level": query.level})
         return session.for_analyst(identity.name).preview(plan, **target)
 
-    def ask(self, identity: Identity, ask: QueryRequest, key: str) -> Answer:
+    def ask(self, identity: Identity, query: QueryRequest, key: str) -> Answer:
         """Answer a query, or return the stored answer of a repeated request.
 
         The caller draws the idempotency ``key`` for one request and its retries. The state ``reserved`` means that the
@@ -220,26 +220,26 @@ class Guard:
         from celosia.ledger.reservations.records import find_request
 
         require(identity, Permission.ASK)
-        request = Request(key=_check_key(key), digest=ask.digest)
+        request = Request(key=_check_key(key), digest=query.digest)
         with self.ledger.book.reading() as page:  # one read of the store
             known = find_request(page.connection, identity.name, request.key)
-            found = self.catalogue.find(ask.dataset, connection=page.connection) if known is None else None
-            policy = page.state.policies.get(Scope(dataset=ask.dataset))
+            found = self.catalogue.find(query.dataset, connection=page.connection) if known is None else None
+            policy = page.state.policies.get(Scope(dataset=query.dataset))
         if known is not None:
             if known[0].digest != request.digest:
                 raise RequestConflictError(
                     f"The idempotency key {safe_repr(key)} was used before for another request: draw a new one."
                 )
             return self._make_answer(known[1].reservation)
-        dataset = _check_visible(identity, ask.dataset, found)
+        dataset = _check_visible(identity, query.dataset, found)
         session = self._sessions.session(dataset, policy)
-        plan = self._sessions.plan(ask, dataset, session, self.config.limits)
+        plan = self._sessions.plan(query, dataset, session, self.config.limits)
         try:
-            asked = session.for_analyst(identity.name).ask(plan, request=request, **ask.target())
+            result = session.for_analyst(identity.name).ask(plan, request=request, **query.target())
         except EngineError:
-            self._sessions.forget(ask.dataset)
+            self._sessions.forget(query.dataset)
             raise
-        return self._make_answer(asked.reservation)
+        return self._make_answer(result.reservation)
 
     def answer(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - its name in the API
         """Return an answer of this analyst with its release; raise ``NotFoundError`` if there is none."""

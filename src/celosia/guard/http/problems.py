@@ -54,7 +54,7 @@ _FIXED_DETAILS = {
     "LedgerError": "The ledger cannot be used at the moment. Nothing is answered without it: try again later.",
     "MissingExtraError": "A library that this needs is not installed on the server: tell its owner.",
 }
-_UNEXPECTED = "Something unforeseen happened. Its description stays on the server, under the number of this request."
+_UNEXPECTED = "An unexpected error occurred. The server's log has its details under the number of this request."
 
 
 class HttpError(HTTPException):

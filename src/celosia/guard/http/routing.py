@@ -134,19 +134,19 @@ BEARER: Final = HTTPBearer(
 """The security scheme in the OpenAPI document."""
 
 _STATUS_DESCRIPTIONS: Final = {
-    400: "The body is no JSON that is read here, or the idempotency key is missing.",
+    400: "The body is not strict JSON, or the idempotency key is missing.",
     401: "No valid key.",
     403: "The role does not include this, or the budget does not allow it.",
-    404: "There is no such thing that you may see.",
+    404: "It does not exist, or you may not see it.",
     408: "The body did not arrive in time.",
     409: "The idempotency key was used for another request.",
     413: "The body is too long.",
     415: "The body is not declared as JSON.",
-    422: "The request is not what is expected here; the detail says why.",
-    429: "Too many requests; Retry-After says when to come back.",
-    500: "Something unforeseen; the server's log has its number.",
-    502: "The database did not answer; what was reserved stays spent.",
-    503: "Too much is going on, or the ledger is not available; Retry-After says when to come back.",
+    422: "The request is not valid; the detail has the reason.",
+    429: "Too many requests; Retry-After has the seconds to wait.",
+    500: "Unexpected error; the server's log has its number.",
+    502: "The database did not answer; the reservation stays spent.",
+    503: "Too many concurrent queries, or the ledger is not available; Retry-After has the seconds to wait.",
 }
 
 

@@ -89,14 +89,14 @@ class Sessions:
             with contextlib.suppress(CelosiaError):  # reported by the next query, or by celosia guard dataset check
                 self.session(dataset)
 
-    def plan(self, ask: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
+    def plan(self, request: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
         """Return the plan of a query as ``read_plan`` does, cached."""
         key = _PlanKey(
             dataset=dataset.name,
             revision=dataset.revision,
-            query_digest=ask.query_digest,
+            query_digest=request.query_digest,
             limits=limits,
-            request=ask,
+            request=request,
             tables=session.tables,
         )
         return self._read_plan(key)
@@ -141,17 +141,17 @@ def _no_progress(_: float) -> None:
     """Ignore progress."""
 
 
-def read_plan(ask: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
+def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
     """Read a query as a plan; raise ``QueryError`` if it is too long or has too many cells."""
     from celosia.query.planning.analysis import analyze_plan
     from celosia.query.serial.plan import plan_from_json, plan_to_json
     from celosia.query.sql.parser import parse_sql
 
-    if ask.plan is not None:
-        _check_nodes(ask.plan, limits)
-        plan = plan_from_json(ask.plan)
+    if request.plan is not None:
+        _check_nodes(request.plan, limits)
+        plan = plan_from_json(request.plan)
     else:
-        plan = parse_sql(ask.sql or "", tables)
+        plan = parse_sql(request.sql or "", tables)
         _check_nodes(plan_to_json(plan), limits)
     cells = analyze_plan(plan, tables).cells
     if cells is not None and len(cells) > limits.cells:

@@ -145,7 +145,7 @@ def _authenticate(web_session: WebSession, incoming: _IncomingRequest) -> tuple[
     if secret is None:
         return web_session, False
     try:
-        identity = web_session.guard.signed_in(secret)
+        identity = web_session.guard.identify(secret)
     except NotAllowedError:
         return web_session, True
     return replace(web_session, signed_in=identity, secret=secret, token=form_token(secret)), False
