@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import celosia as cl
 from celosia.cli.app import app
-from celosia.cli.guard.budgets import Amount
+from celosia.cli.guard.budgets import BudgetOptions
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.service import Guard
@@ -103,13 +103,13 @@ def test_mistakes_are_told_in_a_line(folder: Path, arguments: tuple[str, ...], w
 )
 def test_amounts_are_exact(given: dict[str, str], limit: cl.Guarantee) -> None:
     options: dict[str, Any] = given
-    assert Amount(**options).policy().limit == limit
+    assert BudgetOptions(**options).policy().limit == limit
 
 
 def test_a_window_may_have_a_delta_of_its_own() -> None:
-    policy = Amount(epsilon="3", delta="1e-6", window_days=7, window_epsilon="1", window_delta="1e-7").policy()
+    policy = BudgetOptions(epsilon="3", delta="1e-6", window_days=7, window_epsilon="1", window_delta="1e-7").policy()
     assert policy.window is not None
     assert policy.window.limit == cl.ApproxDP(epsilon=1, delta="1e-7")
-    policy = Amount(rho="1", window_days=7, window_rho="0.1").policy()
+    policy = BudgetOptions(rho="1", window_days=7, window_rho="0.1").policy()
     assert policy.window is not None
     assert policy.window.limit == cl.ZCDP(rho="0.1")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from celosia.cli.app import app
-from celosia.cli.guard.datasets import Added, print_card
+from celosia.cli.guard.datasets import DatasetOptions, print_card
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.datasets.dataset import Dataset
@@ -156,6 +156,6 @@ def test_a_person_and_long_lists_are_shown(capsys: pytest.CaptureFixture[str], m
 
 
 def test_the_options_are_those_of_a_data_set() -> None:
-    given = Added(name="d", source="d.csv", schema=Path("s"), public=["a.csv", "b.csv"], key=["x", "y,z"])
+    given = DatasetOptions(name="d", source="d.csv", schema=Path("s"), public=["a.csv", "b.csv"], key=["x", "y,z"])
     assert [(one.name, one.key) for one in given.tables()] == [("a", ("x",)), ("b", ("y", "z"))]
-    assert Added(name="d", source="d.csv", schema=Path("s")).tables() == []
+    assert DatasetOptions(name="d", source="d.csv", schema=Path("s")).tables() == []

@@ -236,7 +236,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(
         return found
 
     monkeypatch.setattr(catalogue, "find", slow)
-    with pytest.raises(ParameterError, match="changed by somebody else meanwhile"):
+    with pytest.raises(ParameterError, match="changed by another user meanwhile"):
         catalogue.set_bounds("deaths", "age", 0, 80, by="cora")
     assert find("deaths").schema_file.schema["age"] == cl.Integer(0, 90)  # type: ignore[union-attr]
 

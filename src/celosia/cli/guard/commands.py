@@ -31,15 +31,17 @@ _FOR_MACHINES = ("digest", "fingerprint", "request")
 
 @guard.command("init")
 def _init(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where guard.toml and the store go.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of guard.toml and the store.")] = Path(),
     store: Annotated[
         str, typer.Option(metavar="URL", help="The store: sqlite:///FILE, or postgresql://USER:${PASSWORD}@HOST/DB.")
     ] = "sqlite:///ledger.db",
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="The port to listen on.")] = 8750,
-    workers: Annotated[int, typer.Option(metavar="N", help="How many processes serve.")] = 2,
+    workers: Annotated[int, typer.Option(metavar="N", help="The number of worker processes.")] = 2,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy before it speaks TLS and says where requests come from.")
+        bool, typer.Option("--behind-proxy", help="A proxy terminates TLS and forwards client addresses.")
     ] = False,
 ) -> None:
     """Write a configuration, create the store, and print the owner's key, once."""

@@ -97,7 +97,7 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
             str(one.version),
             hide_secrets(one.source) + ("" if one.relation is None else f" ({one.relation})"),
             ", ".join(table.name for table in one.public) or "–",
-            "all" if one.analysts is None else ", ".join(one.analysts) or "nobody",
+            "all" if one.analysts is None else ", ".join(one.analysts) or "none",
         ]
         for one in found
     ]
@@ -150,7 +150,7 @@ def _version(
 def _share(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
     analyst: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Who may see it. May be repeated; without it, everybody.")
+        list[str] | None, typer.Option(metavar="NAME", help="Who may see it. May be repeated; by default all analysts.")
     ] = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
@@ -179,7 +179,7 @@ def _protects(table: "TableCard") -> str:
     return (
         f"one person ({table.person}) is protected ({table.adjacency}), with at most {table.max_rows_per_group} rows "
         f"in each of {table.max_groups_per_person} groups"
-        + ("" if table.max_rows_per_person is None else f"; nobody has more than {table.max_rows_per_person} rows")
+        + ("" if table.max_rows_per_person is None else f"; no person has more than {table.max_rows_per_person} rows")
     )
 
 

@@ -98,7 +98,7 @@ def read_budget(reply: object, dataset: str) -> Budget:
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
     if len(own) != 1:
-        raise FormatError(f"The guard says no budget of the data set {dataset}: ask its owner to set one.")
+        raise FormatError(f"The guard names no budget of the data set {dataset}: ask its owner to set one.")
     left = [_guarantee(line, "remaining") for line in [*own, *lines]]
     windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
     left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
@@ -126,7 +126,7 @@ def read_past_query(reply: object) -> PastQuery:
     try:
         at = dt.datetime.fromisoformat(time)
     except ValueError:
-        raise FormatError("The guard says a time that is not understood.") from None
+        raise FormatError("The guard sent a time that is not understood.") from None
     return PastQuery(
         id=text(_field(reply, "id"), "id"),
         dataset=text(_field(reply, "dataset"), "dataset"),

@@ -147,8 +147,8 @@ def _check_url(url: object, *, verify: bool | str) -> str:
         )
     if parts.scheme == "http" and verify is not False and parts.hostname not in _LOOPBACK_HOSTS:
         raise ParameterError(
-            "url must begin with https://: over http:// everybody on the way could read the key. On a network that "
-            "you trust, say verify=False."
+            "url must begin with https://: over http:// the key could be read on the way. On a network that you "
+            "trust, pass verify=False."
         )
     return given.rstrip("/")
 
@@ -209,7 +209,7 @@ def _classify_reply(reply: "httpx.Response", url: str) -> _Failure:
     if problem is not None:
         return _Failure(_make_error(problem), again=status in _BUSY_STATUSES, wait=wait)
     hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
-    message = f"What answers at {url} is no guard, or one of another version: it said {status}.{hint}"
+    message = f"What answers at {url} is no guard, or one of another version: it replied {status}.{hint}"
     kind = NotAllowedError if status in (401, 403) else GuardUnreachableError
     return _Failure(kind(message), again=status in (*_BUSY_STATUSES, *_PROXY_STATUSES), wait=wait)
 

@@ -136,7 +136,7 @@ class Catalogue:
         with self._ledger.store.transaction() as connection:
             if _find_row(connection, before.name) != before:
                 raise ParameterError(
-                    f"The data set {safe_repr(before.name)} was changed by somebody else meanwhile: look again."
+                    f"The data set {safe_repr(before.name)} was changed by another user meanwhile: look again."
                 )
             _check_places(after, _all(connection))
             connection.execute(sa.update(DATASETS).where(DATASETS.c.name == before.name).values(**_row(after)))

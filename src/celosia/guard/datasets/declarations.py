@@ -53,7 +53,7 @@ def declared_table(name: str, file: SchemaFile) -> Table:
 def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
     """Raise ``SchemaError`` if the privacy unit or adjacency changes: the budget was set for them."""
     if (old.person, old.adjacency) != (new.person, new.adjacency):
-        raise SchemaError("The schema must keep person and adjacency: the budget was set for whom they protect.")
+        raise SchemaError("The schema must keep person and adjacency: the budget was set for them.")
 
 
 def replace_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:

@@ -119,8 +119,8 @@ def _framework_problem(error: HTTPException) -> Problem:
     """Return the problem of an error of the framework: an unknown path, a method, an unreadable body."""
     phrase = http.HTTPStatus(error.status_code).phrase
     details = {
-        404: "There is nothing at this address; /v1/docs says what there is.",
-        405: "This address does not take this method; the header Allow says which it takes.",
+        404: "There is nothing at this address; /v1/docs lists the addresses.",
+        405: "This address does not accept this method; the header Allow lists those that it accepts.",
     }
     detail = details.get(error.status_code, f"{phrase}.")
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() in {"allow", "retry-after"}}

@@ -26,13 +26,13 @@ class RequestValidation:
         """Serve one request."""
         if scope["type"] == "http":
             if not _is_printable(scope["path"]):
-                raise HttpError(404, "There is nothing at this address; /v1/docs says what there is.")
+                raise HttpError(404, "There is nothing at this address; /v1/docs lists the addresses.")
             names = [name for name, _ in scope["headers"]]
             for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
                         400,
-                        f"The header {name.decode().title()} is there more than once: send it once.",
+                        f"The header {name.decode().title()} is repeated: send it once.",
                         error="FormatError",
                     )
         await self._app(scope, receive, send)

@@ -107,7 +107,7 @@ def run_worker(
         _write_report(report, str(error).encode())
         access_log.error(error)
     except BaseException as error:  # noqa: BLE001 - the last frame of a process: its message must not be printed
-        _write_report(report, f"{type(error).__name__}; the server's log says where.".encode())
+        _write_report(report, f"{type(error).__name__}; the server's log has its place.".encode())
         access_log.error(error)
     finally:
         # Exit handlers of the supervisor must not run in this process.

@@ -1,7 +1,7 @@
 """Pages of data sets, their declarations, and their curation.
 
 A page shows the card of a data set: kinds, bounds and categories, never a number of rows. Bounds must be chosen without
-the data; the page says so where they are changed.
+the data, as the page reminds.
 """
 
 from typing import TYPE_CHECKING, Final
