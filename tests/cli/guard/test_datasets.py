@@ -76,7 +76,7 @@ def test_data_sets_are_listed_without_passwords(folder: Path) -> None:
         )
     out, _ = run(folder, "list")
     assert "postgresql://ana:***@db.example/registry (public.deaths)" in out
-    assert "nobody" in out
+    assert "none" in out
     assert "secret" not in out
 
 
