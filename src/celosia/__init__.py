@@ -1,8 +1,8 @@
 """Celosía: learn from data about people without exposing anyone.
 
-One package, one command line and one budget ledger for everything that leaves the house. The guarantees, adjacencies,
-releases and errors are here; the rooms (``celosia.mechanisms``, ``celosia.noise``, ``celosia.testing``…) load on first
-use, so that ``import celosia`` is quick.
+One package, one command line and one budget ledger for statistics, queries, telemetry and models. This module has the
+guarantees, adjacencies, releases and errors; the packages (``celosia.mechanisms``, ``celosia.noise``,
+``celosia.testing``…) load on first use, so that ``import celosia`` is quick.
 
 >>> import celosia
 >>> celosia.mechanisms.Laplace(epsilon=1, sensitivity=1).guarantee == celosia.PureDP(epsilon=1)
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = (
+_PACKAGES = (
     "accounting",
     "anonymity",
     "audit",
@@ -78,8 +78,8 @@ _ROOMS = (
     "testing",
 )
 
-# What a session needs is at hand as celosia.table, celosia.Schema …, and loaded with the first of them.
-_NAMES = {
+# Names that load their package on first use.
+_LAZY_NAMES = {
     **dict.fromkeys(
         ("Boolean", "Category", "Date", "Integer", "Real", "Schema", "Text", "Timestamp", "table"),
         "data",
@@ -133,12 +133,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> "Any":
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return importlib.import_module(f"celosia.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"celosia.{_NAMES[name]}"), name)
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"celosia.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'celosia' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS, *_NAMES})
+    return sorted({*globals(), *_PACKAGES, *_LAZY_NAMES})

@@ -317,8 +317,8 @@ def test_a_sensitivity_of_zero_is_a_constant_query() -> None:
 
 
 def test_a_replaced_unit_reaches_twice_as_many_keys() -> None:
-    assert KeySelectionEvent(scale=1, threshold=9, groups=3).touched == 3
-    assert KeySelectionEvent(scale=1, threshold=9, groups=3, adjacency=ReplaceOne).touched == 6
+    assert KeySelectionEvent(scale=1, threshold=9, groups=3).affected_keys == 3
+    assert KeySelectionEvent(scale=1, threshold=9, groups=3, adjacency=ReplaceOne).affected_keys == 6
 
 
 # ---- randomized response

@@ -24,9 +24,9 @@ from celosia.core.exact import (
     exact_non_negative,
     exact_positive,
     exact_probability,
+    format_exact,
     safe_repr,
     short_at_least,
-    show,
 )
 
 _SMALLEST = Fraction(1, 2**1022)
@@ -257,11 +257,11 @@ _fractions = st.one_of(
 @example(Fraction(1, 10**6))
 @example(Fraction(10**16 + 1, 10))
 def test_show_is_a_literal_that_reads_back(fraction: Fraction) -> None:
-    assert exact(eval(show(fraction)), name="x") == fraction
+    assert exact(eval(format_exact(fraction)), name="x") == fraction
 
 
 def test_show_is_short() -> None:
-    assert [show(Fraction(text)) for text in ("2", "-1/2", "1/10", "1e-06", "1/3", "0")] == [
+    assert [format_exact(Fraction(text)) for text in ("2", "-1/2", "1/10", "1e-06", "1/3", "0")] == [
         "2",
         "-0.5",
         "'0.1'",

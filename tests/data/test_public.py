@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.errors import SchemaError
-from celosia.data.public import check_key, read_public, schema_of_public
-from celosia.data.schema.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.public import check_key, infer_public_schema, read_public
+from celosia.data.schema.columns import MAX_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import SparkSource, classify
 
@@ -99,25 +99,25 @@ def test_a_ragged_csv_file_is_refused(tmp_path: Path) -> None:
 )
 def test_kinds_have_the_bounds_of_the_rows(values: pa.Array, kind: Kind | None) -> None:
     table = pa.table({"x": values, "y": pa.array([True] * len(values))})
-    assert schema_of_public(table) == Schema({**({} if kind is None else {"x": kind}), "y": Boolean()})
+    assert infer_public_schema(table) == Schema({**({} if kind is None else {"x": kind}), "y": Boolean()})
 
 
 def test_many_texts_are_no_categories() -> None:
-    words = pa.array(range(MOST_KEYS + 1)).cast(pa.string())
-    assert schema_of_public(pa.table({"x": words})) == Schema(x=Text())
-    assert isinstance(schema_of_public(pa.table({"x": words.slice(1)}))["x"], Category)
+    words = pa.array(range(MAX_KEYS + 1)).cast(pa.string())
+    assert infer_public_schema(pa.table({"x": words})) == Schema(x=Text())
+    assert isinstance(infer_public_schema(pa.table({"x": words.slice(1)}))["x"], Category)
 
 
 def test_what_fits_into_no_kind_has_to_be_declared() -> None:
     cases: list[pa.Array] = [pa.array([1e300, 0.0]), pa.array([2**64 - 1], pa.uint64())]
     for values in cases:
         with pytest.raises(SchemaError, match="public column 'x' needs a kind in schema="):
-            schema_of_public(pa.table({"x": values}))
+            infer_public_schema(pa.table({"x": values}))
 
 
 @given(st.lists(st.none() | st.floats(-1e25, 1e25), min_size=1))
 def test_every_real_is_within_its_kind(values: list[float | None]) -> None:
-    kind = schema_of_public(pa.table({"x": pa.array([*values, 0.5], pa.float64())}))["x"]
+    kind = infer_public_schema(pa.table({"x": pa.array([*values, 0.5], pa.float64())}))["x"]
     assert isinstance(kind, Real)
     assert all(kind.low <= value <= kind.high for value in values if value is not None)
     largest = max(abs(value) for value in [*values, 0.5] if value is not None)
@@ -128,14 +128,14 @@ def test_every_real_is_within_its_kind(values: list[float | None]) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 5e-324, 1e-30, 1.0, -1e25, 0.1])
 def test_one_real_alone_has_some_room(value: float) -> None:
-    kind = schema_of_public(pa.table({"x": [value]}))["x"]
+    kind = infer_public_schema(pa.table({"x": [value]}))["x"]
     assert isinstance(kind, Real)
     assert kind.low <= value < kind.high
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1))
 def test_whole_numbers_have_their_own_bounds(values: list[int]) -> None:
-    assert schema_of_public(pa.table({"x": values}))["x"] == Integer(min(values), max(values))
+    assert infer_public_schema(pa.table({"x": values}))["x"] == Integer(min(values), max(values))
 
 
 # ---- keys
@@ -200,4 +200,6 @@ def test_objects_of_public_frames_are_what_they_hold() -> None:
             "open": pd.Series([True, None], dtype=object),
         }
     )
-    assert schema_of_public(read_public(classify(rows))) == Schema(day=Date("2021-01-02", "2021-01-03"), open=Boolean())
+    assert infer_public_schema(read_public(classify(rows))) == Schema(
+        day=Date("2021-01-02", "2021-01-03"), open=Boolean()
+    )

@@ -23,16 +23,16 @@ def test_only_new_lines_are_read(ledger: Ledger, event: Make, monkeypatch: pytes
     for _ in range(5):
         ledger.reserve(event("0.1"), dataset="deaths")
     fed: list[int] = []
-    from celosia.ledger.budgets.state import State
+    from celosia.ledger.budgets.state import LogState
 
-    feed = State.feed
+    feed = LogState.feed
 
-    def counted(state: State, lines: object) -> None:
+    def counted(state: LogState, lines: object) -> None:
         before = state.sequence
         feed(state, lines)  # type: ignore[arg-type]
         fed.append(state.sequence - before)
 
-    monkeypatch.setattr(State, "feed", counted)
+    monkeypatch.setattr(LogState, "feed", counted)
     for _ in range(3):
         ledger.reserve(event("0.1"), dataset="deaths")
     ledger.statement()

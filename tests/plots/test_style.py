@@ -6,7 +6,7 @@ import sys
 import altair as alt
 import pytest
 
-from celosia.plots.style import BLUE, DASHES, FONT, GREY, INK, PALETTE, VERMILION, Labels, styled
+from celosia.plots.style import BLUE, DASHES, FONT, GREY, INK, PALETTE, VERMILION, Labels, apply_style
 
 
 def luminance(colour: str) -> float:
@@ -30,7 +30,7 @@ def test_every_colour_has_dashes_of_its_own() -> None:
 
 
 def test_a_styled_chart_has_the_common_look() -> None:
-    config = styled(alt.Chart(alt.InlineData(values=[])).mark_point()).to_dict()["config"]
+    config = apply_style(alt.Chart(alt.InlineData(values=[])).mark_point()).to_dict()["config"]
     assert config["font"] == FONT
     assert config["background"] == "white"
 

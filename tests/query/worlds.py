@@ -248,7 +248,7 @@ def _check_keys(question: AnalyzedPlan, engine: InWorlds, *, exact: bool) -> Cel
     """Check the numbers of units of private keys; return all keys of all worlds as cells."""
     (strategy,) = strategies_of(question)
     assert strategy.keys is not None
-    groups, touched = question.bounding.groups, strategy.keys.event.touched
+    groups, touched = question.bounding.groups, strategy.keys.event.affected_keys
     first, *others = counted = engine.key_counts_of_all(question)
     if exact:
         for world, found in zip(engine.worlds, counted, strict=True):

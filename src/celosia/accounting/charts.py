@@ -34,7 +34,7 @@ from celosia.core import (
     PureDP,
     RepeatedEvent,
 )
-from celosia.core.exact import Exact, exact, exact_integer, safe_repr, show
+from celosia.core.exact import Exact, exact, exact_integer, format_exact, safe_repr
 from celosia.core.iterations import PNSGDEvent
 from celosia.plots import Curve, Labels, curves
 
@@ -236,4 +236,4 @@ def _secret(event: PNSGDEvent) -> str:
 
 
 def _short(number: Exact) -> str:
-    return show(exact(number, name="number")).strip("'").replace("e-0", "e-")
+    return format_exact(exact(number, name="number")).strip("'").replace("e-0", "e-")

@@ -1,4 +1,4 @@
-"""The words that all rooms share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras."""
+"""What all packages share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras."""
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, SameChanges
 from celosia.core.errors import (

@@ -1,9 +1,10 @@
 """When two data sets are neighbours.
 
-A guarantee means nothing until it says what may differ between two inputs. ``AddRemove`` (unbounded): one privacy unit
-is present or absent. ``ReplaceOne`` (bounded): one privacy unit changes its values, the number of units is public.
-``SameChanges``: as ReplaceOne, but only between histories whose memoised answers change and return at the same times.
-Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014; Kifer and Machanavajjhala, 2011.
+A guarantee has a meaning only with a neighbouring relation: what may differ between two inputs. ``AddRemove``
+(unbounded): one privacy unit is present or absent. ``ReplaceOne`` (bounded): one privacy unit changes its values, the
+number of units is public. ``SameChanges``: as ReplaceOne, but only between histories whose memoised answers change and
+return at the same times. Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014; Kifer and
+Machanavajjhala, 2011.
 """
 
 from enum import Enum
@@ -37,15 +38,15 @@ ReplaceOne: Final[Literal[Adjacency.REPLACE_ONE]] = Adjacency.REPLACE_ONE
 SameChanges: Final[Literal[Adjacency.SAME_CHANGES]] = Adjacency.SAME_CHANGES
 """One unit with another history of values, whose memoised answers change and return at the same times.
 
-It is a condition on both histories, so such a guarantee says nothing about a history that changes at other times. No
-ledger or accountant takes it, and no event contains it. See ``celosia.local.Memoised.lifetime``.
+It is a condition on both histories, so such a guarantee does not cover a history that changes at other times. No ledger
+or accountant accepts it, and no event contains it. See ``celosia.local.Memoised.lifetime``.
 """
 
 
 def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjacency:
-    """Return the adjacency that ``value`` names: AddRemove, ReplaceOne or its text in a record.
+    """Return the adjacency that ``value`` names: AddRemove, ReplaceOne or its string in a record.
 
-    ``SameChanges`` is accepted only with ``histories``, which guarantees give: data sets have no such neighbours.
+    ``SameChanges`` is accepted only with ``histories=True``, for guarantees: data sets have no such neighbours.
     """
     try:
         found = Adjacency(value)

@@ -1,10 +1,9 @@
 """Exponentials, logarithms and roots of rational numbers, enclosed between integers.
 
-Exact samplers and rounded-up guarantees need a number that is certainly below, and one that is certainly above, the
-true real value: floating point cannot say that, integers can. ``exp_negative(x, bits)`` returns ``(low, high)`` with
-``low <= exp(-x) * 2**bits <= high``; asking for more bits narrows the relative width at will. Series are Taylor's,
-with argument halving (exp) and the inverse hyperbolic tangent (log); see Brent and Zimmermann, *Modern Computer
-Arithmetic*, 2010, chapter 4.
+Exact samplers and rounded-up guarantees need a number certainly below, and one certainly above, the true real value.
+Integers give such bounds; floating point does not. ``exp_negative(x, bits)`` returns ``(low, high)`` with ``low <=
+exp(-x) * 2**bits <= high``; more bits narrow the relative width. Series are Taylor's, with argument halving (exp) and
+the inverse hyperbolic tangent (log); see Brent and Zimmermann, *Modern Computer Arithmetic*, 2010, chapter 4.
 """
 
 import math
@@ -12,7 +11,7 @@ from fractions import Fraction
 
 from celosia.core.errors import ParameterError
 
-_BITS = 80  # for values that are only rounded up: finer than any double
+_ROUNDING_BITS = 80  # for values that are only rounded up: finer than any double
 
 
 def exp_negative(x: Fraction, bits: int) -> tuple[int, int]:
@@ -56,7 +55,7 @@ def exp_at_most(x: Fraction) -> Fraction:
 
 
 def _exp(x: Fraction) -> tuple[Fraction, Fraction]:
-    bits = _BITS + 3 * math.ceil(abs(x)) // 2  # exp(-x) has that many leading zeros at the most
+    bits = _ROUNDING_BITS + 3 * math.ceil(abs(x)) // 2  # exp(-x) has that many leading zeros at the most
     low, high = exp_negative(abs(x), bits)
     if x > 0:  # dyadic, so that sums of such bounds keep short denominators
         one = 1 << 2 * bits
@@ -97,18 +96,19 @@ def _log_near_one(x: Fraction, precision: int) -> tuple[int, int]:
 
 def log_at_least(x: Fraction) -> Fraction:
     """Return a rational number that is at least ``ln(x)``."""
-    return Fraction(log(x, _BITS)[1], 1 << _BITS)
+    return Fraction(log(x, _ROUNDING_BITS)[1], 1 << _ROUNDING_BITS)
 
 
 def log_at_most(x: Fraction) -> Fraction:
     """Return a rational number that is at most ``ln(x)``."""
-    return Fraction(log(x, _BITS)[0], 1 << _BITS)
+    return Fraction(log(x, _ROUNDING_BITS)[0], 1 << _ROUNDING_BITS)
 
 
 def root_at_least(x: Fraction) -> Fraction:
     """Return a rational number that is at least the square root of ``x >= 0``; exact for perfect squares.
 
-    Above it by less than one part in 2^64, and short: the roots of sums of squares of roots must not grow for ever.
+    The excess is below one part in 2^64. The result is short: roots of sums of squares of roots must not grow without
+    end.
     """
     return _root(x)[1]
 
@@ -127,8 +127,8 @@ def _root(x: Fraction) -> tuple[Fraction, Fraction]:
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     if x < Fraction(2) ** exponent:
         exponent -= 1
-    # As many binary places as give the root _BITS significant digits, whatever the denominator of x was. They depend on
-    # the size of x alone, so that a larger x has no smaller bound, but beside a square, whose root is exact.
-    places = max(0, _BITS - exponent // 2)
+    # The binary places give the root _ROUNDING_BITS significant digits, whatever the denominator of x. They depend on
+    # the size of x alone, so a larger x has no smaller bound, except beside a square, whose root is exact.
+    places = max(0, _ROUNDING_BITS - exponent // 2)
     low = math.isqrt((x.numerator << 2 * places) // x.denominator)
     return Fraction(low, 1 << places), Fraction(low + 1, 1 << places)

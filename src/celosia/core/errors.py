@@ -7,28 +7,28 @@
     ├── UnboundedDataError   (ValueError)       bounds or labels that must be public were not given
     ├── InputError           (ValueError)       a value that cannot be released: NaN, an empty array, text
     ├── SchemaError          (ValueError)       a schema that is not complete, or does not fit the columns' types
-    ├── QueryError           (ValueError)       a question that cannot be answered privately, or is not understood
-    ├── FormatError          (ValueError)       JSON that is not one of our records, or of a version we do not know
-    ├── GuaranteeMismatchError    (TypeError)        arithmetic between guarantees that do not speak of the same thing
-    ├── NoIntervalError           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
-    ├── NotPricedError            (TypeError)        an accountant was given an event that it has no theorem for
-    ├── ExhaustedError            (PermissionError)  the declared number of answers has been given
-    ├── BudgetExceededError       (PermissionError)  a filter refused an event that does not fit into what is left
-    ├── RequestConflictError      (ValueError)       an idempotency key that was used before, for another request
-    ├── NotAllowedError           (PermissionError)  nobody who may do this: no valid key, or a role without the right
-    ├── TooManyRequestsError      (PermissionError)  more requests than are allowed in a time
-    ├── EngineError          (RuntimeError)     the database did not answer; its own words are kept back
-    ├── LedgerError          (RuntimeError)     the ledger cannot be reached, or what it holds was tampered with
+    ├── QueryError           (ValueError)       a query that cannot be answered privately, or cannot be parsed
+    ├── FormatError          (ValueError)       JSON that is not a Celosía record, or of an unknown version
+    ├── GuaranteeMismatchError    (TypeError)        arithmetic between guarantees of different kind, adjacency or unit
+    ├── NoIntervalError           (TypeError)        an error bar of an answer that has none (a chosen index)
+    ├── NotPricedError            (TypeError)        an event for which an accountant has no theorem
+    ├── ExhaustedError            (PermissionError)  an interactive mechanism has no answers left
+    ├── BudgetExceededError       (PermissionError)  an event costs more than the remaining budget
+    ├── RequestConflictError      (ValueError)       an idempotency key already used for another request
+    ├── NotAllowedError           (PermissionError)  no valid key, or a role without the right
+    ├── TooManyRequestsError      (PermissionError)  the rate limit is exceeded
+    ├── EngineError          (RuntimeError)     the database failed; its own message is withheld
+    ├── LedgerError          (RuntimeError)     the ledger cannot be reached, or its records were tampered with
     ├── GuardUnreachableError     (ConnectionError)  a privacy guard did not answer
-    ├── MissingExtraError         (ImportError)      a feature whose optional dependency is not installed
-    └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
+    ├── MissingExtraError         (ImportError)      an optional dependency is not installed
+    └── ConformanceError     (AssertionError)   a mechanism does not keep its guarantee
 
-A message names what the caller passed and what to do about it. It never quotes the data.
+A message names the value that the caller passed, and the remedy. It never quotes the data.
 """
 
 
 class CelosiaError(Exception):
-    """The root of the tree: catch this to catch everything that Celosía raises on purpose."""
+    """Root of the tree: the base class of everything that Celosía raises on purpose."""
 
 
 class ParameterError(CelosiaError, ValueError):
@@ -36,7 +36,7 @@ class ParameterError(CelosiaError, ValueError):
 
 
 class UnboundedDataError(CelosiaError, ValueError):
-    """Bounds or labels must be known without a look at the data, and were not given."""
+    """Bounds or labels are missing; they must be public, not read from the data."""
 
 
 class InputError(CelosiaError, ValueError):
@@ -48,11 +48,11 @@ class SchemaError(CelosiaError, ValueError):
 
 
 class QueryError(CelosiaError, ValueError):
-    """A question is not one of those that can be answered privately; the message says which can."""
+    """A query cannot be answered privately; the message lists the supported ones."""
 
 
 class FormatError(CelosiaError, ValueError):
-    """A text is not the JSON of a record of ours."""
+    """A string is not the JSON of a Celosía record."""
 
 
 class GuaranteeMismatchError(CelosiaError, TypeError):
@@ -64,19 +64,19 @@ class NoIntervalError(CelosiaError, TypeError):
 
 
 class NotPricedError(CelosiaError, TypeError):
-    """An accountant knows no bound for an event; another one may."""
+    """An accountant has no bound for an event; another accountant may have one."""
 
 
 class ExhaustedError(CelosiaError, PermissionError):
-    """An interactive mechanism has given all the answers that were paid for."""
+    """An interactive mechanism has given all the answers of its budget."""
 
 
 class BudgetExceededError(CelosiaError, PermissionError):
-    """An event does not fit into the budget; nothing was spent."""
+    """An event costs more than the remaining budget; nothing was spent."""
 
 
 class EngineError(CelosiaError, RuntimeError):
-    """A database failed. What it said may quote the data, so it is not repeated."""
+    """A database failed. Its own message may quote the data, so it is withheld."""
 
 
 class MissingExtraError(CelosiaError, ImportError):
@@ -88,20 +88,20 @@ class ConformanceError(CelosiaError, AssertionError):
 
 
 class RequestConflictError(CelosiaError, ValueError):
-    """An idempotency key was used before for another request: draw a new key."""
+    """An idempotency key was already used for another request: draw a new key."""
 
 
 class NotAllowedError(CelosiaError, PermissionError):
-    """Whoever asks has no valid key, or a role that does not include this."""
+    """The caller has no valid key, or a role without the right."""
 
 
 class TooManyRequestsError(CelosiaError, PermissionError):
-    """More requests came than are allowed in a time: wait, then go on."""
+    """The rate limit is exceeded: wait, then retry."""
 
 
 class LedgerError(CelosiaError, RuntimeError):
-    """The ledger cannot be reached, or what it holds does not fit together."""
+    """The ledger cannot be reached, or its records are inconsistent."""
 
 
 class GuardUnreachableError(CelosiaError, ConnectionError):
-    """A privacy guard did not answer, or not in a way that is understood."""
+    """A privacy guard did not answer, or sent an invalid answer."""

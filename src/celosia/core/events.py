@@ -1,9 +1,8 @@
-"""What was run on the data, with its parameters: the thing that ledgers store and accountants price.
+"""Events: what was run on the data, with its parameters. Ledgers store events and accountants price them.
 
-An event never holds an epsilon that somebody computed from it when it can hold the parameters instead: history is then
-repriced by a better accountant. Noise is stated in *grid steps* (integers are what is really added), and
-``sensitivity`` already includes what rounding to the grid costs. The meaning of an event never changes once released:
-a change is a new kind or a new version.
+An event holds the parameters of a mechanism, not an epsilon computed from them, so that history is repriced by a better
+accountant. Noise is stated in *grid steps* (the added noise is an integer), and ``sensitivity`` includes the cost of
+rounding to the grid. The meaning of a released event never changes: a change is a new kind or a new version.
 """
 
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_p
 from celosia.core.record import Record, exact_text
 
 Arithmetic = Literal["integer", "real"]
-"""How the noise is computed: whole grid steps, or (theorems that need it) real numbers, which a ledger may refuse."""
+"""How the noise is computed: in whole grid steps or, where a theorem needs it, in real numbers (refusable)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Event(Record):
-    """What all events have: the adjacency and unit their sensitivity was stated for, and the arithmetic of the noise.
+    """Base of all events: the adjacency and unit of their sensitivity, and the arithmetic of the noise.
 
     >>> Event.from_json(ExponentialEvent(epsilon=1).to_json())
     ExponentialEvent(epsilon=1)
@@ -32,7 +31,7 @@ class Event(Record):
     unit: str = "row"
     arithmetic: Arithmetic = "integer"
 
-    def _scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
+    def _set_scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
         if not isinstance(arithmetic, str) or arithmetic not in ("integer", "real"):
             raise ParameterError(f'arithmetic must be "integer" or "real", not {safe_repr(arithmetic)}.')
         self._set(
@@ -68,7 +67,7 @@ class LaplaceEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(
             scale=exact_positive(scale, name="scale"),
             sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
@@ -108,7 +107,7 @@ class BoundedLaplaceEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(
             epsilon=exact_positive(epsilon, name="epsilon"),
             scale=exact_positive(scale, name="scale"),
@@ -146,7 +145,7 @@ class GaussianEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(
             variance=exact_positive(variance, name="variance"),
             sensitivity_squared=exact_non_negative(sensitivity_squared, name="sensitivity_squared"),
@@ -159,8 +158,8 @@ class GaussianEvent(Event):
 class KNormEvent(Event):
     """Noise vectors z of ``width`` coordinates with probability proportional to ``exp(-max|z_i|/scale)``.
 
-    Each of ``blocks`` vectors gets its own. ``sensitivity`` is the largest change of a coordinate, summed over blocks;
-    it and ``scale`` are in steps of ``grid``.
+    Each of ``blocks`` vectors gets its own noise. ``sensitivity`` is the largest change of a coordinate, summed over
+    blocks; it and ``scale`` are in steps of ``grid``.
 
     >>> KNormEvent(scale=20, sensitivity=2, width=3)
     KNormEvent(scale=20, sensitivity=2, width=3)
@@ -184,7 +183,7 @@ class KNormEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(
             scale=exact_positive(scale, name="scale"),
             sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
@@ -196,12 +195,12 @@ class KNormEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class RandomizedResponseEvent(Event):
-    """One answer out of ``categories``, randomized before it leaves its owner: always replace-one.
+    """One answer out of ``categories``, randomized on its owner's device: always replace-one.
 
-    ``epsilon`` is exact when the truth is told with probability ``e^epsilon / (e^epsilon + categories - 1)``. When the
-    coins were given as probabilities, ``coins`` holds them, (yes if yes, yes if no), and ``epsilon`` is rounded up.
-    An index that the answer's owner drew, whatever the truth, may go with it: also shuffled it tells nothing more
-    (proofs/hadamard-count-mean-sketch.md). What only *resembles* such an answer is a ``GuaranteedEvent``.
+    ``epsilon`` is exact if the answer is true with probability ``e^epsilon / (e^epsilon + categories - 1)``. If the
+    coins were given as probabilities, ``coins`` holds them, (yes if yes, yes if no), and ``epsilon`` is rounded up. An
+    index that the owner drew independently of the truth may go with the answer: even shuffled it reveals nothing more
+    (proofs/hadamard-count-mean-sketch.md). An answer that only *resembles* this one is a ``GuaranteedEvent``.
 
     >>> RandomizedResponseEvent(epsilon=1, categories=4)
     RandomizedResponseEvent(epsilon=1, categories=4, adjacency=ReplaceOne)
@@ -221,7 +220,7 @@ class RandomizedResponseEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
             raise ParameterError(
                 "adjacency must be ReplaceOne: a randomized answer is always there, only its content changes."
@@ -235,7 +234,7 @@ class RandomizedResponseEvent(Event):
             return
         if self.categories != 2:
             raise ParameterError(f"coins need categories=2, not {self.categories}.")
-        if not _covers(self.epsilon, *self.coins):
+        if not _is_covered(self.epsilon, *self.coins):
             raise ParameterError(
                 f"epsilon={safe_repr(epsilon)} is less than what the coins {safe_repr(coins)} give away."
             )
@@ -248,15 +247,15 @@ def _exact_coins(coins: object) -> tuple[Fraction, Fraction]:
     return exact_probability(yes, name="coins"), exact_probability(no, name="coins")
 
 
-def _covers(epsilon: Fraction, yes: Fraction, no: Fraction) -> bool:
-    """Tell whether neither answer is more than ``exp(epsilon)`` times likelier for one truth than for the other."""
+def _is_covered(epsilon: Fraction, yes: Fraction, no: Fraction) -> bool:
+    """Return whether neither answer is more than ``exp(epsilon)`` times likelier for one truth than for the other."""
     pairs = (sorted((yes, no)), sorted((1 - yes, 1 - no)))
     return all(low == high or (low > 0 and log_at_most(high / low) <= epsilon) for low, high in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class _Selection(Event):
-    """A choice whose privacy has one parameter."""
+    """Base of the choices whose privacy has one parameter."""
 
     epsilon: Fraction
 
@@ -268,7 +267,7 @@ class _Selection(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(epsilon=exact_positive(epsilon, name="epsilon"))
 
 
@@ -328,7 +327,7 @@ class AboveThresholdEvent(_Selection):
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class KeySelectionEvent(Event):
-    """The keys of a table that are not known beforehand: those whose noisy number of units reaches ``threshold``.
+    """The keys of a table, not known in advance, whose noisy number of units reaches ``threshold``.
 
     Every key that occurs gets discrete Laplace noise of ratio ``exp(-1/scale)`` on its number of units, one for each
     unit; keys that reach the threshold are shown with their noisy numbers. A unit is in at most ``groups`` keys.
@@ -351,7 +350,7 @@ class KeySelectionEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "integer",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
         self._set(
             scale=exact_positive(scale, name="scale"),
             threshold=exact_integer(threshold, name="threshold"),
@@ -359,10 +358,10 @@ class KeySelectionEvent(Event):
         )
 
     @property
-    def touched(self) -> int:
-        """How many keys a change of one unit can reach: a replaced one leaves its keys and enters as many others.
+    def affected_keys(self) -> int:
+        """The number of keys that one unit affects: a replaced unit leaves its keys and enters as many others.
 
-        >>> KeySelectionEvent(scale=2, threshold=27, groups=2, adjacency=ReplaceOne).touched
+        >>> KeySelectionEvent(scale=2, threshold=27, groups=2, adjacency=ReplaceOne).affected_keys
         4
         """
         return self.groups if self.adjacency is AddRemove else 2 * self.groups

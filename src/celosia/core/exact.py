@@ -1,8 +1,8 @@
 """Parameters as exact rational numbers.
 
-A privacy parameter is compared, added and subtracted for years; a float would drift. So every parameter becomes a
+Privacy parameters are compared, added and subtracted for years; floats would drift. So every parameter becomes a
 ``Fraction`` on entry: ``"0.1"`` means exactly 1/10, the float ``0.1`` means exactly the binary fraction that it is.
-What has no meaning (NaN, infinity, subnormals, a bool) is refused here, once, for all rooms.
+Values without a meaning (NaN, infinity, subnormals, booleans) are refused here, once, for all packages.
 """
 
 import math
@@ -15,28 +15,28 @@ from typing import SupportsIndex, TypeAlias, cast
 from celosia.core.errors import ParameterError
 
 Exact: TypeAlias = int | float | Fraction | Decimal | str
-"""What a parameter may be given as."""
+"""The types that a parameter accepts."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
-_LONGEST_TEXT = 1_000
-_LONGEST_BITS = 3_300  # numerator and denominator together: written as a ratio they fit in _LONGEST_TEXT characters
-_SHORT_BITS = 128
-_PLAIN_BITS = 1_000
-_SMALLEST = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
-_LARGEST = 2**1023
-_LARGEST_EPSILON = 2**16
+_MAX_DIGITS = 1_000
+_MAX_RATIO_BITS = 3_300  # of numerator and denominator together: such a ratio fits in _MAX_DIGITS characters
+_ROUNDED_BITS = 128  # significant bits of a number that short_at_least rounds up
+_ALWAYS_IN_RANGE_BITS = 1_000  # a ratio this short is within the two magnitudes below
+_MIN_MAGNITUDE = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
+_MAX_MAGNITUDE = 2**1023
+_MAX_EPSILON = 2**16
 
 
 def exact(value: Exact, *, name: str) -> Fraction:
     """Return the rational number that ``value`` stands for."""
     fraction = value if type(value) is Fraction else _parse(value, name)
-    if _bits(fraction) <= _PLAIN_BITS:  # in range whatever the ratio: nothing more to look at
+    if _count_bits(fraction) <= _ALWAYS_IN_RANGE_BITS:
         return fraction
-    if fraction != 0 and not _SMALLEST <= abs(fraction) <= _LARGEST:
+    if fraction != 0 and not _MIN_MAGNITUDE <= abs(fraction) <= _MAX_MAGNITUDE:
         raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {safe_repr(value)}.")
-    if _bits(fraction) > _LONGEST_BITS:  # a record could not be written down and read back
-        raise ParameterError(f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {safe_repr(value)}.")
+    if _count_bits(fraction) > _MAX_RATIO_BITS:  # a record could not be written down and read back
+        raise ParameterError(f"{name} must be a ratio of at most {_MAX_DIGITS} digits, not {safe_repr(value)}.")
     return fraction
 
 
@@ -57,11 +57,11 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
 
 
 def exact_epsilon(value: Exact) -> Fraction:
-    """Return a privacy parameter that a mechanism can spend: positive, and small enough to promise anything at all."""
+    """Return an epsilon that a mechanism can spend: positive, and small enough to protect anything at all."""
     fraction = exact_positive(value, name="epsilon")
-    if fraction > _LARGEST_EPSILON:
+    if fraction > _MAX_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {_LARGEST_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
+            f"epsilon must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
         )
     return fraction
 
@@ -89,7 +89,7 @@ def exact_integer(value: int, *, name: str, least: int = 1) -> int:
         raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
     if number < least:
         raise ParameterError(f"{name} must be at least {least}, not {safe_repr(value)}.")
-    if number > _LARGEST:
+    if number > _MAX_MAGNITUDE:
         raise ParameterError(f"{name} must be at most 2^1023, not {safe_repr(value)}.")
     return number
 
@@ -97,17 +97,17 @@ def exact_integer(value: int, *, name: str, least: int = 1) -> int:
 def short_at_least(fraction: Fraction) -> Fraction:
     """Return ``fraction`` if a record can hold it, else the next larger number of 128 significant binary digits.
 
-    Sums of exact numbers are exact; but after a hundred unlike denominators nobody could write them down.
+    Sums of exact numbers are exact, but after a hundred unlike denominators they are too long to store.
     """
-    if _bits(fraction) <= _LONGEST_BITS:
+    if _count_bits(fraction) <= _MAX_RATIO_BITS:
         return fraction
-    places = _SHORT_BITS + fraction.denominator.bit_length() - fraction.numerator.bit_length()
+    places = _ROUNDED_BITS + fraction.denominator.bit_length() - fraction.numerator.bit_length()
     unit = Fraction(2) ** -places
     return math.ceil(fraction / unit) * unit
 
 
 def double_at_least(fraction: Fraction) -> float:
-    """Return the least double that is not below a fraction, or refuse what is beyond the doubles."""
+    """Return the least double that is not below a fraction, or raise ``ParameterError`` beyond the doubles."""
     try:
         nearest = float(fraction)
     except OverflowError as error:
@@ -118,11 +118,11 @@ def double_at_least(fraction: Fraction) -> float:
 
 
 def double_at_most(fraction: Fraction) -> float:
-    """Return the largest double that is not above a fraction, or refuse what is beyond the doubles."""
+    """Return the largest double that is not above a fraction, or raise ``ParameterError`` beyond the doubles."""
     return -double_at_least(-fraction)
 
 
-def show(fraction: Fraction) -> str:
+def format_exact(fraction: Fraction) -> str:
     """Write a fraction as the shortest Python literal that ``exact`` reads back to the same number."""
     if fraction.denominator == 1:
         return str(fraction.numerator)
@@ -154,7 +154,7 @@ def _parse(value: Exact, name: str) -> Fraction:
 
 
 def _parse_text(text: str, name: str) -> Fraction:
-    if len(text) <= _LONGEST_TEXT:
+    if len(text) <= _MAX_DIGITS:
         if _DECIMAL.fullmatch(text):
             return _parse_decimal(Decimal(text), name)
         if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:
@@ -163,28 +163,28 @@ def _parse_text(text: str, name: str) -> Fraction:
 
 
 def _parse_decimal(value: Decimal, name: str) -> Fraction:
-    # The exponent is looked at before the power of ten is taken: Decimal("1e99999") would be a very long integer.
+    # Check the exponent before taking the power of ten: Decimal("1e99999") would be a very long integer.
     if not value.is_finite() or (
-        value != 0 and (abs(value.adjusted()) > _LONGEST_TEXT or len(value.as_tuple().digits) > _LONGEST_TEXT)
+        value != 0 and (abs(value.adjusted()) > _MAX_DIGITS or len(value.as_tuple().digits) > _MAX_DIGITS)
     ):
         raise ParameterError(f"{name} must be a finite number of ordinary size, not {safe_repr(value)}.")
     return Fraction(value) if value != 0 else Fraction(0)
 
 
 def _index(value: object) -> int | None:
-    """Return the int that ``value`` is (NumPy's too), or None; booleans and arrays are no numbers."""
+    """Return ``value`` as an int (NumPy's too), or None; booleans and arrays are not numbers."""
     try:
         return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
 
 
-def _bits(fraction: Fraction) -> int:
+def _count_bits(fraction: Fraction) -> int:
     return fraction.numerator.bit_length() + fraction.denominator.bit_length()
 
 
 def safe_repr(value: object) -> str:
-    """Return the ``repr`` of a parameter for an error message, cut where it is longer than a line."""
+    """Return the ``repr`` of a parameter for an error message, cut at 60 characters."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write integers of more than 4300 digits

@@ -1,7 +1,7 @@
 """Optional and heavy dependencies, loaded when they are used.
 
 ``import celosia`` must stay quick, and a hospital that only counts need not install Spark. ``require`` imports a module
-on demand and, when it is missing, says which extra brings it.
+on demand; if it is missing, the error names the extra to install.
 """
 
 import importlib
@@ -11,12 +11,12 @@ from celosia.core.errors import MissingExtraError
 
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import ``module``, or say how to install it."""
+    """Import ``module``, or raise ``MissingExtraError`` with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # the module is there, but something that it needs is broken: hiding that would mislead
+            raise  # the module is installed, but one of its own imports is missing: hiding that would mislead
         raise MissingExtraError(
             f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'."
         ) from error

@@ -1,9 +1,9 @@
-"""What a release promises: a guarantee is a kind, its numbers, an adjacency and a privacy unit. Never a naked float.
+"""Privacy guarantees: a kind, its numbers, an adjacency and a privacy unit. Never a naked float.
 
-Here is only the algebra that needs no accountant: the sum of one kind (sequential composition), comparison, groups,
-and the step from add-remove to replace-one. Everything is exact or rounded towards *less* privacy (a sum is exact as
-long as it can be written in a thousand digits). Converting one kind into another is the accountants' work and is
-always explicit.
+This module has the algebra that needs no accountant: the sum of one kind (sequential composition), comparison, groups,
+and the step from add-remove to replace-one. Results are exact or rounded towards *less* privacy (a sum is exact as long
+as it can be written in a thousand digits). Converting one kind into another is the accountants' work and is always
+explicit.
 
 Dwork and Roth 2014 (pure, approximate); Bun and Steinke 2016 (zCDP); Mironov 2017 (Rényi, proposition 2 for groups);
 Dong, Roth and Su 2022 (Gaussian).
@@ -33,10 +33,10 @@ from celosia.core.record import Record, exact_text
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Guarantee(Record, ABC):
-    """What all guarantees have: a neighbouring relation, a privacy unit, and the algebra.
+    """Base of all guarantees: a neighbouring relation, a privacy unit, and the algebra.
 
-    ``a + b`` composes, ``a <= b`` says that ``a`` is at least as private as ``b`` (a partial order), ``a.group(k)`` is
-    what ``a`` promises to ``k`` units together.
+    ``a + b`` composes; ``a <= b`` means that ``a`` is at least as private as ``b`` (a partial order); ``a.group(k)`` is
+    the guarantee for ``k`` units together.
 
     >>> from celosia import PureDP
     >>> PureDP(epsilon=1) + PureDP(epsilon="0.5"), PureDP(epsilon=1).group(3)
@@ -48,18 +48,18 @@ class Guarantee(Record, ABC):
     adjacency: Adjacency = AddRemove
     unit: str = "row"
 
-    def _scope(self, adjacency: Adjacency, unit: str) -> None:
+    def _set_scope(self, adjacency: Adjacency, unit: str) -> None:
         self._set(adjacency=exact_adjacency(adjacency, histories=True), unit=exact_text(unit, name="unit"))
 
     @abstractmethod
-    def _plus(self, other: Self) -> Self: ...
+    def _add(self, other: Self) -> Self: ...
 
     @abstractmethod
     def _at_most(self, other: Self) -> bool: ...
 
     @abstractmethod
     def group(self, size: int) -> Self:
-        """Return what the guarantee promises to ``size`` privacy units together.
+        """Return the guarantee for ``size`` privacy units together.
 
         >>> from celosia import ZCDP
         >>> ZCDP(rho=1).group(2)
@@ -67,17 +67,17 @@ class Guarantee(Record, ABC):
         """
 
     def __add__(self, other: object) -> Self:
-        return self._plus(self._same_kind(other, "added"))
+        return self._add(self._check_same_kind(other, "added"))
 
     def __radd__(self, other: object) -> Self:
         # sum() starts with the integer 0.
         return self if isinstance(other, int) and other == 0 else self + other
 
     def __le__(self, other: object) -> bool:
-        return self._at_most(self._same_kind(other, "compared"))
+        return self._at_most(self._check_same_kind(other, "compared"))
 
     def __ge__(self, other: object) -> bool:
-        return self._same_kind(other, "compared") <= self
+        return self._check_same_kind(other, "compared") <= self
 
     def __lt__(self, other: object) -> bool:
         return self <= other and self != other
@@ -86,7 +86,7 @@ class Guarantee(Record, ABC):
         return self >= other and self != other
 
     def as_replace_one(self) -> Self:
-        """Return what an add-remove guarantee implies under replace-one: removing one unit and adding another.
+        """Return the guarantee under replace-one, which removes one unit and adds another.
 
         >>> from celosia import PureDP
         >>> PureDP(epsilon=1).as_replace_one()
@@ -95,11 +95,11 @@ class Guarantee(Record, ABC):
         refuse_same_changes(self.adjacency, "What is read under ReplaceOne")
         return self if self.adjacency is ReplaceOne else dataclasses.replace(self.group(2), adjacency=ReplaceOne)
 
-    def _same_kind(self, other: object, verb: str) -> Self:
+    def _check_same_kind(self, other: object, verb: str) -> Self:
         if not isinstance(other, type(self)):
             shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
             raise GuaranteeMismatchError(
-                f"{self!r} and {shown} cannot be {verb}: they promise different things. Convert one first."
+                f"{self!r} and {shown} cannot be {verb}: they are of different kinds. Convert one first."
             )
         if self.unit != other.unit:
             raise GuaranteeMismatchError(f"{self!r} and {other!r} cannot be {verb}: they protect different units.")
@@ -123,10 +123,10 @@ class PureDP(Guarantee):
     epsilon: Fraction
 
     def __init__(self, *, epsilon: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
-        self._scope(adjacency, unit)
+        self._set_scope(adjacency, unit)
         self._set(epsilon=exact_non_negative(epsilon, name="epsilon"))
 
-    def _plus(self, other: Self) -> Self:
+    def _add(self, other: Self) -> Self:
         return dataclasses.replace(self, epsilon=short_at_least(self.epsilon + other.epsilon))
 
     def _at_most(self, other: Self) -> bool:
@@ -153,14 +153,14 @@ class ApproxDP(Guarantee):
     delta: Fraction
 
     def __init__(self, *, epsilon: Exact, delta: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
-        self._scope(adjacency, unit)
+        self._set_scope(adjacency, unit)
         self._set(
             epsilon=exact_non_negative(epsilon, name="epsilon"),
             delta=exact_probability(delta, name="delta"),
         )
 
-    def _plus(self, other: Self) -> Self:
-        # A delta of 1 promises nothing: capped there, so that a long sum of guarantees stays one.
+    def _add(self, other: Self) -> Self:
+        # A delta of 1 guarantees nothing: cap it there, so that a long sum of guarantees stays valid.
         return dataclasses.replace(
             self,
             epsilon=short_at_least(self.epsilon + other.epsilon),
@@ -183,17 +183,17 @@ class ApproxDP(Guarantee):
         largest = (size - 1) * self.epsilon
         if self.delta == 0:
             return self.delta
-        if largest >= log_at_least(1 / self.delta):  # one term alone reaches 1; its digits could fill the memory
+        if largest >= log_at_least(1 / self.delta):  # one term alone reaches 1, and its digits could fill the memory
             return Fraction(1)
         # The geometric sum is at most k times its largest term; the sum itself where it has few terms.
-        if size > _LONGEST_SUM:
+        if size > _MAX_SUM_TERMS:
             growth = size * exp_at_least(largest)
         else:
             growth = sum((exp_at_least(i * self.epsilon) for i in range(size)), Fraction(0))
         return min(short_at_least(self.delta * growth), Fraction(1))
 
 
-_LONGEST_SUM = 1_000
+_MAX_SUM_TERMS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -207,10 +207,10 @@ class ZCDP(Guarantee):
     rho: Fraction
 
     def __init__(self, *, rho: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
-        self._scope(adjacency, unit)
+        self._set_scope(adjacency, unit)
         self._set(rho=exact_non_negative(rho, name="rho"))
 
-    def _plus(self, other: Self) -> Self:
+    def _add(self, other: Self) -> Self:
         return dataclasses.replace(self, rho=short_at_least(self.rho + other.rho))
 
     def _at_most(self, other: Self) -> bool:
@@ -245,10 +245,12 @@ class RenyiDP(Guarantee):
         adjacency: Adjacency = AddRemove,
         unit: str = "row",
     ) -> None:
-        self._scope(adjacency, unit)
+        self._set_scope(adjacency, unit)
         self._set(
-            orders=tuple(exact(order, name="orders") for order in _several(orders, "orders")),
-            epsilons=tuple(exact_non_negative(epsilon, name="epsilons") for epsilon in _several(epsilons, "epsilons")),
+            orders=tuple(exact(order, name="orders") for order in _check_length(orders, "orders")),
+            epsilons=tuple(
+                exact_non_negative(epsilon, name="epsilons") for epsilon in _check_length(epsilons, "epsilons")
+            ),
         )
         if len(self.orders) != len(self.epsilons):
             raise ParameterError(
@@ -257,17 +259,17 @@ class RenyiDP(Guarantee):
         if self.orders[0] <= 1 or any(a >= b for a, b in zip(self.orders, self.orders[1:], strict=False)):
             raise ParameterError("orders must be greater than 1 and in increasing order.")
 
-    def _plus(self, other: Self) -> Self:
-        self._same_orders(other)
+    def _add(self, other: Self) -> Self:
+        self._check_same_orders(other)
         return dataclasses.replace(
             self, epsilons=tuple(short_at_least(a + b) for a, b in zip(self.epsilons, other.epsilons, strict=True))
         )
 
     def _at_most(self, other: Self) -> bool:
-        self._same_orders(other)
+        self._check_same_orders(other)
         return all(a <= b for a, b in zip(self.epsilons, other.epsilons, strict=True))
 
-    def _same_orders(self, other: Self) -> None:
+    def _check_same_orders(self, other: Self) -> None:
         if self.orders != other.orders:
             raise GuaranteeMismatchError(
                 "Rényi guarantees at different orders cannot be combined: state both at the same orders."
@@ -276,7 +278,7 @@ class RenyiDP(Guarantee):
     def group(self, size: int) -> Self:
         """Return the guarantee for a group, taken as the next power of two ``2**c``: ``(alpha / 2**c, 3**c epsilon)``.
 
-        Only orders of at least ``2**(c+1)`` say anything about such a group.
+        Only orders of at least ``2**(c+1)`` bound such a group.
 
         >>> RenyiDP(orders=(2, 8), epsilons=("0.1", "0.4")).group(2)
         RenyiDP(orders=(4,), epsilons=('1.2',))
@@ -292,13 +294,13 @@ class RenyiDP(Guarantee):
         )
 
 
-_MOST_ORDERS = 2_000
+_MAX_ORDERS = 2_000
 
 
-def _several(values: Sequence[Exact], name: str) -> Sequence[Exact]:
-    # A text is a sequence too: orders="28" would be the orders 2 and 8.
-    if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MOST_ORDERS:
-        raise ParameterError(f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {safe_repr(values)}.")
+def _check_length(values: Sequence[Exact], name: str) -> Sequence[Exact]:
+    # A string is a sequence too: orders="28" would be the orders 2 and 8.
+    if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MAX_ORDERS:
+        raise ParameterError(f"{name} must be a list of 1 to {_MAX_ORDERS} numbers, not {safe_repr(values)}.")
     return values
 
 
@@ -315,10 +317,10 @@ class GaussianDP(Guarantee):
     mu: Fraction
 
     def __init__(self, *, mu: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
-        self._scope(adjacency, unit)
+        self._set_scope(adjacency, unit)
         self._set(mu=exact_non_negative(mu, name="mu"))
 
-    def _plus(self, other: Self) -> Self:
+    def _add(self, other: Self) -> Self:
         return dataclasses.replace(self, mu=short_at_least(root_at_least(self.mu**2 + other.mu**2)))
 
     def _at_most(self, other: Self) -> bool:

@@ -1,7 +1,7 @@
-"""Tables in HTML, as notebooks show them: everything is escaped, and nothing is loaded or run.
+"""HTML tables for notebooks: all text is escaped, and nothing is loaded or run.
 
-What is shown may be any text, such as a key that was released. Characters that cannot be printed are written out, so
-that none turns the direction of a line or hides another.
+A cell may hold any text, such as a released key. Unprintable characters are written as escapes, so that none turns the
+direction of a line or hides another.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,8 @@ from html import escape
 from itertools import islice
 from typing import Final
 
-_MOST_ROWS: Final = 20
-_LONGEST: Final = 300  # characters of a cell
+_MAX_ROWS: Final = 20
+_MAX_CELL_LENGTH: Final = 300  # characters of a cell
 _LEFT: Final = ' style="text-align: left"'
 _RIGHT: Final = ' style="text-align: right"'
 
@@ -21,24 +21,24 @@ def draw_table(
     *,
     title: str = "",
     notes: Iterable[str] = (),
-    most: int = _MOST_ROWS,
+    most: int = _MAX_ROWS,
 ) -> str:
-    """Return a table with its title above and notes below; of very many rows the first ones.
+    """Return a table with its title above and its notes below; rows beyond ``most`` are only counted.
 
-    Numbers are on the right of their cells, all else is on the left.
+    Numbers are aligned to the right, everything else to the left.
     """
     listed = list(rows)
-    names = "".join(f"<th{_LEFT}>{_text(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(listed, most))
-    above = f"<p><b>{_text(title)}</b></p>" if title else ""
+    names = "".join(f"<th{_LEFT}>{_escape_text(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in islice(listed, most))
+    above = f"<p><b>{_escape_text(title)}</b></p>" if title else ""
     rest = [f"… {len(listed) - most:,} more rows"] if len(listed) > most else []
-    below = "".join(f"<p>{_text(note)}</p>" for note in [*rest, *notes])
+    below = "".join(f"<p>{_escape_text(note)}</p>" for note in [*rest, *notes])
     thead = f"<thead><tr>{names}</tr></thead>" if names else ""
     return f"{above}<table>{thead}<tbody>{body}</tbody></table>{below}"
 
 
 def write_value(value: object) -> str:
-    """Return a value as it is read: numbers with marks for thousands, a dash for nothing."""
+    """Format a value for readers: numbers with thousands separators, a dash for None."""
     match value:
         case None:
             return "–"
@@ -55,15 +55,17 @@ def write_value(value: object) -> str:
 
 
 def write_interval(low: object, high: object) -> str:
-    """Return the two ends of an interval as they are read."""
+    """Format the two ends of an interval."""
     return f"{write_value(low)} – {write_value(high)}"
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    shown = write_value(value)
-    return f"<td{_RIGHT if number else _LEFT}>{_text(shown if len(shown) <= _LONGEST else f'{shown[:_LONGEST]}…')}</td>"
+    text = write_value(value)
+    if len(text) > _MAX_CELL_LENGTH:
+        text = f"{text[:_MAX_CELL_LENGTH]}…"
+    return f"<td{_RIGHT if number else _LEFT}>{_escape_text(text)}</td>"
 
 
-def _text(text: str) -> str:
+def _escape_text(text: str) -> str:
     return escape(text if text.isprintable() else text.encode("unicode_escape").decode())

@@ -1,8 +1,8 @@
-"""Events of noisy iterations of which only the last state is released: contractions with noise, projected noisy SGD.
+"""Events of noisy iterations that release only their last state: contractions with noise, projected noisy SGD.
 
-Feldman, Mironov, Talwar and Thakurta (2018) show that the steps that stay secret amplify privacy. Their theorems are
-about real numbers: noise on a grid, moved off the grid, is told apart at once, and rounding is no contraction. So these
-events always say ``arithmetic="real"``, which a ledger may refuse. Equal steps are stored once, with their number.
+Feldman, Mironov, Talwar and Thakurta (2018) show that the secret steps amplify privacy. Their theorems are about real
+numbers: noise on a grid, moved off the grid, is distinguished at once, and rounding is no contraction. So these events
+always have ``arithmetic="real"``, which a ledger may refuse. Equal steps are stored once, with their number.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_p
 from celosia.core.record import exact_text
 
 Run: TypeAlias = tuple[Fraction, Fraction, int]
-"""Equal steps of an iteration: how far the two maps are apart, the size of the noise, and the number of steps."""
+"""Equal steps of an iteration: the distance of the two maps, the size of the noise, and the number of steps."""
 
-_MOST_RUNS = 10_000  # bounds the size of a record
-_MOST_STEPS = 2**53  # integers that doubles hold
+_MAX_RUNS = 10_000  # bounds the size of a record
+_MAX_STEPS = 2**53  # up to here doubles hold every integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ContractiveIterationEvent(Event):
-    """The last state of ``X_t = phi_t(X_{t-1}) + Z_t``, every ``phi_t`` a contraction, whichever the data are.
+    """The last state of ``X_t = phi_t(X_{t-1}) + Z_t``, where every ``phi_t`` is a contraction for all data.
 
     ``steps`` are runs of ``(shift, size, count)``: ``count`` steps in which the maps of two neighbours differ by at
     most ``shift`` at every point, with noise of that ``size``. For ``noise="gaussian"`` the size is the variance of
@@ -50,11 +50,11 @@ class ContractiveIterationEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "real",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
-        _only_real(self.arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
+        _check_real_arithmetic(self.arithmetic)
         self._set(
             steps=_exact_runs(steps),
-            noise=_one_of(noise, ("gaussian", "laplace"), name="noise"),
+            noise=_check_choice(noise, ("gaussian", "laplace"), name="noise"),
             start=exact_non_negative(start, name="start"),
         )
 
@@ -68,7 +68,7 @@ class PNSGDEvent(Event):
     ``lipschitz``, and itself Lipschitz with constant ``smoothness``; steps up to ``2 / smoothness`` are contractions.
     ``diameter`` is that of the convex set of the projection, if it is bounded. ``order="secret permutation"`` is one
     uniformly random order, drawn before the first epoch; ``stop="secret uniform"`` (one epoch) ends after a uniformly
-    random number of steps from 1 to ``records``. Neither is ever told.
+    random number of steps from 1 to ``records``. Neither is ever published.
 
     >>> PNSGDEvent(records=1000, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
     PNSGDEvent(records=1000, step_size='0.1', lipschitz=1, smoothness=1, variance=4, adjacency=ReplaceOne,
@@ -101,8 +101,8 @@ class PNSGDEvent(Event):
         unit: str = "row",
         arithmetic: Arithmetic = "real",
     ) -> None:
-        self._scope(adjacency, unit, arithmetic)
-        _only_real(self.arithmetic)
+        self._set_scope(adjacency, unit, arithmetic)
+        _check_real_arithmetic(self.arithmetic)
         self._set(
             records=exact_integer(records, name="records"),
             step_size=exact_positive(step_size, name="step_size"),
@@ -111,8 +111,8 @@ class PNSGDEvent(Event):
             variance=exact_positive(variance, name="variance"),
             epochs=exact_integer(epochs, name="epochs"),
             diameter=None if diameter is None else exact_positive(diameter, name="diameter"),
-            order=_one_of(order, ("fixed", "secret permutation"), name="order"),
-            stop=_one_of(stop, ("fixed", "secret uniform"), name="stop"),
+            order=_check_choice(order, ("fixed", "secret permutation"), name="order"),
+            stop=_check_choice(stop, ("fixed", "secret uniform"), name="stop"),
         )
         self._check()
 
@@ -122,7 +122,7 @@ class PNSGDEvent(Event):
                 "adjacency must be ReplaceOne: with one record more or less the number of steps would differ, and the "
                 "theorem compares two runs step by step."
             )
-        if self.records * self.epochs > _MOST_STEPS:
+        if self.records * self.epochs > _MAX_STEPS:
             raise ParameterError(
                 f"records times epochs must be at most 2^53, not {safe_repr(self.records * self.epochs)}."
             )
@@ -137,25 +137,24 @@ class PNSGDEvent(Event):
             )
 
 
-def _only_real(arithmetic: str) -> None:
+def _check_real_arithmetic(arithmetic: str) -> None:
     if arithmetic != "real":
         raise ParameterError(
             f'arithmetic must be "real", not {safe_repr(arithmetic)}: amplification by iteration does not hold for '
-            "noise "
-            "on a grid. Price such a run as the composition of its steps."
+            "noise on a grid. Price such a run as the composition of its steps."
         )
 
 
-def _one_of(value: object, choices: tuple[str, ...], *, name: str) -> str:
+def _check_choice(value: object, choices: tuple[str, ...], *, name: str) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {safe_repr(value)}.")
     return exact_text(value, name=name)
 
 
 def _exact_runs(steps: object) -> tuple[Run, ...]:
-    if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MOST_RUNS:
+    if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MAX_RUNS:
         raise ParameterError(
-            f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {safe_repr(steps)}."
+            f"steps must be a list of 1 to {_MAX_RUNS} runs (shift, size, count), not {safe_repr(steps)}."
         )
     runs: list[Run] = []
     for step in steps:
@@ -163,7 +162,7 @@ def _exact_runs(steps: object) -> tuple[Run, ...]:
         if runs and runs[-1][:2] == (shift, size):  # one way to write down one iteration
             count += runs.pop()[2]
         runs.append((shift, size, count))
-    if (total := sum(count for _, _, count in runs)) > _MOST_STEPS:
+    if (total := sum(count for _, _, count in runs)) > _MAX_STEPS:
         raise ParameterError(f"steps must be at most 2^53 together, not {safe_repr(total)}.")
     return tuple(runs)
 

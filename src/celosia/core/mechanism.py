@@ -1,7 +1,7 @@
-"""The two protocols that hold the house together: a source of randomness, and a mechanism that draws from it.
+"""Protocols of a source of randomness and of a mechanism that draws from it.
 
-They are structural: a third party's class is a mechanism as soon as it has these members, and
-``celosia.testing.check_mechanism`` tells whether it keeps its promise.
+They are structural: a third party's class is a mechanism if it has these members, and
+``celosia.testing.check_mechanism`` checks whether it keeps its guarantee.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Source(Protocol):
-    """Where random words come from. ``celosia.noise.System`` is the default, ``celosia.noise.Seeded`` is for tests.
+    """Source of random words. ``celosia.noise.System`` is the default, ``celosia.noise.Seeded`` is for tests.
 
     >>> from celosia.noise import Seeded
     >>> isinstance(Seeded(7), Source)
@@ -27,7 +27,7 @@ class Source(Protocol):
 
     @property
     def seeded(self) -> bool:
-        """Whether the stream can be repeated; a release drawn from such a stream protects nobody.
+        """Whether the stream is repeatable; a release drawn from such a stream protects no one.
 
         >>> from celosia.noise import Seeded
         >>> Seeded(7).seeded
@@ -53,7 +53,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Something that turns a true value into a private one and can say what that costs.
+    """Protocol of a mechanism: it turns a true value into a private one, and states the cost.
 
     >>> from celosia.mechanisms import Laplace
     >>> isinstance(Laplace(epsilon=1, sensitivity=1), Mechanism)
@@ -62,7 +62,7 @@ class Mechanism(Protocol):
 
     @property
     def event(self) -> Event:
-        """What a release will have run, for a ledger to reserve.
+        """The event of one release, for a ledger to reserve.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(epsilon=1, sensitivity=1).event
@@ -71,7 +71,7 @@ class Mechanism(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a release promises.
+        """The guarantee of one release.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(epsilon=1, sensitivity=1).guarantee
@@ -79,7 +79,7 @@ class Mechanism(Protocol):
         """
 
     def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
-        """Return the private answer; ``source`` is the operating system's unless a test says otherwise.
+        """Return the private answer; ``source`` is the operating system's unless a test passes another.
 
         >>> from celosia.mechanisms import Laplace
         >>> isinstance(Laplace(epsilon=1, sensitivity=1).release(108).value, int)
@@ -89,7 +89,7 @@ class Mechanism(Protocol):
 
 @runtime_checkable
 class Tabulated(Protocol):
-    """A mechanism whose output probabilities are known, so that neighbours can be compared without sampling.
+    """Protocol of a mechanism with known output probabilities, so that neighbours are compared without sampling.
 
     >>> from celosia.mechanisms import Laplace
     >>> isinstance(Laplace(epsilon=1, sensitivity=1), Tabulated)

@@ -1,8 +1,8 @@
-"""Frozen values that are kept for years: their JSON, and how it is read back.
+"""Frozen values that are stored for years, and their JSON.
 
-Guarantees and events are stored in ledgers and must mean the same when a later version reads them. A record is a
-frozen dataclass with a ``kind`` (its class name) and a ``version``; the constructor validates, so reading is nothing
-but calling it. Unknown kinds, versions and fields are refused: a reader that guesses would misprice.
+Guarantees and events are stored in ledgers and must mean the same to a later version. A record is a frozen dataclass
+with a ``kind`` (its class name) and a ``version``. Reading calls the constructor, which validates. Unknown kinds,
+versions and fields are refused: a reader that guesses would misprice.
 """
 
 import dataclasses
@@ -14,14 +14,14 @@ from functools import partial
 from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import safe_repr, show
+from celosia.core.exact import format_exact, safe_repr
 from celosia.core.strict_json import read_json
 
 _MAX_RECORD_LENGTH = 5_000_000
 _MAX_NUMBER_LENGTH = 400
 _MAX_RECORD_DEPTH = 32
-_LONGEST_NAME = 200
-_READABLE = 20
+_MAX_NAME_LENGTH = 200
+_MAX_LITERAL_LENGTH = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -33,19 +33,19 @@ class ReprMixin:
     Laplace(epsilon='0.1', sensitivity=1)
     """
 
-    _shown_last: ClassVar[tuple[str, ...]] = ("grid", "dimension", "adjacency", "unit", "arithmetic")
+    _last_in_repr: ClassVar[tuple[str, ...]] = ("grid", "dimension", "adjacency", "unit", "arithmetic")
 
-    def _place(self, name: str) -> int:
-        return self._shown_last.index(name) if name in self._shown_last else -1
+    def _position_in_repr(self, name: str) -> int:
+        return self._last_in_repr.index(name) if name in self._last_in_repr else -1
 
-    def _derived(self) -> tuple[str, ...]:
-        """Return the fields that were computed from others, and would be refused beside them."""
+    def _derived_fields(self) -> tuple[str, ...]:
+        """Return the names of the fields that the constructor computes from others, and does not accept beside them."""
         return ()
 
     def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
-        # A copy is made anew from the parameters: what is derived from them is no field.
+        # A copy is constructed from the parameters, without the derived fields.
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in self._derived():
+        for name in self._derived_fields():
             del given[name]
         return partial(type(self), **given), ()
 
@@ -54,17 +54,17 @@ class ReprMixin:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        return self._show(_literal)
+        return self._format(_format_literal)
 
     def __str__(self) -> str:
         """Return the ``repr`` with long fractions rounded, to read but not to evaluate."""
-        return self._show(_rounded)
+        return self._format(_format_rounded)
 
-    def _show(self, write: Callable[[object], str]) -> str:
+    def _format(self, write: Callable[[object], str]) -> str:
         shown = [
             f"{field.name}={write(getattr(self, field.name))}"
-            for field in sorted(dataclasses.fields(self), key=lambda field: self._place(field.name))
-            if getattr(self, field.name) != field.default and field.name not in self._derived()
+            for field in sorted(dataclasses.fields(self), key=lambda field: self._position_in_repr(field.name))
+            if getattr(self, field.name) != field.default and field.name not in self._derived_fields()
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -92,7 +92,7 @@ class Record(ReprMixin):
         Record._kinds[cls.__name__] = cls
 
     def to_json(self) -> str:
-        """Return the record as canonical JSON: sorted keys, numbers as exact text.
+        """Return the record as canonical JSON: sorted keys, numbers as exact strings.
 
         >>> from celosia import PureDP
         >>> PureDP(epsilon=1).to_json()
@@ -102,7 +102,7 @@ class Record(ReprMixin):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a record back; what is not exactly one of ``cls`` raises ``FormatError``.
+        """Parse a record; raise ``FormatError`` unless the text is exactly the JSON of a ``cls``.
 
         >>> from celosia import PureDP
         >>> PureDP.from_json('{"kind": "PureDP", "version": 1}')
@@ -129,26 +129,26 @@ class Record(ReprMixin):
 
 
 def exact_text(value: object, *, name: str) -> str:
-    """Return ``value`` if it is a short, non-empty, printable text."""
-    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _LONGEST_NAME:
-        raise ParameterError(f"{name} must be a text of 1 to {_LONGEST_NAME} printable characters.")
-    return str.__str__(value)  # NumPy's texts are not quite Python's
+    """Return ``value`` if it is a short, non-empty, printable string."""
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _MAX_NAME_LENGTH:
+        raise ParameterError(f"{name} must be a text of 1 to {_MAX_NAME_LENGTH} printable characters.")
+    return str.__str__(value)  # a NumPy string becomes a plain str
 
 
-def _literal(value: object) -> str:
+def _format_literal(value: object) -> str:
     if isinstance(value, Fraction):
-        return show(value)
+        return format_exact(value)
     if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(_format_literal, value))}{',' if len(value) == 1 else ''})"
     return repr(value)
 
 
-def _rounded(value: object) -> str:
-    """Return a literal, but a fraction of many digits as the number that it nearly is."""
+def _format_rounded(value: object) -> str:
+    """Format a value as a literal, but a fraction of many digits as an approximate number."""
     if isinstance(value, tuple):
-        return f"({', '.join(map(_rounded, value))}{',' if len(value) == 1 else ''})"
-    text = _literal(value)
-    return text if not isinstance(value, Fraction) or len(text) <= _READABLE else f"≈{float(value):.6g}"
+        return f"({', '.join(map(_format_rounded, value))}{',' if len(value) == 1 else ''})"
+    text = _format_literal(value)
+    return text if not isinstance(value, Fraction) or len(text) <= _MAX_LITERAL_LENGTH else f"≈{float(value):.6g}"
 
 
 def _encode(value: object) -> object:
@@ -185,7 +185,7 @@ def _decode(value: object) -> object:
     record = _construct(
         known, {name: _decode(item) for name, item in fields.items() if name not in ("kind", "version")}
     )
-    # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are no records.
+    # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are refused.
     if _shape(_encode(record)) != _shape(value):
         raise FormatError(f"A field of {kind} has the wrong JSON type.")
     return record

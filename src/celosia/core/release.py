@@ -1,7 +1,7 @@
-"""What a mechanism hands out: the noisy value, what was run, what that promises, and how far off it may be.
+"""The result of a mechanism: the noisy value, the event, the guarantee and the error bar.
 
-A release holds nothing that was not noised; its ``repr`` shows the value and the guarantee, and whether the noise came
-from a repeatable stream (then it protects nobody, and ledgers and servers refuse it).
+A release holds only noisy values. Its ``repr`` shows the value and the guarantee, and whether the noise came from a
+repeatable stream (then it protects no one, and ledgers and servers refuse it).
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Release(Generic[T_co]):
     """A private answer.
 
     ``margin(level)`` gives half the width of the error bar; mechanisms that choose rather than add noise have none.
-    ``interval(level)`` gives its two ends instead, where it is not the same to both sides.
+    ``interval(level)`` gives its two ends instead, where the error bar is not symmetric.
 
     >>> from celosia.mechanisms import Laplace
     >>> from celosia.noise import Seeded
@@ -44,7 +44,7 @@ class Release(Generic[T_co]):
     def confidence_interval(self, level: Exact = 0.95) -> tuple[Any, Any]:
         """Return the bounds between which each coordinate's true value lies with probability ``level`` or more.
 
-        The interval speaks of the noise only: not of sampling, and not of values that were clipped before.
+        The interval covers the noise only: not sampling, and not the clipping of values.
 
         >>> from celosia.mechanisms import Laplace
         >>> release = Laplace(epsilon=1, sensitivity=1).release(108)

@@ -1,7 +1,7 @@
-"""The event of a private search: a mechanism run a secret random number of times, of which only the best is shown.
+"""The event of a private search: a mechanism runs a secret random number of times, and only the best run is shown.
 
 Trying settings of a model one after another and keeping the best leaks through the number of tries. When that number is
-random, drawn beforehand and never told, the best answer costs little more than one run (Liu and Talwar 2019; Papernot
+random, drawn in advance and kept secret, the best answer costs little more than one run (Liu and Talwar 2019; Papernot
 and Steinke 2022). The order of answers must be public: a score that is part of the answer, noise included.
 """
 
@@ -18,17 +18,17 @@ from celosia.core.record import exact_text
 Distribution = Literal["negative binomial", "poisson"]
 """The laws of the number of runs that a theorem is known for."""
 
-_LARGEST = 10**9  # of eta and of a mean: beyond, no search would ever end
-_LEAST = Fraction(1, 10**9)  # of gamma
+_MAX_ETA_OR_MEAN = 10**9  # a longer search would never end
+_MIN_GAMMA = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class PrivateSelectionEvent(Event):
-    """The best answer out of K runs of ``event``; K is random, independent of the data and never told.
+    """The best answer out of K runs of ``event``; K is random, independent of the data and secret.
 
     ``distribution="negative binomial"`` (never 0): P(K = k) is proportional to ``(1-gamma)^k`` times the product of
     ``(l + eta) / (l + 1)`` over l from 1 to k - 1; ``eta=1`` is the geometric and ``eta=0`` the logarithmic law.
-    ``"poisson"`` has the ``mean``; where K is 0, what is shown must not depend on the data.
+    ``"poisson"`` has the ``mean``; where K is 0, the answer must not depend on the data.
 
     >>> from celosia.core import LaplaceEvent
     >>> PrivateSelectionEvent(event=LaplaceEvent(scale=10, sensitivity=1), gamma="0.1")
@@ -59,15 +59,15 @@ class PrivateSelectionEvent(Event):
             raise ParameterError(f"event must be an event, not {safe_repr(event)}.")
         self._set(event=event, distribution=_exact_distribution(distribution))
         if distribution == "poisson":
-            _absent(distribution, eta=eta, gamma=gamma)
+            _check_absent(distribution, eta=eta, gamma=gamma)
             self._set(eta=None, gamma=None, mean=_exact_mean(mean))
         else:
-            _absent(distribution, mean=mean)
+            _check_absent(distribution, mean=mean)
             self._set(eta=_exact_eta(1 if eta is None else eta), gamma=_exact_gamma(gamma), mean=None)
-        self._scope_of_one_run(adjacency, unit, arithmetic)
+        self._set_scope_of_run(adjacency, unit, arithmetic)
 
-    def _scope_of_one_run(self, adjacency: Adjacency | None, unit: str | None, arithmetic: Arithmetic | None) -> None:
-        """Take the scope of one run; another one, given when a record is read back, is refused."""
+    def _set_scope_of_run(self, adjacency: Adjacency | None, unit: str | None, arithmetic: Arithmetic | None) -> None:
+        """Set the scope to that of one run. Refuse another scope; only reading a record passes one."""
         base = self.event
         if (
             (adjacency is not None and exact_adjacency(adjacency) is not base.adjacency)
@@ -77,9 +77,9 @@ class PrivateSelectionEvent(Event):
             raise GuaranteeMismatchError(
                 "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
             )
-        self._scope(base.adjacency, base.unit, base.arithmetic)
+        self._set_scope(base.adjacency, base.unit, base.arithmetic)
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return ("adjacency", "unit", "arithmetic")
 
 
@@ -89,7 +89,7 @@ def _exact_distribution(distribution: object) -> str:
     return exact_text(distribution, name="distribution")
 
 
-def _absent(distribution: str, **parameters: object) -> None:
+def _check_absent(distribution: str, **parameters: object) -> None:
     for name, value in parameters.items():
         if value is not None:
             raise ParameterError(f"{name}={safe_repr(value)} is no parameter of the {distribution} law: leave it out.")
@@ -99,14 +99,14 @@ def _exact_mean(mean: Exact | None) -> Fraction:
     if mean is None:
         raise ParameterError("mean must be given for the poisson law, not None.")
     value = exact_positive(mean, name="mean")
-    if value > _LARGEST:
+    if value > _MAX_ETA_OR_MEAN:
         raise ParameterError(f"mean must be at most 10^9, not {safe_repr(mean)}.")
     return value
 
 
 def _exact_eta(eta: Exact) -> Fraction:
     value = exact(eta, name="eta")
-    if not -1 < value <= _LARGEST:
+    if not -1 < value <= _MAX_ETA_OR_MEAN:
         raise ParameterError(f"eta must be greater than -1 and at most 10^9, not {safe_repr(eta)}.")
     return value
 
@@ -115,6 +115,6 @@ def _exact_gamma(gamma: Exact | None) -> Fraction:
     if gamma is None:
         raise ParameterError("gamma must be given for the negative binomial law, not None.")
     value = exact(gamma, name="gamma")
-    if not _LEAST <= value < 1:
+    if not _MIN_GAMMA <= value < 1:
         raise ParameterError(f"gamma must be at least 10^-9 and less than 1, not {safe_repr(gamma)}.")
     return value

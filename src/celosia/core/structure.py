@@ -1,8 +1,8 @@
-"""How events are put together: one after another, many times, side by side, on a sample, shuffled, read for a group.
+"""Events made of events: in sequence, repeated, in parallel, on a sample, shuffled, for a group.
 
 A structure is itself an event, so that a ledger stores a whole training run as one record and an accountant prices it
 by its shape: ten thousand equal steps are one step and a number. A structure has the adjacency and the unit of its
-parts, and ``arithmetic="real"`` as soon as one part has.
+parts, and ``arithmetic="real"`` if one part has it.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from celosia.core.exact import Exact, exact_integer, exact_positive, exact_proba
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
 
-_MOST_PARTS = 10_000  # bounds the size of a record; a run of equal events is one RepeatedEvent
+_MAX_PARTS = 10_000  # bounds the size of a record; a run of equal events is one RepeatedEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class _Structure(Event):
-    """An event made of others: its scope is theirs."""
+    """Base of the events made of others: its scope is theirs."""
 
-    def _scope_of(
+    def _set_scope_of_parts(
         self,
         parts: tuple[Event, ...],
         adjacency: Adjacency | None,
@@ -42,41 +42,41 @@ class _Structure(Event):
                     f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}."
                 )
         real: Arithmetic = "real" if any(part.arithmetic == "real" for part in parts) else "integer"
-        _agree("adjacency", adjacency, first.adjacency)
-        _agree("unit", unit, first.unit)
-        _agree("arithmetic", arithmetic, real)
-        self._scope(first.adjacency, first.unit, real)
+        _check_same_scope("adjacency", adjacency, first.adjacency)
+        _check_same_scope("unit", unit, first.unit)
+        _check_same_scope("arithmetic", arithmetic, real)
+        self._set_scope(first.adjacency, first.unit, real)
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return ("adjacency", "unit", "arithmetic")
 
 
-def _agree(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
-    """Refuse a scope that is not the parts' own; it is only given when a record is read back."""
+def _check_same_scope(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
+    """Refuse a scope other than that of the parts; only reading a record passes one."""
     if given is not None and (exact_adjacency(given, histories=True) if name == "adjacency" else given) != found:
         raise GuaranteeMismatchError(f"{name} must be that of the parts, {found!r}, not {safe_repr(given)}.")
 
 
-def _event(value: object, name: str = "event") -> Event:
+def _check_event(value: object, name: str = "event") -> Event:
     if not isinstance(value, Event):
         raise ParameterError(f"{name} must be an event, not {safe_repr(value)}.")
     return value
 
 
-def _events(values: object) -> tuple[Event, ...]:
-    if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MOST_PARTS:
+def _check_events(values: object) -> tuple[Event, ...]:
+    if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MAX_PARTS:
         raise ParameterError(
-            f"events must be a list of 1 to {_MOST_PARTS} events, not {safe_repr(values)} (see RepeatedEvent)."
+            f"events must be a list of 1 to {_MAX_PARTS} events, not {safe_repr(values)} (see RepeatedEvent)."
         )
-    return tuple(_event(value, "events") for value in values)
+    return tuple(_check_event(value, "events") for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ComposedEvent(_Structure):
-    """Events one after another on the same data; what each of them asks may depend on the earlier answers.
+    """Events in sequence on the same data; the query of each may depend on the earlier answers.
 
-    What may *not* depend on them is the list itself, the kinds of events and their parameters: for a list that grows as
-    one goes, a filter decides (``celosia.accounting``).
+    The list itself, the kinds of events and their parameters must *not* depend on them. For a list that grows as one
+    goes, use a filter (``celosia.accounting``).
 
     >>> from celosia.core import LaplaceEvent
     >>> ComposedEvent(events=(LaplaceEvent(scale=10, sensitivity=1), LaplaceEvent(scale=5, sensitivity=1)))
@@ -93,13 +93,13 @@ class ComposedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(events=_events(events))
-        self._scope_of(self.events, adjacency, unit, arithmetic)
+        self._set(events=_check_events(events))
+        self._set_scope_of_parts(self.events, adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class RepeatedEvent(_Structure):
-    """The same event ``times`` times on the same data, as one record.
+    """One event repeated ``times`` times on the same data, as one record.
 
     >>> from celosia.core import LaplaceEvent
     >>> RepeatedEvent(event=LaplaceEvent(scale=10, sensitivity=1), times=1000)
@@ -118,18 +118,18 @@ class RepeatedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), times=exact_integer(times, name="times"))
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set(event=_check_event(event), times=exact_integer(times, name="times"))
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ParallelEvent(_Structure):
-    """Events on the parts of a partition of the data: one event for each part.
+    """Events on the parts of a partition of the data, one for each part.
 
     Each event's sensitivity is stated for a change of the *whole* data set. One unit is in one part, so adding or
     removing it touches one event; replacing it can touch two, the part that it leaves and the part that it enters,
-    unless the parts are ``fixed`` by public identifiers. Parts whose very number of answers shows, as with randomized
-    answers and shuffles, have to be fixed.
+    unless the parts are ``fixed`` by public identifiers. Parts whose number of answers is visible, as with randomized
+    answers and shuffles, must be fixed.
 
     >>> from celosia.core import LaplaceEvent
     >>> count = LaplaceEvent(scale=10, sensitivity=1)
@@ -151,13 +151,13 @@ class ParallelEvent(_Structure):
     ) -> None:
         if not isinstance(fixed, bool):
             raise ParameterError(f"fixed must be True or False, not {safe_repr(fixed)}.")
-        self._set(events=_events(events), fixed=fixed)
-        self._scope_of(self.events, adjacency, unit, arithmetic)
+        self._set(events=_check_events(events), fixed=fixed)
+        self._set_scope_of_parts(self.events, adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class GroupEvent(_Structure):
-    """An event read for groups: neighbours differ in up to ``size`` units together.
+    """An event for groups: neighbours differ in up to ``size`` units together.
 
     >>> from celosia.core import LaplaceEvent
     >>> GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3)
@@ -176,13 +176,13 @@ class GroupEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), size=exact_integer(size, name="size"))
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set(event=_check_event(event), size=exact_integer(size, name="size"))
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ReplacedEvent(Event):
-    """An add-remove event read under replace-one: one unit is removed and another one added.
+    """An add-remove event under replace-one: one unit is removed and another one added.
 
     >>> from celosia.core import LaplaceEvent
     >>> ReplacedEvent(event=LaplaceEvent(scale=10, sensitivity=1)).adjacency
@@ -199,24 +199,24 @@ class ReplacedEvent(Event):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event))
+        self._set(event=_check_event(event))
         if self.event.adjacency is not AddRemove:
             raise GuaranteeMismatchError(
                 f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
             )
         if exact_adjacency(adjacency) is not ReplaceOne:
-            raise GuaranteeMismatchError("adjacency must be ReplaceOne: that is what the event is read under.")
-        _agree("unit", unit, self.event.unit)
-        _agree("arithmetic", arithmetic, self.event.arithmetic)
-        self._scope(ReplaceOne, self.event.unit, self.event.arithmetic)
+            raise GuaranteeMismatchError("adjacency must be ReplaceOne, under which the event is read.")
+        _check_same_scope("unit", unit, self.event.unit)
+        _check_same_scope("arithmetic", arithmetic, self.event.arithmetic)
+        self._set_scope(ReplaceOne, self.event.unit, self.event.arithmetic)
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return ("adjacency", "unit", "arithmetic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class PostProcessedEvent(_Structure):
-    """An event whose answer was worked on afterwards without the data, ``by`` what: it costs what the event costs.
+    """An event whose answer is post-processed without the data, ``by`` the named step, at no further cost.
 
     >>> from celosia.core import LaplaceEvent
     >>> PostProcessedEvent(event=LaplaceEvent(scale=10, sensitivity=1), by="rounding to tens").by
@@ -235,16 +235,16 @@ class PostProcessedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), by=exact_text(by, name="by"))
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set(event=_check_event(event), by=exact_text(by, name="by"))
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class CertifiedEvent(_Structure):
-    """An event with one point of its privacy profile: accountants that add epsilons and deltas take it there.
+    """An event with one point of its privacy profile, for accountants that add epsilons and deltas.
 
-    Gaussian noise has a delta for every epsilon, so a sum of epsilons and deltas has to be told which pair was meant.
-    Accountants check the pair, and those that know more than sums price the event inside.
+    Gaussian noise has a delta for every epsilon, so a sum of epsilons and deltas needs one chosen pair. Accountants
+    check the pair; those that do more than add price the event inside.
 
     >>> from celosia.core import GaussianEvent
     >>> noise = GaussianEvent(variance=25, sensitivity_squared=1)
@@ -267,16 +267,16 @@ class CertifiedEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         self._set(
-            event=_event(event),
+            event=_check_event(event),
             epsilon=exact_positive(epsilon, name="epsilon"),
             delta=exact_probability(delta, name="delta"),
         )
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class GuaranteedEvent(Event):
-    """A mechanism of which nothing is known but its guarantee: another library's, a paper's.
+    """A mechanism known only by its guarantee, such as another library's or a paper's.
 
     >>> from celosia.core import PureDP
     >>> GuaranteedEvent(guarantee=PureDP(epsilon="0.1"))
@@ -297,18 +297,18 @@ class GuaranteedEvent(Event):
             raise ParameterError(
                 f"guarantee must be a guarantee such as PureDP(epsilon=1), not {safe_repr(guarantee)}."
             )
-        _agree("adjacency", adjacency, guarantee.adjacency)
-        _agree("unit", unit, guarantee.unit)
-        self._scope(ReplaceOne, guarantee.unit, arithmetic)
+        _check_same_scope("adjacency", adjacency, guarantee.adjacency)
+        _check_same_scope("unit", unit, guarantee.unit)
+        self._set_scope(ReplaceOne, guarantee.unit, arithmetic)
         self._set(guarantee=guarantee, adjacency=guarantee.adjacency)  # SameChanges too, which no other event may have
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return ("adjacency", "unit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class PoissonSampledEvent(_Structure):
-    """An event on a secret sample into which every unit comes by itself with ``probability``. Add-remove only.
+    """An event on a secret sample that contains each unit independently with ``probability``. Add-remove only.
 
     >>> from celosia.core import GaussianEvent
     >>> step = GaussianEvent(variance=10**6, sensitivity_squared=10**6)
@@ -328,8 +328,8 @@ class PoissonSampledEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), probability=exact_probability(probability, name="probability"))
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set(event=_check_event(event), probability=exact_probability(probability, name="probability"))
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not AddRemove:
             raise ParameterError(
                 "adjacency must be AddRemove: under ReplaceOne draw a sample of fixed size (FixedSampledEvent)."
@@ -361,11 +361,11 @@ class FixedSampledEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         self._set(
-            event=_event(event),
+            event=_check_event(event),
             size=exact_integer(size, name="size", least=0),
             population=exact_integer(population, name="population"),
         )
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.size > self.population:
             raise ParameterError(f"size must be at most the population, {self.population}, not {self.size}.")
         if isinstance(self.event, ShuffledEvent) and self.event.reports > self.size:
@@ -385,7 +385,7 @@ class FixedSampledEvent(_Structure):
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ShuffledEvent(_Structure):
-    """One report each of ``reports`` people through the local randomizer ``event``, stripped of its order. Replace-one.
+    """The reports of ``reports`` people through the local randomizer ``event``, in random order. Replace-one only.
 
     >>> from celosia.core import RandomizedResponseEvent
     >>> ShuffledEvent(event=RandomizedResponseEvent(epsilon=1), reports=10_000).reports
@@ -404,8 +404,8 @@ class ShuffledEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), reports=exact_integer(reports, name="reports"))
-        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        self._set(event=_check_event(event), reports=exact_integer(reports, name="reports"))
+        self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
             raise ParameterError(
                 "adjacency must be ReplaceOne: everybody reports, only the content of a report changes."

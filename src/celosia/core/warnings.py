@@ -1,8 +1,8 @@
-"""What is said without stopping: that something protects nobody, or that it is paid for again and again."""
+"""Warnings: a result is not private, or a search pays for every fit."""
 
 
 class NotPrivateWarning(UserWarning):
-    """What was asked for does not give the privacy that it seems to: it is there to be compared with.
+    """A result does not have the privacy that it seems to have; it serves only for comparison.
 
     >>> issubclass(NotPrivateWarning, UserWarning)
     True
@@ -10,7 +10,7 @@ class NotPrivateWarning(UserWarning):
 
 
 class TuningWarning(UserWarning):
-    """Several models were fitted to find the best one: each was paid for, and the choice itself is not private.
+    """A search fits several models: it pays for each, and the choice itself is not private.
 
     >>> issubclass(TuningWarning, UserWarning)
     True

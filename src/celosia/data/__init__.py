@@ -1,7 +1,7 @@
-"""What may be asked about and where it is: schemas, tables, frames in and out, and the data sets of the package.
+"""Schemas, tables, frames in and out, and the bundled data sets.
 
-What a schema states (bounds, categories, null rules) is public knowledge by definition, because it is written down
-before the data are looked at. The bundled tables are synthetic: nothing here is about anybody.
+The content of a schema (bounds, categories, null rules) is public by definition, because it is written without looking
+at the data. The bundled tables are synthetic: no record is about a person.
 """
 
 from celosia.data.bundled.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths

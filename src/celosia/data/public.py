@@ -1,7 +1,7 @@
-"""Public tables: code books, populations, key lists. They are about nobody, so their rows may be looked at.
+"""Public tables: code books, populations, key lists. They are not about people, so their rows may be read.
 
-A private table is joined with one by its key, so every key must be there once: else a join would multiply rows. Their
-bounds and categories may be read from the rows, which for a private table would tell about people.
+A private table is joined with one by its key, so every key must be unique: otherwise a join would multiply rows. Their
+bounds and categories may be read from the rows; for a private table that would reveal people.
 """
 
 import math
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
-from celosia.data.schema.columns import DROP, MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.columns import DROP, MAX_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
-from celosia.data.sources.column_types import ask_database, column_types
+from celosia.data.sources.column_types import column_types, query_database
 from celosia.data.sources.files import Files
 from celosia.data.sources.frames import to_arrow
 from celosia.data.sources.strings import sanitize_strings
@@ -28,15 +28,15 @@ _KEYS: Final = (Boolean, Category, Date, Integer, Text)
 
 
 def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None, text: TextFormat = _PLAIN) -> "pa.Table":
-    """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
+    """Return the rows of a public table; strings that look like numbers stay strings where the schema declares it.
 
-    Texts that are not UTF-8 are replaced here, and dates are in days, so that every engine has the same keys.
+    Strings that are not UTF-8 are replaced, and dates are in days, so that every engine has the same keys.
     """
-    return _in_days(sanitize_strings(_read(source, schema, text)))
+    return _dates_to_days(sanitize_strings(_read(source, schema, text)))
 
 
-def _in_days(table: "pa.Table") -> "pa.Table":
-    """Dates that Arrow counts in milliseconds, in days: engines drop what is left of the day, or cannot read them."""
+def _dates_to_days(table: "pa.Table") -> "pa.Table":
+    """Cast Arrow's dates in milliseconds to days: engines drop the time of day, or cannot read them."""
     import pyarrow as pa
 
     for place, field in enumerate(table.schema):
@@ -52,7 +52,7 @@ def _read(source: DataSource, schema: Mapping[str, Kind] | None, text: TextForma
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            _ = column_types(source)  # says what is wrong with files that cannot be read
+            _ = column_types(source)  # raises for files that cannot be read
             return pa.concat_tables([pq.ParquetFile(path).read() for path in paths], promote_options="permissive")
         case Files():
             return _read_csv(source, schema or {}, text)
@@ -65,7 +65,7 @@ def _read(source: DataSource, schema: Mapping[str, Kind] | None, text: TextForma
                 frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas(), kinds=schema, text=text)
             )  # before Spark 4
         case Database():
-            return ask_database(source, lambda table: table.to_pyarrow())
+            return query_database(source, lambda table: table.to_pyarrow())
 
 
 def _read_csv(source: Files, schema: Mapping[str, Kind], text: TextFormat) -> "pa.Table":
@@ -94,15 +94,15 @@ def _is_text(kind: Kind) -> bool:
     return isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
 
 
-def schema_of_public(table: "pa.Table") -> Schema:
-    """Return the schema of a public table, with bounds and categories as they are in its rows.
+def infer_public_schema(table: "pa.Table") -> Schema:
+    """Return the schema of a public table, with bounds and categories read from its rows.
 
-    Columns of types that cannot be asked about, or without a single value, are left out.
+    Columns of unsupported types, or without a single value, are left out.
     """
     kinds: dict[str, Kind] = {}
     for found in column_types(Frame(table)):
         try:
-            kind = None if found.kind is None else _kind_of(found.kind, table.column(found.name))
+            kind = None if found.kind is None else _infer_kind(found.kind, table.column(found.name))
         except CelosiaError as error:
             raise SchemaError(f"The public column {safe_repr(found.name)} needs a kind in schema=: {error}") from error
         if kind is not None:
@@ -110,7 +110,7 @@ def schema_of_public(table: "pa.Table") -> Schema:
     return Schema(kinds)
 
 
-def _kind_of(word: str, column: "pa.ChunkedArray") -> Kind | None:
+def _infer_kind(word: str, column: "pa.ChunkedArray") -> Kind | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -125,11 +125,11 @@ def _kind_of(word: str, column: "pa.ChunkedArray") -> Kind | None:
     if word == "boolean":
         return Boolean()
     if word == "text":
-        return _texts(values)
-    return _between(word, *(end.as_py() for end in pc.min_max(values).values()))
+        return _infer_text_kind(values)
+    return _make_bounded(word, *(end.as_py() for end in pc.min_max(values).values()))
 
 
-def _between(word: str, low: Any, high: Any) -> Kind:
+def _make_bounded(word: str, low: Any, high: Any) -> Kind:
     match word:
         case "integer":
             return Integer(low, high)
@@ -138,24 +138,24 @@ def _between(word: str, low: Any, high: Any) -> Kind:
         case "timestamp":
             return Timestamp(low, high)
         case _:
-            return _real(Fraction(low), Fraction(high))
+            return _make_real(Fraction(low), Fraction(high))
 
 
-def _real(low: Fraction, high: Fraction) -> Real:
-    """Return the kind for reals between two values, moved outwards to numbers with few digits and some room."""
+def _make_real(low: Fraction, high: Fraction) -> Real:
+    """Return a ``Real`` between two values, widened to numbers with few digits."""
     largest = max(abs(low), abs(high), Fraction(1, 2**20))
     step = Fraction(2) ** (largest.numerator.bit_length() - largest.denominator.bit_length() - 40)
     first, last = math.floor(low / step) * step, math.ceil(high / step) * step
     return Real(first, last if last > first else first + max(step, Fraction(1)))
 
 
-def _texts(values: "pa.ChunkedArray") -> Kind:
+def _infer_text_kind(values: "pa.ChunkedArray") -> Kind:
     words = values.unique().to_pylist()
-    return Category(sorted(words)) if len(words) <= MOST_KEYS and DROP not in words else Text()
+    return Category(sorted(words)) if len(words) <= MAX_KEYS and DROP not in words else Text()
 
 
 def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind]) -> None:
-    """Refuse a key that is there twice, or would be after its column was cleaned as the schema says."""
+    """Refuse a key that is not unique, or would not be after its column is cleaned."""
     for name in key:
         _check_key_kind(name, schema[name], table.column(name))
     known = table.select(list(key)).drop_null()

@@ -1,4 +1,4 @@
-"""The schema file: a TOML text with the columns, and with what else has to be said of a table.
+"""The schema file: TOML with the columns and the options of a table.
 
 ::
 
@@ -7,10 +7,10 @@
     person = "person_id"
     max_groups_per_person = 2
     max_rows_per_group = 3
-    max_rows_per_person = 500      # a public fact, if there is one: nobody has more
+    max_rows_per_person = 500      # a public fact, if there is one
     delimiter = ";"                # of CSV files, as the encoding
     encoding = "latin-1"
-    decimal = ","                  # how texts write numbers, dates and nulls
+    decimal = ","                  # how strings write numbers, dates and nulls
     date_format = "%d/%m/%Y"       # or a list of formats
     null_values = ["NA", "-"]
 
@@ -19,7 +19,7 @@
     low = 0
     high = 120
 
-A draft whose question marks are not yet replaced is refused with a list of all that is missing.
+A draft with question marks left is refused, with a list of the missing fields.
 """
 
 import re
@@ -47,14 +47,14 @@ _OPTIONS: Final = (
     "adjacency",
     *_FORMAT,
 )
-_OPEN: Final = re.compile(r"^(\s*[\w-]+\s*=)\s*\?\s*(#.*)?$", re.MULTILINE)
+_OPEN_LINE: Final = re.compile(r"^(\s*[\w-]+\s*=)\s*\?\s*(#.*)?$", re.MULTILINE)
 _UNKNOWN: Final = "? to be filled in ?"
-_NEEDED: Final = ("low", "high", "values")
+_REQUIRED: Final = ("low", "high", "values")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaFile:
-    r"""What a schema file says; ``table`` puts it together with the rows.
+    r"""The content of a schema file; ``table`` combines it with the rows.
 
     >>> import pyarrow as pa
     >>> file = parse_schema_file('[columns.sex]\nkind = "category"\nvalues = ["F", "M"]')
@@ -72,7 +72,7 @@ class SchemaFile:
     text: TextFormat = field(default_factory=TextFormat)
 
     def table(self, source: object, *, name: str | None = None) -> Table:
-        r"""Return the table whose rows are in ``source``, as ``celosia.data.table`` does.
+        r"""Return the table with the rows of ``source``; see ``celosia.data.table``.
 
         >>> import pyarrow as pa
         >>> file = parse_schema_file('[columns.hale]\nkind = "boolean"')
@@ -88,11 +88,11 @@ class SchemaFile:
             max_rows_per_group=self.max_rows_per_group,
             max_rows_per_person=self.max_rows_per_person,
             adjacency=self.adjacency,
-            **self.text.declared(),
+            **self.text.to_dict(),
         )
 
     def to_toml(self) -> str:
-        """Return the text of a schema file that says the same.
+        """Return the text of an equal schema file.
 
         >>> from celosia.data.schema.columns import Boolean
         >>> print(SchemaFile(schema=Schema(hale=Boolean()), name="people").to_toml())
@@ -106,7 +106,7 @@ class SchemaFile:
         given = {name: getattr(self, name) for name in _OPTIONS if name not in (*_FORMAT, "adjacency")}
         if self.adjacency is not AddRemove:
             given["adjacency"] = self.adjacency.value
-        given |= self.text.declared()
+        given |= self.text.to_dict()
         lines = [f"{name} = {write_value(value)}\n" for name, value in given.items() if value is not None]
         return "".join(["[table]\n", *lines, "\n", self.schema.to_toml()])
 
@@ -129,57 +129,57 @@ def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
 
 
 def parse_schema_file(text: str) -> SchemaFile:
-    r"""Read the text of a schema file; see the module.
+    r"""Parse the text of a schema file.
 
     >>> parse_schema_file("[columns.age]\nkind = 'integer'\nlow = 0\nhigh = ?")
     Traceback (most recent call last):
     ...
     celosia.core.errors.SchemaError: The schema is not filled in: [columns.age] needs high.
     """
-    document = load_toml(_OPEN.sub(rf'\1 "{_UNKNOWN}"', text))
-    missing = [*_missing_in_table(document), *_missing_in_columns(document)]
+    document = load_toml(_OPEN_LINE.sub(rf'\1 "{_UNKNOWN}"', text))
+    missing = [*_find_missing_options(document), *_find_missing_fields(document)]
     if missing:
         raise SchemaError(f"The schema is not filled in: {'; '.join(missing)}.")
-    return SchemaFile(schema=read_columns(document), **_options(document))
+    return SchemaFile(schema=read_columns(document), **_parse_options(document))
 
 
-def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = document.get(name, {})
     if not isinstance(section, dict):
         raise SchemaError(f"The schema needs {name} as a section, [{name}], not as a value.")
     return section
 
 
-def _missing_in_table(document: Mapping[str, Any]) -> list[str]:
-    missing = [name for name, value in _section(document, "table").items() if value == _UNKNOWN]
-    return [f"[table] needs {_listed(missing)}"] if missing else []
+def _find_missing_options(document: Mapping[str, Any]) -> list[str]:
+    missing = [name for name, value in _get_section(document, "table").items() if value == _UNKNOWN]
+    return [f"[table] needs {_join_names(missing)}"] if missing else []
 
 
-def _missing_in_columns(document: Mapping[str, Any]) -> list[str]:
+def _find_missing_fields(document: Mapping[str, Any]) -> list[str]:
     found = []
-    for name, fields in _section(document, "columns").items():
+    for name, fields in _get_section(document, "columns").items():
         given = {key for key, value in fields.items() if value != _UNKNOWN} if isinstance(fields, dict) else set()
         kind = fields["kind"] if "kind" in given else None
-        needed = _needed(kind) if isinstance(kind, str) else ["kind"]
+        needed = _list_required_fields(kind) if isinstance(kind, str) else ["kind"]
         missing = [key for key in needed if key not in given]
         missing += [key for key in (fields if isinstance(fields, dict) else ()) if key not in {*given, *missing}]
         if missing:
-            found.append(f"[columns.{name}] needs {_listed(missing)}")
+            found.append(f"[columns.{name}] needs {_join_names(missing)}")
     return found
 
 
-def _needed(kind: str) -> list[str]:
-    """Return the lines that a column of this kind cannot do without."""
+def _list_required_fields(kind: str) -> list[str]:
+    """Return the required fields of a kind of column."""
     fields = getattr(KINDS.get(kind), "__dataclass_fields__", {})
-    return [name for name in _NEEDED if name in fields]
+    return [name for name in _REQUIRED if name in fields]
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _options(document: Mapping[str, Any]) -> dict[str, Any]:
-    options = dict(_section(document, "table"))
+def _parse_options(document: Mapping[str, Any]) -> dict[str, Any]:
+    options = dict(_get_section(document, "table"))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
         raise SchemaError(f"The section [table] has {safe_repr(unknown[0])}; it knows {', '.join(_OPTIONS)}.")

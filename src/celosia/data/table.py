@@ -1,8 +1,8 @@
-"""A table that can be asked about: where its rows are, what its columns may hold, and whom it protects.
+"""A table with its schema and privacy unit: where its rows are, what its columns hold, and whom it protects.
 
-Nothing is read when a table is made, but the names of its columns; only public tables, which are about nobody, are read
-at once. With ``person=`` all rows of one person are protected together, and two limits say how much of them counts: in
-how many groups of a query, and how many rows in each. What is beyond them is left out when a query runs.
+Making a table reads only the names of its columns; public tables, which are not about people, are read at once. With
+``person=`` all rows of one person are protected together, and two limits bound their contribution: in how many groups
+of a query, and how many rows in each. Rows beyond the limits are left out when a query runs.
 """
 
 import re
@@ -15,15 +15,15 @@ from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.html_table import draw_table
-from celosia.data.public import check_key, read_public, schema_of_public
+from celosia.data.public import check_key, infer_public_schema, read_public
 from celosia.data.schema.columns import Kind
 from celosia.data.schema.schema import Schema
-from celosia.data.sources.classify import Database, DataSource, Frame, classify, suggested_name
+from celosia.data.sources.classify import Database, DataSource, Frame, classify, suggest_name
 from celosia.data.sources.column_types import column_types
 from celosia.data.sources.text_format import TextFormat
 
-_LONGEST_NAME = 63  # of PostgreSQL's identifiers
-_LARGEST_LIMIT = 2**31
+_MAX_NAME_LENGTH = 63  # of PostgreSQL's identifiers
+_MAX_LIMIT = 2**31
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
@@ -51,11 +51,11 @@ class Table:
 
     @property
     def unit(self) -> str:
-        """What one neighbour has more, less or different: a ``row``, or a ``person`` with all rows."""
+        """The privacy unit: a ``row``, or a ``person`` with all their rows."""
         return "row" if self.person is None else "person"
 
     def describe_unit(self) -> str:
-        """Return whom the table protects and how much of them counts, or by what a public one is joined."""
+        """Return the privacy unit and its limits in words, or the key of a public table."""
         if self.public:
             return f"public by {', '.join(self.key)}"
         limits = f": {self.person}, {self.max_groups_per_person} groups, {self.max_rows_per_group} rows in each"
@@ -72,7 +72,7 @@ class Table:
         return draw_table(("column", "kind"), rows, title=f"{self.name}, {self.describe_unit()}", most=len(rows))
 
 
-def table(  # noqa: PLR0913 - all that has to be said of a table, by name
+def table(  # noqa: PLR0913 - the options of a table, by name
     source: object,
     *,
     schema: Mapping[str, Kind] | None = None,
@@ -90,36 +90,36 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     date_format: str | Sequence[str] = (),
     null_values: str | Sequence[str] = (),
 ) -> Table:
-    """Return a table that a session can be opened on.
+    """Return a table for a session.
 
     Parameters
     ----------
     source
-        A path or glob of Parquet or CSV files; a DataFrame of pandas, Polars, Arrow or another library that speaks
+        A path or glob of Parquet or CSV files; a DataFrame of pandas, Polars, Arrow or another library that supports
         Arrow; an Ibis table; a Spark DataFrame; or ``"postgresql://..."``, with ``name`` the table there.
     schema
-        The columns that may be asked about. A public table may leave it out.
+        The columns that queries may use. A public table may leave it out.
     name
-        What the table is called in SQL: by default the file's stem, or ``data``.
+        The table's name in SQL: by default the file's stem, or ``data``.
     person
-        The column that says whose row it is, which is then itself not asked about. None: each row is somebody else's.
+        The column that identifies the person of a row; queries cannot use it. None: each row is a person of its own.
     max_groups_per_person, max_rows_per_group
         With ``person``: in how many groups of a query one person counts, and with how many rows in each.
     max_rows_per_person
-        A public fact, if there is one: no person has more rows in the table. Answers then say what the limits cut off,
-        and have intervals for the true value. If it is wrong these are; privacy never depends on it.
+        A public fact, if there is one: no person has more rows in the table. Answers then report what the limits cut
+        off, and have intervals for the true value. These rely on it; privacy never does.
     adjacency
         ``AddRemove``, or ``ReplaceOne`` if the number of persons (rows) is public.
     public
-        For a table about nobody, to join with.
+        Whether the table is not about people, and serves for joins.
     key
-        Of a public table: the column or columns by which it is joined, different in every row.
+        The key of a public table: the column or columns by which it is joined, unique in every row.
     delimiter, encoding
-        Of CSV files: one character, by default the one that cuts the header into most names; and such as ``latin-1``,
+        Of CSV files: one character, by default the one that splits the header into most names; and such as ``latin-1``,
         ``windows-1252`` or ``utf-16``. Files in another encoding than UTF-8 are converted when a session is opened.
     decimal, date_format, null_values
-        How texts write numbers (``"."`` or ``","``), dates (such as ``"%d/%m/%Y"``, or a list of formats; by default
-        ISO) and nulls (such as ``["NA", "-"]``). A text that cannot be read so follows its column's null rule.
+        How strings write numbers (``"."`` or ``","``), dates (such as ``"%d/%m/%Y"``, or a list of formats; by default
+        ISO) and nulls (such as ``["NA", "-"]``). Any other string follows its column's null rule.
 
     Examples
     --------
@@ -132,16 +132,16 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         delimiter=delimiter, encoding=encoding, decimal=decimal, date_format=date_format, null_values=null_values
     )
     found = classify(source, name=name, text=text)
-    called = _name(name, source, found)
+    called = _choose_name(name, source, found)
     if not isinstance(public, bool):
         raise ParameterError(f"public must be True or False, not {safe_repr(public)}.")
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
         _refuse_given(person=person, **limits, max_rows_per_person=max_rows_per_person)
-        return _public(found, called, schema, key, text)
+        return _make_public_table(found, called, schema, key, text)
     if key is not None:
         raise ParameterError("key is for public tables: a private table is joined on its person.")
-    declared = _schema(schema)
+    declared = _check_schema(schema)
     _check_person(person, declared, limits)
     if person is None:
         _refuse_given(max_rows_per_person=max_rows_per_person)
@@ -151,27 +151,27 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         source=found,
         schema=declared,
         person=person,
-        max_groups_per_person=_limit(max_groups_per_person, "max_groups_per_person"),
-        max_rows_per_group=_limit(max_rows_per_group, "max_rows_per_group"),
-        max_rows_per_person=_limit(max_rows_per_person, "max_rows_per_person"),
+        max_groups_per_person=_check_limit(max_groups_per_person, "max_groups_per_person"),
+        max_rows_per_group=_check_limit(max_rows_per_group, "max_rows_per_group"),
+        max_rows_per_person=_check_limit(max_rows_per_person, "max_rows_per_person"),
         adjacency=exact_adjacency(adjacency),
         text=text,
     )
 
 
-def _name(name: object, source: object, found: DataSource) -> str:
+def _choose_name(name: object, source: object, found: DataSource) -> str:
     if isinstance(found, Database):
-        return suggested_name(found)
+        return suggest_name(found)
     if name is None:
-        return suggested_name(source)
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        return suggest_name(source)
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
         raise ParameterError(
             f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(name)}."
         )
     return name
 
 
-def _schema(schema: object) -> Schema:
+def _check_schema(schema: object) -> Schema:
     if isinstance(schema, Schema):
         return schema
     if not isinstance(schema, Mapping):
@@ -205,25 +205,25 @@ def _refuse_given(**given: object) -> None:
         raise ParameterError(f"{' and '.join(extra)} can only be given for a private table with person=.")
 
 
-def _limit(value: Any, name: str) -> int | None:
+def _check_limit(value: Any, name: str) -> int | None:
     if value is None:
         return None
     number = exact_integer(value, name=name)
-    if number > _LARGEST_LIMIT:
+    if number > _MAX_LIMIT:
         raise ParameterError(f"{name} must be at most 2^31, not {safe_repr(value)}.")
     return number
 
 
 def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None = None) -> None:
-    """Refuse columns that are not there, twice there, or of a type that is no value.
+    """Refuse columns that are missing, duplicated, or of an unsupported type.
 
-    The names that are there are not listed: the first line of a CSV file without a header is a row.
+    The error does not list the existing names: the first line of a CSV file without a header is a row.
     """
     if isinstance(source, Database):
-        return  # it is opened by the engine, which looks for itself
+        return  # the engine opens it and checks the columns
     found = column_types(source)
     names = {column.name for column in found}
-    alike = Counter(column.name.casefold() for column in found)  # engines do not tell capitals
+    alike = Counter(column.name.casefold() for column in found)  # engines ignore case
     problems = []
     for name in (*wanted, *(() if person is None else (person,))):
         if name not in names or alike[name.casefold()] > 1:
@@ -240,16 +240,18 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
         raise SchemaError(" ".join(problems))
 
 
-def _public(source: DataSource, name: str, schema: object, key: str | Sequence[str] | None, text: TextFormat) -> Table:
+def _make_public_table(
+    source: DataSource, name: str, schema: object, key: str | Sequence[str] | None, text: TextFormat
+) -> Table:
     columns = (key,) if isinstance(key, str) else tuple(key or ())
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ParameterError(
             f"key must name the column or columns by which the public table is joined, not {safe_repr(key)}."
         )
-    declared = None if schema is None else _schema(schema)
+    declared = None if schema is None else _check_schema(schema)
     rows = read_public(source, declared, text)
     if declared is None:
-        declared = schema_of_public(rows)
+        declared = infer_public_schema(rows)
     _check_columns(Frame(rows), tuple(declared))
     absent = [column for column in columns if column not in declared]
     if absent:

@@ -33,7 +33,7 @@ from celosia.guard.storage.tampering import find_tampering
 
 if TYPE_CHECKING:
     from celosia.core import Guarantee
-    from celosia.ledger import Ledger, Line, LogLine, Policy, Reservation, Verification
+    from celosia.ledger import Ledger, LogLine, Policy, Reservation, StatementLine, Verification
     from celosia.query import Preview
 
 _MAX_KEY_LENGTH: Final = 200
@@ -221,7 +221,7 @@ class Guard:
 
         require(identity, Permission.ASK)
         request = Request(key=_check_key(key), digest=query.digest)
-        with self.ledger.book.reading() as page:  # one read of the store
+        with self.ledger.state.reading() as page:  # one read of the store
             known = find_request(page.connection, identity.name, request.key)
             found = self.catalogue.find(query.dataset, connection=page.connection) if known is None else None
             policy = page.state.policies.get(Scope(dataset=query.dataset))
@@ -263,7 +263,7 @@ class Guard:
 
     def budget(
         self, identity: Identity, *, dataset: str | None = None, analyst: str | None = None
-    ) -> "tuple[Line, ...]":
+    ) -> "tuple[StatementLine, ...]":
         """Return the budgets that apply to a data set and an analyst; analysts see only those that apply to them."""
         require(identity, Permission.READ_BUDGETS, Permission.READ_OWN_BUDGET)
         if dataset is not None:

@@ -1,9 +1,9 @@
-"""Who spent what: the memory of every release.
+"""Privacy ledgers: budgets, and a log of everything spent from them.
 
 ``celosia.open_ledger("sqlite:///budget.db")`` opens a ledger: budgets, reservations and answers in one append-only log
 of events, in memory, in a file or in PostgreSQL. It stores events, never an epsilon, so that history can be repriced by
-a better accountant. It is two-phase: a cost is reserved, durably, before data are touched, and committed with the
-release; a crash leaves the reservation spent, and two who ask at the same moment can never spend the same budget twice.
+a better accountant. It is two-phase: a cost is reserved, durably, before data are read, and committed with the release.
+A crash leaves the reservation spent, and concurrent queries never spend the same budget twice.
 """
 
 import importlib
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from celosia.ledger.budget_account import BudgetAccount, as_account
 from celosia.ledger.budgets.policy import Policy, Window
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.budgets.statement import Line
+from celosia.ledger.budgets.statement import StatementLine
 from celosia.ledger.in_memory_budget import InMemoryBudget
-from celosia.ledger.log.chain import Head, LogLine, Verification
+from celosia.ledger.log.chain import LogHead, LogLine, Verification
 from celosia.ledger.reservations.reservation import Request, Reservation
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Account",
     "BudgetAccount",
-    "Head",
     "InMemoryBudget",
     "Ledger",
-    "Line",
+    "LogHead",
     "LogLine",
     "Policy",
     "Request",
     "Reservation",
     "Scope",
+    "StatementLine",
     "Verification",
     "Window",
     "as_account",
@@ -43,10 +43,10 @@ __all__ = [
 ]
 
 # These need SQLAlchemy, which a session without a ledger does not.
-_LATER = {"Account": "account", "Ledger": "ledger", "open_ledger": "opening"}
+_LAZY_NAMES = {"Account": "account", "Ledger": "ledger", "open_ledger": "opening"}
 
 
 def __getattr__(name: str) -> "Any":
-    if name in _LATER:
-        return getattr(importlib.import_module(f"celosia.ledger.{_LATER[name]}"), name)
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"celosia.ledger.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'celosia.ledger' has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""An analyst's account to a data set, kept by a ledger.
+"""An analyst's account on a data set, kept by a ledger.
 
-What the account promises is what the data set's own budget promises, because that is what protects the people in it;
-what remains is the least that any scope has left, so that nobody is offered what they would be refused.
+The guarantee of the account is that of the data set's own budget, which protects the people in the data. The remainder
+is the least that any scope has left, so that the account never offers a cost that it would refuse.
 """
 
 import dataclasses
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
-from celosia.ledger.budgets.scope import Scope, scopes_of
+from celosia.ledger.budgets.scope import Scope, list_scopes
 from celosia.ledger.non_copyable import NonCopyable
-from celosia.ledger.reservations.records import listing
-from celosia.ledger.reservations.reserving import cost_under, has_room, policy_of
+from celosia.ledger.reservations.records import list_reservations
+from celosia.ledger.reservations.reserving import get_policy, has_room, price_under
 
 if TYPE_CHECKING:
     from celosia.core.events import Event
@@ -42,57 +42,59 @@ class Account(NonCopyable):
         self._dataset = exact_text(dataset, name="dataset")
         self._analyst = None if analyst is None else exact_text(analyst, name="analyst")
         self._scope = Scope(dataset=self._dataset)
-        with ledger.book.reading() as page:
-            policy_of(page, self._dataset)  # refuses a data set without a budget
+        with ledger.state.reading() as snapshot:
+            get_policy(snapshot, self._dataset)  # refuses a data set without a budget
 
     @property
     def dataset(self) -> str:
-        """The data set that is asked about."""
+        """The name of the data set."""
         return self._dataset
 
     @property
     def analyst(self) -> str | None:
-        """Who asks; None is the owner, who has no name."""
+        """The analyst's name; None is the owner."""
         return self._analyst
 
     @property
     def budget(self) -> Guarantee:
-        """What the data set's budget promises in all, whatever is asked by whomever."""
-        with self._ledger.book.reading() as page:
-            return policy_of(page, self._dataset).limit
+        """The guarantee of the data set's budget, for all queries of all analysts together."""
+        with self._ledger.state.reading() as snapshot:
+            return get_policy(snapshot, self._dataset).limit
 
     @property
     def limit(self) -> Guarantee:
-        """The same in the accountant's own kind of guarantee."""
-        with self._ledger.book.reading() as page:
-            return page.state.meter(self._scope).limit
+        """The budget in the accountant's own kind of guarantee."""
+        with self._ledger.state.reading() as snapshot:
+            return snapshot.state.tracker(self._scope).limit
 
     @property
     def spent(self) -> Guarantee:
-        """What was spent on the data set, by everybody."""
-        with self._ledger.book.reading() as page:
-            return page.state.meter(self._scope).spent
+        """The total spent on the data set, by all analysts."""
+        with self._ledger.state.reading() as snapshot:
+            return snapshot.state.tracker(self._scope).spent
 
     @property
     def remaining(self) -> Guarantee:
-        """What this analyst may still spend: the least of what the scopes and their windows have left.
+        """The remaining budget of this analyst: the least that the scopes and their windows have left.
 
-        A scope that is watched in another kind of guarantee cannot be compared, and is left out; ``admits`` asks it.
+        A scope with another kind of guarantee cannot be compared and is left out; ``admits`` checks it.
         """
-        with self._ledger.book.reading() as page:
-            left = page.state.meter(self._scope).remaining
-            for scope in scopes_of(self._dataset, self._analyst):
-                if scope in page.state.policies:
-                    window = page.window(scope)
-                    left = _least(left, page.state.meter(scope).remaining)
+        with self._ledger.state.reading() as snapshot:
+            left = snapshot.state.tracker(self._scope).remaining
+            for scope in list_scopes(self._dataset, self._analyst):
+                if scope in snapshot.state.policies:
+                    window = snapshot.window(scope)
+                    left = _least(left, snapshot.state.tracker(scope).remaining)
                     left = left if window is None else _least(left, window.remaining)
             return left
 
     @property
     def history(self) -> "tuple[Reservation, ...]":
-        """What this analyst has reserved on the data set, the earliest first, without the answers."""
+        """The reservations of this analyst on the data set, the earliest first, without the answers."""
         with self._ledger.store.reading() as connection:
-            return listing(connection, dataset=self._dataset, analyst=self._analyst, unnamed=self._analyst is None)
+            return list_reservations(
+                connection, dataset=self._dataset, analyst=self._analyst, unnamed=self._analyst is None
+            )
 
     @property
     def allows_seeded(self) -> bool:
@@ -102,16 +104,16 @@ class Account(NonCopyable):
     @property
     def allows_real(self) -> bool:
         """Whether the policy of the data set allows noise from real arithmetic."""
-        with self._ledger.book.reading() as page:
-            return policy_of(page, self._dataset).allow_real
+        with self._ledger.state.reading() as snapshot:
+            return get_policy(snapshot, self._dataset).allow_real
 
     @property
     def caches(self) -> bool:
-        """True: an answer that was given is given again."""
+        """True: stored answers are returned again."""
         return True
 
     def admits(self, event: "Event") -> bool:
-        """Tell whether every scope has room for an event now. Nothing is spent.
+        """Return whether every scope has room for an event now. Nothing is spent.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -119,11 +121,11 @@ class Account(NonCopyable):
         >>> ledger.account("deaths").admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
         False
         """
-        with self._ledger.book.reading() as page:
-            return all(has_room(page, scope, event) for scope in scopes_of(self._dataset, self._analyst))
+        with self._ledger.state.reading() as snapshot:
+            return all(has_room(snapshot, scope, event) for scope in list_scopes(self._dataset, self._analyst))
 
     def cost(self, event: "Event") -> Guarantee:
-        """Return what an event promises on its own, in the kind of the data set's accountant.
+        """Return the guarantee of an event on its own, in the kind of the data set's accountant.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -131,11 +133,11 @@ class Account(NonCopyable):
         >>> ledger.account("deaths").cost(cl.core.GaussianEvent(variance=4, sensitivity_squared=1))
         ZCDP(rho=0.125)
         """
-        with self._ledger.book.reading() as page:
-            return cost_under(policy_of(page, self._dataset), event)
+        with self._ledger.state.reading() as snapshot:
+            return price_under(get_policy(snapshot, self._dataset), event)
 
     def charge(self, event: "Event") -> Guarantee:
-        """Return what an event would take of what the data set has left: at most its cost.
+        """Return what an event would take from the remaining budget of the data set: at most its cost.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -143,8 +145,8 @@ class Account(NonCopyable):
         >>> ledger.account("deaths").charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
         PureDP(epsilon='0.4')
         """
-        with self._ledger.book.reading() as page:
-            return page.state.meter(self._scope).charge(event)
+        with self._ledger.state.reading() as snapshot:
+            return snapshot.state.tracker(self._scope).charge(event)
 
     def reserve(
         self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
@@ -182,7 +184,7 @@ class Account(NonCopyable):
         self._ledger.commit(reservation, release, text=text)
 
     def fail(self, reservation: "Reservation") -> None:
-        """Tell that there will be no answer; see ``Ledger.fail``.
+        """Mark a reservation as failed; see ``Ledger.fail``.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")

@@ -1,8 +1,8 @@
-"""The one account through which a cost is paid: what a session needs to know of whoever keeps its budget.
+"""Protocol of anything that holds a privacy budget.
 
-A ``InMemoryBudget`` keeps it in memory, for one session; an ``Account`` keeps it in a ledger, for all who ask about a
-data set.
-Rooms that read data take a account and follow its order: reserve, read, commit or fail. Nothing is ever given back.
+An ``InMemoryBudget`` holds it in memory, for one session; an ``Account`` holds it in a ledger, for all analysts of a
+data set. Code that reads data takes an account and follows its order: reserve, read, commit or fail. Nothing is
+refunded.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class BudgetAccount(Protocol):
-    """What ``InMemoryBudget`` and ``Account`` have in common.
+    """Protocol of a privacy budget, such as ``InMemoryBudget`` or a ledger's ``Account``.
 
     >>> import celosia as cl
     >>> ledger = cl.open_ledger("memory://")
@@ -30,27 +30,27 @@ class BudgetAccount(Protocol):
 
     @property
     def budget(self) -> "Guarantee":
-        """What is promised in all, whatever is asked."""
+        """The guarantee of all queries together."""
 
     @property
     def limit(self) -> "Guarantee":
-        """The same in the accountant's own kind of guarantee: what the targets of single questions are made of."""
+        """The budget in the accountant's own kind of guarantee, the kind of the targets of single queries."""
 
     @property
     def spent(self) -> "Guarantee":
-        """What was paid so far, in the accountant's own kind."""
+        """The total paid so far, in the accountant's own kind."""
 
     @property
     def remaining(self) -> "Guarantee":
-        """What may still be paid, in the accountant's own kind."""
+        """The remaining budget, in the accountant's own kind."""
 
     @property
     def history(self) -> "tuple[Reservation, ...]":
-        """What was reserved through this account, the earliest first."""
+        """The reservations of this account, the earliest first."""
 
     @property
     def allows_seeded(self) -> bool:
-        """Whether noise may come from a stream that can be repeated; never where others rely on it."""
+        """Whether noise may come from a repeatable stream; never where others rely on it."""
 
     @property
     def allows_real(self) -> bool:
@@ -58,16 +58,16 @@ class BudgetAccount(Protocol):
 
     @property
     def caches(self) -> bool:
-        """Whether answers are stored, to be given again."""
+        """Whether answers are stored and returned again."""
 
     def admits(self, event: "Event") -> bool:
-        """Tell whether an event fits into what is left. Nothing is spent."""
+        """Return whether an event fits into the remaining budget. Nothing is spent."""
 
     def cost(self, event: "Event") -> "Guarantee":
-        """Return what an event promises on its own, in the accountant's own kind."""
+        """Return the guarantee of an event on its own, in the accountant's own kind."""
 
     def charge(self, event: "Event") -> "Guarantee":
-        """Return what an event would take of what is left: at most its cost."""
+        """Return what an event would take from the remaining budget: at most its cost."""
 
     def reserve(
         self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
@@ -75,24 +75,24 @@ class BudgetAccount(Protocol):
         """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing."""
 
     def commit(self, reservation: "Reservation", release: "Release[Any]", *, text: str | None = None) -> None:
-        """Tell that the answer is there, before it is handed out."""
+        """Record the answer, before it is returned to the analyst."""
 
     def fail(self, reservation: "Reservation") -> None:
-        """Tell that there will be no answer. What was reserved stays spent."""
+        """Mark a reservation as failed. Its cost stays spent."""
 
 
 def as_account(budget: object) -> BudgetAccount:
-    """Return the account of whoever keeps a budget: itself, or the one that a session pays through.
+    """Return the account of an object that holds a budget: the object itself, or a session's account.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
     >>> as_account(cl.Session(deaths, budget=cl.PureDP(epsilon=1)))
     <InMemoryBudget: PureDP(epsilon=1) of PureDP(epsilon=1) left>
     """
-    for keeper in (budget, getattr(budget, "account", None)):
-        if isinstance(keeper, BudgetAccount):
-            return keeper
+    for account in (budget, getattr(budget, "account", None)):
+        if isinstance(account, BudgetAccount):
+            return account
     raise ParameterError(
-        "budget must be a Session, a ledger's account, ledger.account('data'), or a InMemoryBudget, not "
+        "budget must be a Session, a ledger's account, ledger.account('data'), or an InMemoryBudget, not "
         f"{safe_repr(budget)}."
     )

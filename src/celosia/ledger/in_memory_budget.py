@@ -1,10 +1,10 @@
-"""A budget in memory, for one session: the account of those who need no ledger.
+"""A privacy budget in memory, for one session without a ledger.
 
-A filter holds the budget and a lock its order, so that two threads never spend the same part twice. Nothing is kept
-beyond the session, no answer is stored, and noise may come from a stream that can be repeated, for tests.
+A lock protects the filter that holds the budget, so that two threads never spend the same part twice. The budget ends
+with the session, no answer is stored, and noise may come from a repeatable stream, for tests.
 
-A forked process inherits a copy of the budget and not the lock that keeps its order. The copy can be read and refuses
-to pay: otherwise each of several workers would spend the whole budget.
+A forked process inherits a copy of the budget without its lock. The copy can be read but refuses to pay: otherwise each
+of several workers would spend the whole budget.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from celosia.core.guarantees import Guarantee
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.non_copyable import NonCopyable
-from celosia.ledger.reservations.reservation import Request, Reservation, State
+from celosia.ledger.reservations.reservation import Request, Reservation, ReservationState
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class InMemoryBudget(NonCopyable):
-    """A account whose budget is kept in memory.
+    """A ``BudgetAccount`` in memory.
 
     >>> import celosia as cl
     >>> account = InMemoryBudget(cl.PureDP(epsilon=1), name="deaths")
@@ -49,27 +49,27 @@ class InMemoryBudget(NonCopyable):
 
     @property
     def budget(self) -> Guarantee:
-        """What is promised in all, whatever is asked."""
+        """The guarantee of all queries together."""
         return self._filter.budget
 
     @property
     def limit(self) -> Guarantee:
-        """The same in the accountant's own kind of guarantee."""
+        """The budget in the accountant's own kind of guarantee."""
         return self._filter.limit
 
     @property
     def spent(self) -> Guarantee:
-        """What was paid so far."""
+        """The total paid so far."""
         return self._filter.spent
 
     @property
     def remaining(self) -> Guarantee:
-        """What may still be paid."""
+        """The remaining budget."""
         return self._filter.remaining
 
     @property
     def history(self) -> tuple[Reservation, ...]:
-        """What was reserved, the earliest first."""
+        """The reservations, the earliest first."""
         if self._process != os.getpid():  # the lock may be held by a thread that stayed in the parent
             return tuple(self._history.values())
         with self._lock:
@@ -77,21 +77,21 @@ class InMemoryBudget(NonCopyable):
 
     @property
     def allows_seeded(self) -> bool:
-        """True: nobody else relies on this account."""
+        """True: no one else relies on this account."""
         return True
 
     @property
     def allows_real(self) -> bool:
-        """True: its owner sees what the event says, and nobody else relies on it."""
+        """True: the owner sees the arithmetic of the event, and no one else relies on it."""
         return True
 
     @property
     def caches(self) -> bool:
-        """False: answers are not kept."""
+        """False: answers are not stored."""
         return False
 
     def admits(self, event: "Event") -> bool:
-        """Tell whether an event fits into what is left. Nothing is spent.
+        """Return whether an event fits into the remaining budget. Nothing is spent.
 
         >>> import celosia as cl
         >>> InMemoryBudget(cl.PureDP(epsilon=1)).admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
@@ -100,7 +100,7 @@ class InMemoryBudget(NonCopyable):
         return self._filter.admits(event)
 
     def cost(self, event: "Event") -> Guarantee:
-        """Return what an event promises on its own.
+        """Return the guarantee of an event on its own.
 
         >>> import celosia as cl
         >>> InMemoryBudget(cl.PureDP(epsilon=1)).cost(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
@@ -109,7 +109,7 @@ class InMemoryBudget(NonCopyable):
         return self._filter.cost(event)
 
     def charge(self, event: "Event") -> Guarantee:
-        """Return what an event would take of what is left: at most its cost.
+        """Return what an event would take from the remaining budget: at most its cost.
 
         >>> import celosia as cl
         >>> InMemoryBudget(cl.PureDP(epsilon=1)).charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
@@ -122,7 +122,7 @@ class InMemoryBudget(NonCopyable):
         event: "Event",
         *,
         question: str,
-        fingerprint: str | None = None,  # noqa: ARG002 - no answer is stored, so none is looked for
+        fingerprint: str | None = None,  # noqa: ARG002 - no answer is stored
         request: Request | None = None,
     ) -> Reservation:
         """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing.
@@ -144,15 +144,15 @@ class InMemoryBudget(NonCopyable):
                 cost, left = self.cost(event), self._filter.remaining
                 raise BudgetExceededError(describe_refusal(cost, left, "the budget", self._filter.admits))
             self._filter.spend(event)
-            drawn = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
+            identifier = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
             reservation = Reservation(
-                id=drawn, dataset=self._name, event=event, question=question, at=datetime.now(tz=UTC)
+                id=identifier, dataset=self._name, event=event, question=question, at=datetime.now(tz=UTC)
             )
-            self._history[drawn] = reservation
+            self._history[identifier] = reservation
         return reservation
 
     def commit(self, reservation: Reservation, release: "Release[Any]", *, text: str | None = None) -> None:  # noqa: ARG002 - no answer is stored
-        """Tell that the answer is there.
+        """Mark a reservation as committed.
 
         >>> import celosia as cl
         >>> account, laplace = InMemoryBudget(cl.PureDP(epsilon=1)), cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1)
@@ -163,7 +163,7 @@ class InMemoryBudget(NonCopyable):
         self._settle(reservation, "committed")
 
     def fail(self, reservation: Reservation) -> None:
-        """Tell that there will be no answer. What was reserved stays spent.
+        """Mark a reservation as failed. Its cost stays spent.
 
         >>> import celosia as cl
         >>> account = InMemoryBudget(cl.PureDP(epsilon=1))
@@ -181,7 +181,7 @@ class InMemoryBudget(NonCopyable):
                 "ledger=celosia.open_ledger('sqlite:///budget.db')."
             )
 
-    def _settle(self, reservation: Reservation, state: State) -> None:
+    def _settle(self, reservation: Reservation, state: ReservationState) -> None:
         self._check_process()
         with self._lock:
             known = self._history.get(reservation.id)

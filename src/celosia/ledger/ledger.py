@@ -1,8 +1,8 @@
-"""A ledger: budgets, what was spent of them, and the answers that were given.
+"""A ledger: budgets, what was spent from them, and the stored answers.
 
 It is two-phase (Gray 1978, for money): ``reserve`` is durable before data are read, ``commit`` stores the answer before
-it is handed out, and nothing is ever given back. What a crash leaves between the two is counted as spent, and can be
-seen. The order of everything that was ever decided is one hash-chained log.
+it is returned, and nothing is refunded. A reservation that a crash leaves open counts as spent, and is listed. All
+decisions are in one hash-chained log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,12 +14,19 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.record import exact_text
 from celosia.core.release import Release
 from celosia.ledger.account import Account
-from celosia.ledger.budgets.opening import bears_on, line_of, open_policy, set_policy
+from celosia.ledger.budgets.opening import applies_to_query, make_statement_line, open_policy, set_policy
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.log.chain import JSON, Head, LogLine, Verification
-from celosia.ledger.log.lines import append, head_of, lines_after, read_line
+from celosia.ledger.log.chain import JSON, LogHead, LogLine, Verification
+from celosia.ledger.log.lines import append, parse_line, read_head, read_lines_after
 from celosia.ledger.non_copyable import NonCopyable
-from celosia.ledger.reservations.records import answer_digest, close, find, find_request, listing, store_answer
+from celosia.ledger.reservations.records import (
+    close_reservation,
+    digest_answer,
+    find_request,
+    find_reservation,
+    list_reservations,
+    store_answer,
+)
 from celosia.ledger.reservations.reserving import SpendRequest, reserve
 from celosia.ledger.verification import expected_head, verify
 
@@ -29,17 +36,17 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.ledger.budgets.policy import Policy
-    from celosia.ledger.budgets.statement import Line
+    from celosia.ledger.budgets.statement import StatementLine
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.ledger.state_reader import LedgerState
     from celosia.ledger.store.store import Store
 
 _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "reserved")
-_PAGE: Final = 1_000
+_PAGE_SIZE: Final = 1_000
 
 
 class Ledger(NonCopyable):
-    """The memory of every release; ``celosia.open_ledger(url)`` opens one.
+    """Budgets and a log of every release; ``celosia.open_ledger(url)`` opens one.
 
     >>> import celosia as cl
     >>> from celosia.mechanisms import Laplace
@@ -53,13 +60,13 @@ class Ledger(NonCopyable):
     PureDP(epsilon='0.9')
     """
 
-    def __init__(self, book: "LedgerState") -> None:
-        self.book = book
+    def __init__(self, state: "LedgerState") -> None:
+        self.state = state
 
     @property
     def store(self) -> "Store":
-        """The database; who keeps tables beside the ledger's changes them in ``store.transaction()``."""
-        return self.book.store
+        """The database; other tables in it are changed in ``store.transaction()``."""
+        return self.state.store
 
     def set_budget(
         self,
@@ -71,7 +78,8 @@ class Ledger(NonCopyable):
     ) -> None:
         """Open or change the budget of a data set, of an analyst, or of an analyst on a data set.
 
-        The accountant stays once something was spent. A limit below what was spent is allowed: nothing is left then.
+        The accountant cannot change after the first spending. A limit below the total spent is allowed: nothing is
+        left.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -81,14 +89,14 @@ class Ledger(NonCopyable):
         2
         """
         scope = Scope(dataset=dataset, analyst=analyst)
-        with self.book.writing() as page:
-            set_policy(page, scope, limit, by)
+        with self.state.writing() as snapshot:
+            set_policy(snapshot, scope, limit, by)
 
     def open_budget(self, limit: "Guarantee | Policy", *, dataset: str, by: str = "owner") -> "Policy":
-        """Open the budget of a data set that has none, and return the policy that holds: the first one stands.
+        """Open the budget of a data set if it has none, and return the policy in force.
 
-        The comparison and the change are one transaction of the store. Of several processes that open a data set at
-        once, one sets its budget and all return the same policy.
+        The check and the change are one transaction of the store. Of several processes that open a data set at once,
+        one sets its budget and all return the same policy.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -98,17 +106,17 @@ class Ledger(NonCopyable):
         PureDP(epsilon=1)
         """
         scope = Scope(dataset=dataset)
-        with self.book.writing() as page:
-            return open_policy(page, scope, limit, by)
+        with self.state.writing() as snapshot:
+            return open_policy(snapshot, scope, limit, by)
 
     @property
     def budgets(self) -> "Mapping[Scope, Policy]":
-        """The policies that hold now, by scope."""
-        with self.book.reading() as page:
-            return MappingProxyType(dict(page.state.policies))
+        """The policies in force, by scope."""
+        with self.state.reading() as snapshot:
+            return MappingProxyType(dict(snapshot.state.policies))
 
     def account(self, dataset: str, analyst: str | None = None) -> Account:
-        """Return the account through which an analyst asks about a data set.
+        """Return the account of an analyst on a data set.
 
         >>> import celosia as cl
         >>> cl.open_ledger("memory://").account("deaths")
@@ -118,8 +126,8 @@ class Ledger(NonCopyable):
         """
         return Account(self, dataset, analyst)
 
-    def statement(self, dataset: str | None = None, analyst: str | None = None) -> "tuple[Line, ...]":
-        """Return every budget that bears on what an analyst asks of a data set; left out, either means any.
+    def statement(self, dataset: str | None = None, analyst: str | None = None) -> "tuple[StatementLine, ...]":
+        """Return every budget that applies to an analyst's queries on a data set; left out, either means any.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -127,10 +135,10 @@ class Ledger(NonCopyable):
         >>> [str(line.scope) for line in ledger.statement()]
         ["data set 'deaths'"]
         """
-        with self.book.reading() as page:
-            scopes = [scope for scope in page.state.policies if bears_on(scope, dataset, analyst)]
+        with self.state.reading() as snapshot:
+            scopes = [scope for scope in snapshot.state.policies if applies_to_query(scope, dataset, analyst)]
             scopes.sort(key=lambda scope: (scope.dataset or "", scope.analyst or ""))
-            return tuple(line_of(page, scope) for scope in scopes)
+            return tuple(make_statement_line(snapshot, scope) for scope in scopes)
 
     def reserve(
         self,
@@ -144,9 +152,9 @@ class Ledger(NonCopyable):
     ) -> "Reservation":
         """Spend an event before data are read, or raise ``BudgetExceededError`` and spend nothing.
 
-        With a ``request`` that was seen before, its reservation is returned and nothing is spent. With a
-        ``fingerprint`` (of the question, the data and the parameters) whose answer is stored, that answer is returned:
-        it costs the data set nothing, and the analyst only if it was not paid for before.
+        A ``request`` that was seen before returns its reservation and spends nothing. With a ``fingerprint`` (of the
+        query, the data and the parameters) of a stored answer, that answer is returned: it costs the data set nothing,
+        and the analyst only if they have not paid for it.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -159,14 +167,14 @@ class Ledger(NonCopyable):
         ...
         celosia.core.errors.BudgetExceededError: The question costs PureDP(epsilon='0.1'), and data set 'deaths' has ...
         """
-        asked = SpendRequest(
+        spend = SpendRequest(
             event=event, dataset=dataset, analyst=analyst, text=question, fingerprint=fingerprint, request=request
         )
-        with self.book.writing() as page:
-            return reserve(page, asked)
+        with self.state.writing() as snapshot:
+            return reserve(snapshot, spend)
 
     def commit(self, reservation: "Reservation", release: Release[Any], *, text: str | None = None) -> None:
-        """Store the answer to a reservation, before it is handed out. Doing it twice with one answer is doing it once.
+        """Store the answer to a reservation, before it is returned. Repeating it with the same answer does nothing.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -179,21 +187,21 @@ class Ledger(NonCopyable):
         celosia.core.errors.ParameterError: release: its noise came from a seeded source, which protects nobody; ...
         """
         _check_release(release, text)
-        digest = None if text is None else answer_digest(text)
+        digest = None if text is None else digest_answer(text)
         with self.store.transaction() as connection:
-            known = self._known(connection, reservation)
+            known = self._find_reservation(connection, reservation)
             if known.event != release.event:
                 raise ParameterError("release: it is not of the event that was reserved.")
             if known.state == "committed" and (known.answer is None) == (text is None) and known.answer == text:
                 return
             self._open(known)
-            line = append(connection, "committed", {"id": known.id, "answer": digest}, self.book.clock)
-            close(connection, known.id, state="committed", closed=line.sequence)
+            line = append(connection, "committed", {"id": known.id, "answer": digest}, self.state.clock)
+            close_reservation(connection, known.id, state="committed", closed=line.sequence)
             if text is not None:
                 store_answer(connection, known.id, text)
 
     def fail(self, reservation: "Reservation") -> None:
-        """Tell that a reservation will have no answer. It stays spent.
+        """Mark a reservation as failed: it has no answer. Its cost stays spent.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -204,16 +212,16 @@ class Ledger(NonCopyable):
         PureDP(epsilon='0.1')
         """
         with self.store.transaction() as connection:
-            known = self._known(connection, reservation)
+            known = self._find_reservation(connection, reservation)
             if known.state == "failed":
                 return
             self._open(known)
-            line = append(connection, "failed", {"id": known.id}, self.book.clock)
-            close(connection, known.id, state="failed", closed=line.sequence)
+            line = append(connection, "failed", {"id": known.id}, self.state.clock)
+            close_reservation(connection, known.id, state="failed", closed=line.sequence)
 
     @staticmethod
-    def _known(connection: "Connection", reservation: "Reservation") -> "Reservation":
-        found = find(connection, str(getattr(reservation, "id", "")))
+    def _find(connection: "Connection", reservation: "Reservation") -> "Reservation":
+        found = find_reservation(connection, str(getattr(reservation, "id", "")))
         if found is None:
             raise LedgerError("reservation: this ledger has none of that id.")
         return found.reservation
@@ -232,11 +240,11 @@ class Ledger(NonCopyable):
         """
         wanted: object = id
         with self.store.reading() as connection:
-            found = find(connection, wanted) if isinstance(wanted, str) and wanted.isprintable() else None
+            found = find_reservation(connection, wanted) if isinstance(wanted, str) and wanted.isprintable() else None
             return None if found is None else found.reservation
 
     def request(self, analyst: str | None, key: str) -> "tuple[Request, Reservation] | None":
-        """Return what an analyst sent with a key, and the reservation that paid for it.
+        """Return the request that an analyst sent with a key, and the reservation that paid for it.
 
         >>> import celosia as cl
         >>> cl.open_ledger("memory://").request("ana", "7f3a") is None
@@ -247,14 +255,14 @@ class Ledger(NonCopyable):
             return None if known is None else (known[0], known[1].reservation)
 
     def open_reservations(self) -> "tuple[Reservation, ...]":
-        """Return what is being answered, or was left by a crash: it counts as spent.
+        """Return the reservations in progress or left by a crash; they count as spent.
 
         >>> import celosia as cl
         >>> cl.open_ledger("memory://").open_reservations()
         ()
         """
         with self.store.reading() as connection:
-            return listing(connection, state="reserved")
+            return list_reservations(connection, state="reserved")
 
     def reservations(
         self, *, dataset: str | None = None, analyst: str | None = None, limit: int | None = None
@@ -267,12 +275,12 @@ class Ledger(NonCopyable):
         """
         most = None if limit is None else exact_integer(limit, name="limit")
         with self.store.reading() as connection:
-            return listing(connection, dataset=dataset, analyst=analyst, most=most)
+            return list_reservations(connection, dataset=dataset, analyst=analyst, most=most)
 
     def record(self, kind: str, body: Mapping[str, JSON], *, connection: "Connection | None" = None) -> None:
-        """Write a line that costs nothing: who was given a key, which bound was changed.
+        """Write a line that costs nothing, such as a new key or a changed bound.
 
-        With a ``connection`` of ``store.transaction()`` the line stands or falls with what else is done in it.
+        With a ``connection`` of ``store.transaction()`` the line is part of that transaction.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -286,13 +294,13 @@ class Ledger(NonCopyable):
                 f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {safe_repr(kind)}."
             )
         if connection is not None:
-            append(connection, name, dict(body), self.book.clock)
+            append(connection, name, dict(body), self.state.clock)
             return
         with self.store.transaction() as own:
-            append(own, name, dict(body), self.book.clock)
+            append(own, name, dict(body), self.state.clock)
 
     def entries(self, after: int = 0, limit: int | None = None) -> Iterator[LogLine]:
-        """Return the lines of the log behind a number, at most ``limit`` of them.
+        """Return the lines of the log after a number, at most ``limit`` of them.
 
         >>> import celosia as cl
         >>> next(cl.open_ledger("memory://").entries()).sequence
@@ -304,22 +312,22 @@ class Ledger(NonCopyable):
 
     def _entries(self, after: int, left: int | None) -> Iterator[LogLine]:
         while left is None or left > 0:
-            most = _PAGE if left is None else min(left, _PAGE)
-            with self.store.reading() as connection:  # lines never change: a page at a time sees them all
-                lines = [read_line(raw) for raw in lines_after(connection, after, most)]
+            most = _PAGE_SIZE if left is None else min(left, _PAGE_SIZE)
+            with self.store.reading() as connection:  # lines never change, so reading by pages misses none
+                lines = [parse_line(raw) for raw in read_lines_after(connection, after, most)]
             yield from lines
             if len(lines) < most:
                 return
             after, left = lines[-1].sequence, None if left is None else left - most
 
     @property
-    def head(self) -> Head:
-        """The last line's number and hash: kept elsewhere, it proves later that nothing was rewritten."""
+    def head(self) -> LogHead:
+        """The last line's number and hash. A copy stored elsewhere proves later that nothing was rewritten."""
         with self.store.reading() as connection:
-            return head_of(connection)[0]
+            return read_head(connection)[0]
 
-    def verify(self, head: Head | str | None = None) -> Verification:
-        """Look through the whole ledger; with a ``head`` that was kept elsewhere, also whether it was rewritten.
+    def verify(self, head: LogHead | str | None = None) -> Verification:
+        """Verify the whole ledger; with a ``head`` stored elsewhere, also detect a rewritten log.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -331,7 +339,7 @@ class Ledger(NonCopyable):
             return verify(connection, expected)
 
     def export(self, stream: TextIO) -> int:
-        """Write the log as JSON, a line for each, and return how many.
+        """Write the log as JSON lines, and return their number.
 
         >>> import io
         >>> import celosia as cl
@@ -345,7 +353,7 @@ class Ledger(NonCopyable):
         return number
 
     def close(self) -> None:
-        """Let go of the database. A ledger in memory is gone.
+        """Close the database. A ledger in memory is lost.
 
         >>> import celosia as cl
         >>> cl.open_ledger("memory://").close()

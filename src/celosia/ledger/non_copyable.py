@@ -1,8 +1,8 @@
-"""A budget is one: whoever copies what keeps it gets the thing itself, and nobody can send it elsewhere.
+"""Budget holders copy to themselves and cannot be pickled.
 
-Libraries copy what they are handed: scikit-learn's ``clone`` makes a deep copy of every parameter of an estimator, and
-a search over parameters sends them to other processes. A copy of a budget would be spent beside the original, and the
-same part of it twice. So a copy is the original, and what would be a second one is refused.
+Libraries copy their arguments: scikit-learn's ``clone`` makes a deep copy of every parameter of an estimator, and a
+search over parameters sends them to other processes. A copy of a budget would spend the same part twice. So a copy is
+the original, and pickling is refused.
 """
 
 from typing import NoReturn, Self
@@ -11,7 +11,7 @@ from celosia.core.errors import ParameterError
 
 
 class NonCopyable:
-    """The base of what keeps a budget.
+    """Base of the classes that hold a budget.
 
     >>> import copy
     >>> import celosia as cl

@@ -1,4 +1,4 @@
-"""Opening a ledger by its URL."""
+"""Open a ledger by its URL."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,13 +7,13 @@ from celosia.core.errors import ParameterError
 from celosia.ledger.budgets.state import FORMAT
 from celosia.ledger.ledger import Ledger
 from celosia.ledger.log.lines import begin, system_clock
-from celosia.ledger.reservations.reserving import drawn_id
+from celosia.ledger.reservations.reserving import draw_id
 from celosia.ledger.state_reader import LedgerState
 from celosia.ledger.store.store import Store
 
 
 def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] | None = None) -> Ledger:
-    """Open the ledger at a URL; one that is not there yet begins.
+    """Open the ledger at a URL, or create it.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
         ``memory://`` (gone with the process), ``sqlite:///budget.db`` (a file, for one machine) or
         ``postgresql://host/database`` (shared by many).
     create
-        Whether to begin one where there is none.
+        Whether to create a ledger that does not exist.
     clock
-        Tells the time, in UTC; the system's clock if left out.
+        Returns the time, in UTC; the system's clock by default.
 
     Examples
     --------
@@ -32,17 +32,17 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
     <Ledger in memory>
     """
     store = Store(url, create=create)
-    told = system_clock if clock is None else clock
+    clock = system_clock if clock is None else clock
     try:
         if not create:
-            _check_begun(store)
-        store.create(lambda connection: begin(connection, {"format": FORMAT, "ledger": drawn_id()}, told))
+            _check_has_log(store)
+        store.create(lambda connection: begin(connection, {"format": FORMAT, "ledger": draw_id()}, clock))
     except BaseException:
         store.close()
         raise
-    return Ledger(LedgerState(store, told))
+    return Ledger(LedgerState(store, clock))
 
 
-def _check_begun(store: Store) -> None:
-    if not store.has_begun():
+def _check_has_log(store: Store) -> None:
+    if not store.has_log():
         raise ParameterError(f"url: there is no ledger in {store.name}.")

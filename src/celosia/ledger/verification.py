@@ -1,8 +1,7 @@
-"""Is the ledger as it was written? Every line, every hash, and everything that was derived from them.
+"""Verify a ledger: every line, every hash, and every table derived from them.
 
-Edits, deletions, insertions and swaps break the chain; a tail that was cut off is missed by the head; a chain that was
-rewritten as a whole no longer holds the head that was kept elsewhere. Reservations, requests and answers are compared
-with what the log says of them.
+Edits, deletions, insertions and swaps break the chain; a cut-off tail disagrees with the head; a chain rewritten as a
+whole no longer contains the head stored elsewhere. Reservations, requests and answers are compared with the log.
 """
 
 import json
@@ -13,10 +12,10 @@ from sqlalchemy import Table, select
 
 from celosia.core.errors import CelosiaError, LedgerError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.ledger.budgets.state import State
-from celosia.ledger.log.chain import Head, Verification, canonical
-from celosia.ledger.log.lines import Raw, head_of, lines_after, read_line
-from celosia.ledger.reservations.records import bytes_digest
+from celosia.ledger.budgets.state import LogState
+from celosia.ledger.log.chain import LogHead, Verification, canonical_json
+from celosia.ledger.log.lines import StoredLine, parse_line, read_head, read_lines_after
+from celosia.ledger.reservations.records import digest_bytes
 from celosia.ledger.store.tables import ANSWERS, REQUESTS, RESERVATIONS
 
 if TYPE_CHECKING:
@@ -25,22 +24,22 @@ if TYPE_CHECKING:
 _HASH_LENGTH: Final = 64
 
 
-def expected_head(head: Head | str | None) -> Head | str | None:
-    """Return a head that was kept elsewhere, as it was printed or as a value; or its hash alone."""
-    if head is None or isinstance(head, Head):
+def expected_head(head: LogHead | str | None) -> LogHead | str | None:
+    """Parse a head that was stored elsewhere, as a string or a value; or its hash alone."""
+    if head is None or isinstance(head, LogHead):
         return head
     if not isinstance(head, str):
-        raise ParameterError(f"head must be a Head or its text, not {safe_repr(head)}.")
+        raise ParameterError(f"head must be a LogHead or its text, not {safe_repr(head)}.")
     if len(head.strip()) == _HASH_LENGTH and ":" not in head:
-        return Head.read(f"0:{head.strip()}").hash
-    return Head.read(head)
+        return LogHead.parse(f"0:{head.strip()}").hash
+    return LogHead.parse(head)
 
 
-def verify(connection: "Connection", expected: Head | str | None) -> Verification:
-    """Look through a ledger, within one reading; see ``Ledger.verify``."""
+def verify(connection: "Connection", expected: LogHead | str | None) -> Verification:
+    """Verify a ledger within one read transaction; see ``Ledger.verify``."""
     replay = _Replay()
     problem = _first_problem(lambda: _walk(connection, replay, expected), lambda: _compare(connection, replay))
-    head = Head(sequence=replay.state.sequence, hash=replay.state.hash) if replay.state.sequence else None
+    head = LogHead(sequence=replay.state.sequence, hash=replay.state.hash) if replay.state.sequence else None
     return Verification(ok=problem is None, lines=replay.state.sequence, head=head, problem=problem)
 
 
@@ -53,69 +52,73 @@ def _first_problem(*steps: Callable[[], None]) -> str | None:
     return None
 
 
-def _walk(connection: "Connection", replay: "_Replay", expected: Head | str | None) -> None:
-    head, at = head_of(connection)
-    wanted = expected.hash if isinstance(expected, Head) else expected
+def _walk(connection: "Connection", replay: "_Replay", expected: LogHead | str | None) -> None:
+    head, at = read_head(connection)
+    wanted = expected.hash if isinstance(expected, LogHead) else expected
     met = wanted is None
-    for line in lines_after(connection, 0):
+    for line in read_lines_after(connection, 0):
         replay.take(line)
-        if line.hash == wanted and (not isinstance(expected, Head) or line.sequence == expected.sequence):
+        if line.hash == wanted and (not isinstance(expected, LogHead) or line.sequence == expected.sequence):
             met = True
     state = replay.state
     if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
-        _say(f"The log ends at line {state.sequence}, but its head says that it ends at line {head.sequence}.")
-    if not met and isinstance(expected, Head) and expected.sequence > state.sequence:
-        _say(
+        _raise_problem(
+            f"The log ends at line {state.sequence}, but its head says that it ends at line {head.sequence}."
+        )
+    if not met and isinstance(expected, LogHead) and expected.sequence > state.sequence:
+        _raise_problem(
             f"The log has {state.sequence} lines, and the head that was given is of line {expected.sequence}: this is "
             "an older copy, or its end was cut off."
         )
     if not met:
-        _say("The log holds, but it is not the one whose head was given: it was rewritten, or is another one.")
+        _raise_problem(
+            "The log holds, but it is not the one whose head was given: it was rewritten, or is another one."
+        )
 
 
-def _say(problem: str) -> None:
+def _raise_problem(problem: str) -> None:
     raise LedgerError(problem)
 
 
 class _Replay:
-    """What the derived tables must hold, by the log."""
+    """The contents that the derived tables must have, replayed from the log."""
 
     def __init__(self) -> None:
-        self.state = State()
+        self.state = LogState()
         self.reservations: dict[str, dict[str, Any]] = {}
         self.requests: dict[tuple[str, str], tuple[str, str]] = {}
         self.answers: dict[str, str] = {}
         self._paid: set[tuple[str | None, str]] = set()
 
-    def take(self, line: Raw) -> None:
-        self.state.feed([line])
-        read_line(line)
+    def take(self, line: StoredLine) -> None:
+        self.state.apply([line])
+        parse_line(line)
         body = json.loads(line.body)
-        if canonical(body) != line.body:
-            _say(f"Line {line.sequence} of the log is not written as it should be.")
+        if canonical_json(body) != line.body:
+            _raise_problem(f"StatementLine {line.sequence} of the log is not written as it should be.")
         try:
             if line.kind in ("reserved", "repeated"):
-                self._opened(line, body)
+                self._open_reservation(line, body)
             elif line.kind in ("committed", "failed"):
-                self._closed(line, body)
+                self._close_reservation(line, body)
         except (LookupError, TypeError, CelosiaError):
-            _say(f"Line {line.sequence} of the log does not agree with the lines before it.")
+            _raise_problem(f"StatementLine {line.sequence} of the log does not agree with the lines before it.")
 
-    def _opened(self, line: Raw, body: dict[str, Any]) -> None:
+    def _open_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
         identity, request, analyst = body["id"], body["request"], body["analyst"]
         source: Any = body.get("answer")
-        self._agree(identity not in self.reservations)
-        self.state.event(canonical(body["event"]))
+        self._check(identity not in self.reservations)
+        self.state.event(canonical_json(body["event"]))
         if line.kind == "repeated":
             known = self.reservations[source]
-            self._agree(known["dataset"] == body["dataset"] and known["fingerprint"] == body["fingerprint"])
-            self._agree(source in self.answers and body["fingerprint"] is not None)
+            self._check(known["dataset"] == body["dataset"] and known["fingerprint"] == body["fingerprint"])
+            self._check(source in self.answers and body["fingerprint"] is not None)
             paid = analyst is None or known["analyst"] == analyst or (analyst, source) in self._paid
-            self._agree(body["charged"] is (not paid))
+            self._check(body["charged"] is (not paid))
             self._paid.add((analyst, source))
         if request is not None:
             key = (analyst or "", request["key"])
-            self._agree(key not in self.requests)
+            self._check(key not in self.requests)
             self.requests[key] = (request["digest"], identity)
         self.reservations[identity] = {
             "id": identity,
@@ -128,31 +131,31 @@ class _Replay:
             "source": source,
         }
 
-    def _closed(self, line: Raw, body: dict[str, Any]) -> None:
+    def _close_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
         known = self.reservations[body["id"]]
-        self._agree(known["state"] == "reserved")
+        self._check(known["state"] == "reserved")
         known["state"], known["closed"] = line.kind, line.sequence
         if line.kind == "committed" and body["answer"] is not None:
             self.answers[body["id"]] = body["answer"]
 
     @staticmethod
-    def _agree(holds: bool) -> None:  # noqa: FBT001 - what holds
+    def _check(holds: bool) -> None:  # noqa: FBT001 - what holds
         if not holds:
             raise LookupError
 
 
 def _compare(connection: "Connection", replay: _Replay) -> None:
-    _same(
+    _compare_table(
         "reservation",
         ((row["id"], row) for row in _rows(connection, RESERVATIONS)),
         replay.reservations,
     )
-    _same(
+    _compare_table(
         "request",
         (((row["analyst"], row["key"]), (row["digest"], row["reservation"])) for row in _rows(connection, REQUESTS)),
         replay.requests,
     )
-    _same(
+    _compare_table(
         "answer",
         ((row["id"], _digest(row)) for row in _rows(connection, ANSWERS)),
         replay.answers,
@@ -165,15 +168,15 @@ def _rows(connection: "Connection", table: Table) -> Iterable[dict[str, Any]]:
 
 
 def _digest(row: dict[str, Any]) -> str | None:
-    digest = bytes_digest(bytes(row["text"]))
+    digest = digest_bytes(bytes(row["text"]))
     return digest if digest == row["digest"] else None
 
 
-def _same(what: str, found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:
+def _compare_table(what: str, found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:
     number = 0
     for key, value in found:
         number += 1
         if key not in expected or expected[key] != value:
-            _say(f"A stored {what} is not the one that the log speaks of.")
+            _raise_problem(f"A stored {what} is not the one that the log speaks of.")
     if number != len(expected):
-        _say(f"The log speaks of {len(expected)} {what}s, but {number} are stored.")
+        _raise_problem(f"The log speaks of {len(expected)} {what}s, but {number} are stored.")

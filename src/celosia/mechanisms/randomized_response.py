@@ -94,7 +94,7 @@ class RandomizedResponse(ReprMixin):
             raise ParameterError("coins are for two answers, yes and no.")
         self._set(coins=(yes, no), epsilon=max(_loss(yes, no, name="coins"), _loss(1 - yes, 1 - no, name="coins")))
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return () if self.truth is None and self.coins is None else ("epsilon",)
 
     @classmethod

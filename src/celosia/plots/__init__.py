@@ -1,8 +1,8 @@
 """Charts from plain values: curves, densities of neighbours, bars and points with intervals, and saving them.
 
-A chart shows what it is given, so it is private exactly when the numbers are: this room knows no data, no mechanism and
-no budget. Everything is an Altair chart, which is one Vega-Lite specification for a notebook, a file and the web;
-Altair itself is imported when the first chart is drawn, not before.
+A chart shows the numbers it gets, so it is private exactly if they are: this package has no data, no mechanism and no
+budget. Every chart is an Altair chart: one Vega-Lite specification for a notebook, a file and the web. Altair is
+imported when the first chart is drawn.
 """
 
 from celosia.plots.curves import Curve, curves

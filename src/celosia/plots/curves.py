@@ -1,7 +1,7 @@
-"""Several functions of one variable in one picture: named lines, told apart by dashes as well as by colour.
+"""Charts of several functions of one variable: named lines, distinguished by dashes as well as by colour.
 
-A line is drawn through the points it is given and nowhere else: there is no smoothing and no extrapolation, for a bound
-that is drawn should be a bound that was computed. Where a function has no value, its line is not there.
+A line joins the given points only: there is no smoothing and no extrapolation, because a drawn bound must be a computed
+bound. Where a function has no value, its line is missing.
 """
 
 import math
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.plots.style import DASHES, GREY, PALETTE, Labels, styled
+from celosia.plots.style import DASHES, GREY, PALETTE, Labels, apply_style
 
 if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike, NDArray
 
 _WIDTH, _HEIGHT = 560, 360
-_SUBTITLE = 100  # characters a line, about as wide as the chart
-_NEARLY = 1e-9
-_NAMED_POWERS = 8  # more powers of ten than this on an axis, and some stay without a number
+_SUBTITLE_WIDTH = 100  # characters, about as wide as the chart
+_TICK_TOLERANCE = 1e-9
+_MAX_LABELLED_POWERS = 8  # of ten on an axis; beyond, some have no number
 
 # Vega's own choice between 0.000001 and 1e-6 changes within one axis.
 _NUMBER = (
@@ -35,7 +35,7 @@ _NUMBER = (
 class Curve:
     """One named line through the points ``(x[i], y[i])``, in this order.
 
-    ``look`` is its place among the colours and dashes, from 0 on, where several charts should agree.
+    ``look`` is its index among the colours and dashes, from 0 on, for charts that should agree.
 
     >>> Curve(name="basic", x=[1, 2], y=[0.1, 0.2]).name
     'basic'
@@ -57,7 +57,7 @@ def curves(
 ) -> "alt.LayerChart":
     """Draw up to seven named lines, with a legend in the order given.
 
-    Each line has its own colour and its own dashes: those of its place in the list, unless it says otherwise.
+    Each line has its own colour and dashes: those of its place in the list, unless it has a ``look``.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def curves(
 
     from celosia.plots.offline import LayerChart
 
-    _check(series)
+    _check_series(series)
     logarithmic = {"x": x_log, "y": y_log}
-    # Dashes over the solid line: where lines coincide, all of them are seen.
-    drawn = [curve for _, curve in sorted(zip(_looks(series), series, strict=True), key=lambda pair: pair[0])]
-    rows = [row for curve in drawn for row in _rows(curve.name, logarithmic, x=curve.x, y=curve.y)]
-    behind = [] if band is None else _rows("band", logarithmic, x=band[0], y=band[1], y_high=band[2])
-    across, up = (_axis([*rows, *behind], axis, log=logarithmic[axis]) for axis in ("x", "y"))
+    # Dashes go over the solid line: where lines coincide, all of them are visible.
+    drawn = [curve for _, curve in sorted(zip(_list_looks(series), series, strict=True), key=lambda pair: pair[0])]
+    rows = [row for curve in drawn for row in _make_rows(curve.name, logarithmic, x=curve.x, y=curve.y)]
+    behind = [] if band is None else _make_rows("band", logarithmic, x=band[0], y=band[1], y_high=band[2])
+    across, up = (_make_axis([*rows, *behind], axis, log=logarithmic[axis]) for axis in ("x", "y"))
     encoded = {
         "x": alt.X("x:Q", title=labels.x, scale=across[0], axis=across[1]),
         "y": alt.Y("y:Q", title=labels.y, scale=up[0], axis=up[1]),
@@ -100,28 +100,28 @@ def curves(
     chart = LayerChart(
         layer=[
             *([] if band is None else [shade.encode(y2="y_high:Q", **encoded)]),
-            lines.encode(order="place:Q", tooltip=tooltip, **encoded, **_look(series)),
+            lines.encode(order="place:Q", tooltip=tooltip, **encoded, **_encode_looks(series)),
         ],
         width=_WIDTH,
         height=_HEIGHT,
-        title=alt.TitleParams(labels.title, subtitle=_wrapped(labels.subtitle)),
+        title=alt.TitleParams(labels.title, subtitle=_wrap_subtitle(labels.subtitle)),
     )
-    return styled(chart)
+    return apply_style(chart)
 
 
-def _wrapped(subtitle: str) -> list[str] | str:
-    return textwrap.wrap(subtitle, _SUBTITLE, break_on_hyphens=False) or ""  # an empty list would leave a gap
+def _wrap_subtitle(subtitle: str) -> list[str] | str:
+    return textwrap.wrap(subtitle, _SUBTITLE_WIDTH, break_on_hyphens=False) or ""  # an empty list would leave a gap
 
 
-def _look(series: Sequence[Curve]) -> "dict[str, alt.Color | alt.StrokeDash]":
-    """Return colour and dashes by name, which share one legend."""
+def _encode_looks(series: Sequence[Curve]) -> "dict[str, alt.Color | alt.StrokeDash]":
+    """Return the encodings of colour and dashes, which share one legend."""
     import altair as alt
 
     legend = alt.Legend(
         title=None, orient="right", symbolType="stroke", symbolSize=900, symbolStrokeWidth=2.25, labelLimit=0
     )
     names = [curve.name for curve in series]
-    looks = _looks(series)
+    looks = _list_looks(series)
     colours = alt.Scale(domain=names, range=[PALETTE[look] for look in looks])
     dashes = alt.Scale(domain=names, range=[list(DASHES[look]) for look in looks])
     return {
@@ -130,11 +130,11 @@ def _look(series: Sequence[Curve]) -> "dict[str, alt.Color | alt.StrokeDash]":
     }
 
 
-def _looks(series: Sequence[Curve]) -> list[int]:
+def _list_looks(series: Sequence[Curve]) -> list[int]:
     return [place if curve.look is None else curve.look for place, curve in enumerate(series)]
 
 
-def _axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "tuple[alt.Scale, alt.Axis]":
+def _make_axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "tuple[alt.Scale, alt.Axis]":
     import altair as alt
 
     values = [float(row[name]) for row in rows for name in (axis, f"{axis}_high") if name in row]
@@ -146,16 +146,16 @@ def _axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "tuple
     domain = [min(values) / room, max(values) * room]
     powers = range(math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1])) + 1)
     if len(powers) > 4:
-        ticks = [10.0**power for power in powers[:: math.ceil(len(powers) / _NAMED_POWERS)]]
+        ticks = [10.0**power for power in powers[:: math.ceil(len(powers) / _MAX_LABELLED_POWERS)]]
     else:
         digits = range(1, 10) if domain[1] < 4 * domain[0] else (1, 2, 5)
         ticks = [digit * 10.0**power for power in powers for digit in digits]
-    inside = [tick for tick in ticks if domain[0] * (1 - _NEARLY) <= tick <= domain[1] * (1 + _NEARLY)]
+    inside = [tick for tick in ticks if domain[0] * (1 - _TICK_TOLERANCE) <= tick <= domain[1] * (1 + _TICK_TOLERANCE)]
     shown = alt.Axis(values=inside, labelExpr=_NUMBER, labelFlush=False)
     return alt.Scale(type="log", domain=domain, nice=False), shown
 
 
-def _check(series: Sequence[Curve]) -> None:
+def _check_series(series: Sequence[Curve]) -> None:
     names = [curve.name for curve in series]
     if not 1 <= len(names) <= len(PALETTE) or len(set(names)) != len(names) or "" in names:
         raise ParameterError(f"series must be 1 to {len(PALETTE)} curves with different names, not {names!r}.")
@@ -164,7 +164,7 @@ def _check(series: Sequence[Curve]) -> None:
         raise ParameterError(f"look must be from 0 to {len(PALETTE) - 1}, not {looks!r}.")
 
 
-def _rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") -> list[dict[str, float | str]]:
+def _make_rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") -> list[dict[str, float | str]]:
     arrays: dict[str, NDArray[np.float64]] = {key: np.asarray(given, np.float64) for key, given in columns.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or arrays["x"].ndim != 1 or arrays["x"].size < 2:

@@ -1,8 +1,8 @@
-"""What a mechanism may answer on two neighbouring data sets, drawn one over the other.
+"""Charts of a mechanism's output distributions on two neighbouring data sets, one over the other.
 
-Differential privacy is a statement about this picture: nowhere is one curve more than ``exp(epsilon)`` times the
-other. Each panel holds the two distributions for one setting; dashed lines mark the two true values. The steps are
-honest: our noise is integer, so a distribution is a set of masses, not a smooth density.
+Differential privacy is a statement about this picture: nowhere is one curve more than ``exp(epsilon)`` times the other.
+Each panel holds the two distributions for one setting; dashed lines mark the two true values. The curves are steps: the
+noise is integer, so a distribution is a set of masses, not a smooth density.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.plots.style import BLUE, VERMILION, Labels, styled
+from celosia.plots.style import BLUE, VERMILION, Labels, apply_style
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,11 +51,11 @@ def densities(
     panels
         The pairs of distributions.
     values
-        What is true for the first and for the second neighbour.
+        The true values of the first and of the second neighbour.
     labels
         The title and the names of the axes.
     neighbours
-        What the two data sets are called.
+        The names of the two data sets.
 
     >>> panel = Panel(title="epsilon = 1", outputs=[107, 108], masses=([0.3, 0.7], [0.7, 0.3]))
     >>> densities([panel], values=(108, 107), labels=Labels(title="Two neighbours")).to_dict()["title"]["text"]
@@ -74,10 +74,10 @@ def densities(
         scale=alt.Scale(domain=list(neighbours), range=[BLUE, VERMILION]),
         legend=alt.Legend(title=None, symbolType="stroke", symbolSize=400, symbolOpacity=1),
     )
-    marks = _true_values(values, neighbours, colour)
+    marks = _mark_true_values(values, neighbours, colour)
     drawn = [
         alt.LayerChart(
-            layer=[*_curves(_rows(panel, neighbours), colour, labels), *marks],
+            layer=[*_draw_curves(_make_rows(panel, neighbours), colour, labels), *marks],
             width=_WIDTH,
             height=_HEIGHT,
             title=alt.TitleParams(
@@ -87,10 +87,12 @@ def densities(
         for panel in panels
     ]
     title = alt.TitleParams(labels.title, subtitle=labels.subtitle)
-    return styled(HConcatChart(hconcat=drawn, spacing=40, title=title))
+    return apply_style(HConcatChart(hconcat=drawn, spacing=40, title=title))
 
 
-def _curves(rows: list[dict[str, float | str]], colour: "alt.Color", labels: Labels) -> "tuple[alt.Chart, alt.Chart]":
+def _draw_curves(
+    rows: list[dict[str, float | str]], colour: "alt.Color", labels: Labels
+) -> "tuple[alt.Chart, alt.Chart]":
     import altair as alt
 
     top = 1.08 * max(float(row["mass"]) for row in rows)  # room above the peaks, where the true values are named
@@ -107,10 +109,10 @@ def _curves(rows: list[dict[str, float | str]], colour: "alt.Color", labels: Lab
     return base.mark_area(interpolate="step", opacity=0.12), base.mark_line(interpolate="step", strokeWidth=2)
 
 
-def _true_values(
+def _mark_true_values(
     values: tuple[float, float], neighbours: tuple[str, str], colour: "alt.Color"
 ) -> "tuple[alt.Chart, alt.Chart, alt.Chart]":
-    """Two dashed lines, named on their outer sides, so that the names of values one apart do not collide."""
+    """Draw two dashed lines, named on their outer sides, so that the names of close values do not collide."""
     import altair as alt
 
     (low, first), (high, second) = sorted(zip(values, neighbours, strict=True))
@@ -133,7 +135,7 @@ def _true_values(
     )
 
 
-def _rows(panel: Panel, neighbours: tuple[str, str]) -> list[dict[str, float | str]]:
+def _make_rows(panel: Panel, neighbours: tuple[str, str]) -> list[dict[str, float | str]]:
     outputs = np.asarray(panel.outputs, dtype=np.float64)
     rows: list[dict[str, float | str]] = []
     for neighbour, given in zip(neighbours, panel.masses, strict=True):

@@ -1,7 +1,7 @@
-"""Private values with their error bars, and the true ones beside them where a demonstration may show those.
+"""Charts of private values with their error bars, and of the true values where a demonstration may show them.
 
-An interval says how far the noise may have moved an answer; a private number drawn without one invites people to read
-the noise. True values are drawn as hollow diamonds, never joined or filled, so that nobody takes them for a release.
+An interval shows how far the noise may have moved an answer; a private number without one invites people to read the
+noise. True values are hollow diamonds, never joined or filled, so that they are not mistaken for a release.
 """
 
 import json
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.plots.style import BLUE, INK, VERMILION, Labels, styled
+from celosia.plots.style import BLUE, INK, VERMILION, Labels, apply_style
 
 if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike
 
 _WIDTH, _HEIGHT = 640, 320
-_LETTER = 7  # pixels, about
+_LETTER_WIDTH = 7  # approximate, in pixels
 
 
 def intervals(
@@ -36,7 +36,7 @@ def intervals(
     Parameters
     ----------
     names
-        What is on the horizontal axis, in the order to show.
+        The names on the horizontal axis, in order.
     values
         The private values.
     bounds
@@ -48,7 +48,7 @@ def intervals(
     mark
         Bars start at zero, points need not.
     interval
-        What the legend calls the intervals.
+        The name of the intervals in the legend.
 
     >>> chart = intervals(["0-9", "10-19"], [12, 30], ([9, 27], [15, 33]), labels=Labels(title="Ages"))
     >>> [row["value"] for row in chart.data.values]
@@ -61,37 +61,40 @@ def intervals(
     if mark not in ("bar", "point"):
         raise ParameterError(f"mark must be 'bar' or 'point', not {mark!r}.")
     columns = {"value": values, "low": bounds[0], "high": bounds[1]} | ({} if true is None else {"true": true})
-    rows = _rows(names, columns)
+    rows = _make_rows(names, columns)
     base = alt.Chart().encode(
         x=alt.X(
-            "name:N", sort=None, title=labels.x, axis=alt.Axis(labelAngle=_angle(names), ticks=False, labelPadding=6)
+            "name:N",
+            sort=None,
+            title=labels.x,
+            axis=alt.Axis(labelAngle=_label_angle(names), ticks=False, labelPadding=6),
         ),
         tooltip=[alt.Tooltip("name:N", title=labels.x), *(alt.Tooltip(f"{name}:Q", format=",") for name in columns)],
     )
     series = ("private value", interval, *(() if true is None else ("true value",)))
     chart = LayerChart(
         data=alt.InlineData(values=rows),
-        layer=_layers(base, series, mark=mark, y_title=labels.y),
+        layer=_draw_layers(base, series, mark=mark, y_title=labels.y),
         width=_WIDTH,
         height=_HEIGHT,
         title=alt.TitleParams(labels.title, subtitle=labels.subtitle),
     )
-    return styled(chart)
+    return apply_style(chart)
 
 
-def _angle(names: Sequence[str]) -> int:
-    """Names stand upright beside each other, or slanted where the longest would run into its neighbour."""
-    return 0 if max(map(len, names)) * _LETTER <= _WIDTH / len(names) else -45
+def _label_angle(names: Sequence[str]) -> int:
+    """Return the angle of the names: upright, or slanted if the longest would overlap its neighbour."""
+    return 0 if max(map(len, names)) * _LETTER_WIDTH <= _WIDTH / len(names) else -45
 
 
-def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: str) -> "list[alt.Chart]":
+def _draw_layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: str) -> "list[alt.Chart]":
     import altair as alt
 
     colours = alt.Scale(domain=list(series), range=[BLUE, INK, VERMILION][: len(series)])
     legend = alt.Legend(title=None, symbolType="square", symbolSize=120, symbolOpacity=1)
 
     def layer(column: str, name: str) -> "alt.Chart":
-        # A constant column gives all layers one legend; JSON's strings are also Vega's.
+        # A constant column gives all layers one legend; Vega reads JSON's strings.
         return base.transform_calculate(series=json.dumps(name)).encode(
             y=alt.Y(f"{column}:Q", title=y_title, scale=alt.Scale(zero=mark == "bar", nice=True)),
             color=alt.Color("series:N", scale=colours, legend=legend),
@@ -114,7 +117,7 @@ def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: s
     return [*layers, *true]
 
 
-def _rows(names: Sequence[str], columns: "dict[str, ArrayLike]") -> list[dict[str, float | str]]:
+def _make_rows(names: Sequence[str], columns: "dict[str, ArrayLike]") -> list[dict[str, float | str]]:
     if not names or len(set(names)) != len(names):
         raise ParameterError("names must be at least one, all different.")
     arrays = {column: np.asarray(given, dtype=np.float64) for column, given in columns.items()}

@@ -1,6 +1,6 @@
-"""Altair's charts, whose HTML pages need no network.
+"""Altair charts whose HTML pages need no network.
 
-``Chart.save("chart.html")`` of Altair loads the Vega libraries from a server that thereby learns who looks at what, and
+Altair's ``Chart.save("chart.html")`` loads the Vega libraries from a server, which then learns who views the chart, and
 a name in the data that ends a script can run as one. The charts of this package write the page of
 ``celosia.plots.save`` instead. Altair is imported here, so this module is imported where a chart is drawn, not before.
 """
@@ -17,10 +17,10 @@ from celosia.plots.save import render, write
 
 
 class _OfflineSave:
-    """A ``save`` that writes HTML with all that it needs inside."""
+    """Mixin with a ``save`` that writes self-contained HTML."""
 
     def save(self, fp: "str | os.PathLike[str] | IO[Any]", format: str | None = None, **options: Any) -> None:  # noqa: A002 - Altair's
-        """Save a chart as ``altair.Chart.save`` does, but for HTML: that is the page of ``celosia.plots.save``."""
+        """Save a chart as ``altair.Chart.save`` does, but HTML as the page of ``celosia.plots.save``."""
         path = Path(fp) if isinstance(fp, str | os.PathLike) else None
         kind = format or ("" if path is None else path.suffix.lower().removeprefix("."))
         if kind != "html":
@@ -38,8 +38,8 @@ class _OfflineSave:
 
 
 class LayerChart(_OfflineSave, alt.LayerChart):  # type: ignore[misc] # save takes fewer options
-    """Layers in one picture."""
+    """Layers in one chart."""
 
 
 class HConcatChart(_OfflineSave, alt.HConcatChart):  # type: ignore[misc] # likewise
-    """Pictures side by side."""
+    """Charts side by side."""

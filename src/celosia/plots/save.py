@@ -1,8 +1,8 @@
-"""Charts into files: SVG, PNG, or an HTML page that needs no network.
+"""Save charts to files: SVG, PNG, or an HTML page that needs no network.
 
-A reader never finds half a chart: the file is written beside its place and renamed into it. The HTML page carries the
-Vega libraries inside and a content policy that forbids it to load or send anything, so that a page about private data
-tells nobody that it was opened.
+A file is written beside its place and renamed, so that it is never incomplete. The HTML page contains the Vega
+libraries, and a content policy that forbids it to load or send anything, so that opening a page about private data
+reveals nothing.
 """
 
 import html
@@ -43,7 +43,7 @@ vegaEmbed("#chart", {spec}, {{renderer: "svg", actions: {{export: true, source: 
 
 
 def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
-    """Write a chart to ``path``, whose suffix says how: ``.svg``, ``.png`` or ``.html``. Return the path.
+    """Write a chart to ``path``, in the format of its suffix: ``.svg``, ``.png`` or ``.html``. Return the path.
 
     >>> save(None, "chart.bmp")
     Traceback (most recent call last):
@@ -59,7 +59,7 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
 
 
 def render(spec: dict[str, Any], suffix: str) -> bytes:
-    """Return a Vega-Lite specification drawn as SVG or PNG, or as a page that needs no network."""
+    """Render a Vega-Lite specification as SVG or PNG, or as a page that needs no network."""
     import altair as alt
     import vl_convert
 
@@ -81,7 +81,7 @@ def _title(spec: dict[str, Any]) -> str:
 
 
 def write(target: Path, content: bytes) -> None:
-    """Write a file as a whole, or not at all."""
+    """Write a file atomically."""
     if not target.parent.is_dir():
         raise ParameterError(f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first.")
     try:

@@ -1,7 +1,7 @@
-"""How all charts look: one palette, one type face, quiet axes.
+"""The common style of all charts: one palette, one type face, quiet axes.
 
 The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which people with any of the common colour
-vision deficiencies tell apart; no chart relies on colour alone.
+vision deficiencies can distinguish; no chart relies on colour alone.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ VERMILION = "#d55e00"
 """The second series."""
 
 GREY = "#6b6b6b"
-"""What is only there for comparison."""
+"""Elements for comparison."""
 
 INK = "#222222"
 """Text."""
@@ -28,15 +28,15 @@ PALETTE = (BLUE, VERMILION, "#009e73", "#cc79a7", INK, "#e69f00", "#56b4e9")
 """Colours for several series, in this order; the yellow of the palette is missing, for it fades on white."""
 
 DASHES = ((1, 0), (8, 4), (2, 3), (10, 3, 2, 3), (5, 3), (14, 4), (8, 2, 2, 2, 2, 2))
-"""Dash patterns beside the colours, so that series are told apart in grey too."""
+"""Dash patterns beside the colours, so that series are distinct in grey too."""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
-"""Type faces that every system has one of."""
+"""Type faces, at least one of which is on every system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """The words around a chart: what it shows, and what its axes measure.
+    """Title, subtitle and axis titles of a chart.
 
     >>> Labels(title="Deaths by age", x="Age, in years", y="Deaths").subtitle
     ''
@@ -48,8 +48,8 @@ class Labels:
     y: str = ""
 
 
-def styled(chart: "Chart") -> "Chart":
-    """Return a whole chart with the common look; parts of a chart cannot carry it."""
+def apply_style(chart: "Chart") -> "Chart":
+    """Return a complete chart with the common style; parts of a chart cannot have it."""
     axis = {
         "labelColor": INK,
         "labelFontSize": 12,

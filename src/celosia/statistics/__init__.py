@@ -1,7 +1,7 @@
 """Count, sum, mean, variance, quantiles, mode: from an exact integer summary to a noisy answer with its interval.
 
-A *measure* is made of integers that are summed and noised; a *choice* picks a candidate by exact counts. Each says
-what it needs of a row, how much one unit can change it, and what the noisy numbers answer. Queries run them in a
+A *measure* is made of integers that are summed and noised; a *choice* picks a candidate by exact counts. Each states
+the features of a row, the sensitivity to one unit, and the answers from the noisy numbers. Queries run them in a
 database; the functions here run the same ones on plain arrays.
 """
 
@@ -24,7 +24,7 @@ from celosia.statistics.moments.cross_moments import CrossMoments
 from celosia.statistics.moments.cut_off import CutOffMeasure, CutPersons, CutRows
 from celosia.statistics.moments.half_half import HalfHalfMean
 from celosia.statistics.moments.measures import Bins, CentredSum, Distinct, RowCount, Total
-from celosia.statistics.moments.shared_moments import MOST_COLUMNS, SharedMoments
+from celosia.statistics.moments.shared_moments import MAX_SHARED_COLUMNS, SharedMoments
 from celosia.statistics.selection.most_common import Mode
 from celosia.statistics.selection.on_interval import choose
 from celosia.statistics.selection.peeling import TopK
@@ -34,7 +34,7 @@ from celosia.statistics.sketches.noisy_count_min import Frequencies, NoisyCountM
 from celosia.statistics.sketches.noisy_distinct import DifferentValues, NoisyDistinct
 
 __all__ = [
-    "MOST_COLUMNS",
+    "MAX_SHARED_COLUMNS",
     "Bins",
     "CentredSum",
     "Choice",

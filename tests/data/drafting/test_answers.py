@@ -91,7 +91,7 @@ def test_formats_are_read_as_people_write_them() -> None:
         assert change_format(TextFormat(), "date_format", text).date_format == formats
     form = TextFormat(delimiter=";", encoding="latin-1", null_values=["x"])
     assert change_format(form, "delimiter", "tab") == TextFormat(delimiter="\t", encoding="latin-1", null_values=["x"])
-    assert change_format(form, "decimal", ",").declared()["decimal"] == ","
+    assert change_format(form, "decimal", ",").to_dict()["decimal"] == ","
     assert change_format(form, "null_values", 'NA, -, "a, b"').null_values == ("NA", "-", "a, b")
     assert change_format(form, "null_values", "none").null_values == ()
     assert change_format(form, "null_values", '"none"').null_values == ("none",)

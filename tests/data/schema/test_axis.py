@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.data.schema.axis import MOST_STEPS, Axis, axis_between, whole_axis
+from celosia.data.schema.axis import MAX_STEPS, Axis, axis_between, integer_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ grids = st.one_of(st.integers(1, 10**9), st.fractions(min_value="1/1000000", max
 @st.composite
 def axes(draw: st.DrawFn) -> Axis:
     lowest = draw(st.one_of(st.integers(-200, 200), ends))
-    highest = draw(st.integers(lowest + 1, lowest + draw(st.sampled_from([2, 100, MOST_STEPS]))))
+    highest = draw(st.integers(lowest + 1, lowest + draw(st.sampled_from([2, 100, MAX_STEPS]))))
     assume(highest <= EXACT)
     return Axis(lowest, highest, Fraction(draw(grids)))
 
@@ -47,7 +47,7 @@ def is_power_of_two(number: Fraction) -> bool:
 
 def fits(low: Fraction, high: Fraction, grid: Fraction) -> bool:
     first, last = math.floor(low / grid), math.ceil(high / grid)
-    return last - first <= MOST_STEPS and max(-first, last) <= EXACT
+    return last - first <= MAX_STEPS and max(-first, last) <= EXACT
 
 
 # -------------------------------------------------------------------------------------------------- the default grid
@@ -67,14 +67,14 @@ def test_the_default_grid_is_the_finest_power_of_two_that_fits(low: Number, high
     assert not fits(first, last, axis.grid / 2)
     assert axis.low <= first < axis.low + axis.grid
     assert axis.high - axis.grid < last <= axis.high
-    assert 1 <= axis.steps <= MOST_STEPS
+    assert 1 <= axis.steps <= MAX_STEPS
 
 
 def test_the_default_grid_is_at_least_the_range_in_2_to_the_30_steps() -> None:
     for low, high in ((0, 1), (0, 300), (-1, 1), (0, 2**30), ("0.1", "0.7")):
         axis = axis_between(low, high)
-        assert axis.grid >= (Fraction(high) - Fraction(low)) / MOST_STEPS
-        assert axis.steps > MOST_STEPS // 4
+        assert axis.grid >= (Fraction(high) - Fraction(low)) / MAX_STEPS
+        assert axis.steps > MAX_STEPS // 4
 
 
 @given(bounds, bounds)
@@ -166,10 +166,10 @@ def test_bounds_that_make_no_sense_are_refused(low: object, high: object) -> Non
 # ----------------------------------------------------------------------------------------------------------- coarser
 
 
-@given(axes(), st.one_of(st.integers(2, 300), st.integers(2, MOST_STEPS)))
+@given(axes(), st.one_of(st.integers(2, 300), st.integers(2, MAX_STEPS)))
 @example(Axis(-1, 1, Fraction(1)), 2)
 def test_a_coarser_axis_covers_the_axis_and_no_finer_one_would_do(axis: Axis, most: int) -> None:
-    coarse = axis.coarsened(most)
+    coarse = axis.coarsen(most)
     factor = coarse.grid / axis.grid
     assert factor.denominator == 1
     assert is_power_of_two(factor)
@@ -186,21 +186,21 @@ def test_a_coarser_axis_covers_the_axis_and_no_finer_one_would_do(axis: Axis, mo
 @given(axes(), st.integers(2, 1000), st.integers(2, 1000))
 def test_coarsening_twice_is_coarsening_once(axis: Axis, first: int, second: int) -> None:
     most = min(first, second)
-    assert axis.coarsened(max(first, second)).coarsened(most).grid >= axis.coarsened(most).grid
-    assert axis.coarsened(most).coarsened(most) == axis.coarsened(most)
+    assert axis.coarsen(max(first, second)).coarsen(most).grid >= axis.coarsen(most).grid
+    assert axis.coarsen(most).coarsen(most) == axis.coarsen(most)
 
 
 def test_an_axis_that_is_coarse_enough_stays_as_it_is() -> None:
     axis = Axis(-7, 5, Fraction(1, 3))
-    assert axis.coarsened(12) == axis
-    assert axis.coarsened(11) == Axis(-4, 3, Fraction(2, 3))
+    assert axis.coarsen(12) == axis
+    assert axis.coarsen(11) == Axis(-4, 3, Fraction(2, 3))
 
 
 def test_an_axis_around_zero_needs_two_steps() -> None:
     cases: list[object] = [1, 0, -1, 2.0, "2", True, None, float("nan")]
     for most in cases:
         with pytest.raises(ParameterError, match="most"):
-            Axis(-1, 1, Fraction(1)).coarsened(most)  # type: ignore[arg-type] # wrong on purpose
+            Axis(-1, 1, Fraction(1)).coarsen(most)  # type: ignore[arg-type] # wrong on purpose
 
 
 # ----------------------------------------------------------------------------------------------------- integers
@@ -214,32 +214,32 @@ def test_an_axis_around_zero_needs_two_steps() -> None:
 @example(0, 2**30 + 1)
 def test_the_axis_of_whole_numbers_has_steps_of_one_wherever_they_fit(low: int, length: int) -> None:
     high = min(low + length, 2**62)
-    axis = whole_axis(low, high)
+    axis = integer_axis(low, high)
     assert axis.low <= low <= high <= axis.high
     assert is_power_of_two(axis.grid)
     assert axis.is_integer
     last = max(high, low + 1)
-    assert (axis.grid == 1) == (last - low <= MOST_STEPS and max(-low, last) <= EXACT)
+    assert (axis.grid == 1) == (last - low <= MAX_STEPS and max(-low, last) <= EXACT)
 
 
-@given(st.integers(-(2**62), 2**62), st.integers(0, 2**63), st.fractions(0, 1), st.integers(2, MOST_STEPS))
+@given(st.integers(-(2**62), 2**62), st.integers(0, 2**63), st.fractions(0, 1), st.integers(2, MAX_STEPS))
 @example(2**53 + 1, 2, Fraction(0), 2)
 @example(2**61 + 1, 10**6, Fraction(1), 2**16)
-@example(-(2**62), 2**63, Fraction(1, 2), MOST_STEPS)
+@example(-(2**62), 2**63, Fraction(1, 2), MAX_STEPS)
 def test_steps_that_are_computed_in_doubles_never_leave_the_axis(
     low: int, length: int, share: Fraction, most: int
 ) -> None:
     """As engines do it, for integers of up to 62 bits of which doubles hold 53."""
     high = min(low + length, 2**62)
     value = low + math.floor(share * (high - low))
-    for axis in (whole_axis(low, high), whole_axis(low, high).coarsened(most)):
+    for axis in (integer_axis(low, high), integer_axis(low, high).coarsen(most)):
         step = math.floor(float(value) / float(axis.grid) + 0.5) if axis.grid > 1 else value
         assert axis.lowest <= step <= axis.highest
 
 
 def test_one_number_alone_still_has_a_step() -> None:
-    assert whole_axis(7, 7) == Axis(7, 8, Fraction(1))
-    assert whole_axis(2**62, 2**62).steps == 1
+    assert integer_axis(7, 7) == Axis(7, 8, Fraction(1))
+    assert integer_axis(2**62, 2**62).steps == 1
 
 
 # --------------------------------------------------------------------------------------------------- an axis by itself
@@ -250,7 +250,7 @@ def test_one_number_alone_still_has_a_step() -> None:
     [
         (0, 0, 1),
         (1, 0, 1),
-        (0, MOST_STEPS + 1, 1),
+        (0, MAX_STEPS + 1, 1),
         (EXACT, EXACT + 1, 1),
         (-EXACT - 1, 0, 1),
         (0.0, 1, 1),

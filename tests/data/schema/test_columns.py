@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.data.schema.axis import MOST_STEPS, Axis
+from celosia.data.schema.axis import MAX_STEPS, Axis
 from celosia.data.schema.columns import (
     DROP,
-    MOST_KEYS,
+    MAX_KEYS,
     Boolean,
     Category,
     Date,
@@ -112,7 +112,7 @@ def test_an_axis_is_short_and_holds_the_bounds(kind: Kind) -> None:
     if axis is None:
         assert isinstance(kind, Category | Text)
         return
-    assert 1 <= axis.steps <= MOST_STEPS
+    assert 1 <= axis.steps <= MAX_STEPS
     assert max(-axis.lowest, axis.highest) <= 2**52
     if isinstance(kind, Integer | Real):
         assert axis.low <= kind.low <= kind.high <= axis.high
@@ -130,7 +130,7 @@ def test_the_domain_is_what_the_column_can_have_in_order(kind: Kind) -> None:
     if values is None:
         assert not isinstance(kind, Category | Boolean)
         return
-    assert len(set(values)) == len(values) <= max(MOST_KEYS, 6)
+    assert len(set(values)) == len(values) <= max(MAX_KEYS, 6)
     assert kind.null == DROP or kind.null in values
     if isinstance(kind, Integer | Date):
         assert list(values) == sorted(values)
@@ -225,10 +225,10 @@ def test_integers() -> None:
     assert repr(Integer(np.int16(0), 5, null=np.int8(1))) == "Integer(0, 5, null=1)"  # type: ignore[arg-type]
     assert Integer(7, 7).axis == Axis(7, 8, Fraction(1))
     assert Integer(7, 7).domain() == (7,)
-    assert Integer(-(2**62), 2**62).axis.steps == MOST_STEPS
+    assert Integer(-(2**62), 2**62).axis.steps == MAX_STEPS
     assert Integer(2**61, 2**61 + 10).axis.high >= 2**61 + 10
-    assert len(Integer(1, MOST_KEYS).domain() or ()) == MOST_KEYS
-    assert Integer(0, MOST_KEYS).domain() is None
+    assert len(Integer(1, MAX_KEYS).domain() or ()) == MAX_KEYS
+    assert Integer(0, MAX_KEYS).domain() is None
 
 
 def test_reals_keep_their_bounds_exactly() -> None:
@@ -324,7 +324,7 @@ def test_times_are_in_utc_to_the_second() -> None:
     assert zoned.axis == Axis(1609480800, 1609567200, Fraction(1))
     assert repr(zoned) == "Timestamp('2021-01-01 06:00:00', '2021-01-02 06:00:00')"
     assert zoned.domain() is None
-    assert Timestamp("0001-01-01", "9999-12-31 23:59:59").axis.steps <= MOST_STEPS
+    assert Timestamp("0001-01-01", "9999-12-31 23:59:59").axis.steps <= MAX_STEPS
     assert Timestamp("1969-12-31 23:59:58", "1969-12-31 23:59:59").axis == Axis(-2, -1, Fraction(1))
     assert Timestamp("2021-01-01", "2021-01-01").axis.steps == 1
 

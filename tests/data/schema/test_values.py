@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.data.schema.values import as_categories, as_category, as_date, as_moment, as_text, as_truth, as_whole
+from celosia.data.schema.values import (
+    as_boolean,
+    as_categories,
+    as_category,
+    as_date,
+    as_integer,
+    as_text,
+    as_timestamp,
+)
 
 
 class Sex(enum.StrEnum):
@@ -46,7 +54,7 @@ class Nowhere(dt.tzinfo):
 
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2), np.array(2), Level.HIGH])
 def test_whole_numbers_become_pythons_own(value: object) -> None:
-    number = as_whole(value, name="low")
+    number = as_integer(value, name="low")
     assert type(number) is int
     assert number == 2
 
@@ -68,22 +76,22 @@ def test_what_is_no_whole_number_is_refused() -> None:
     ]
     for value in cases:
         with pytest.raises(ParameterError, match="low must be an integer, not"):
-            as_whole(value, name="low")
+            as_integer(value, name="low")
 
 
 def test_whole_numbers_end_at_2_to_the_62() -> None:
-    assert as_whole(2**62, name="low") == -as_whole(-(2**62), name="low") == 2**62
+    assert as_integer(2**62, name="low") == -as_integer(-(2**62), name="low") == 2**62
     for value in (2**62 + 1, -(2**62) - 1, 10**5000, -(10**5000), np.uint64(2**63)):
         with pytest.raises(ParameterError, match="low"):
-            as_whole(value, name="low")
+            as_integer(value, name="low")
 
 
 def test_truth_values() -> None:
-    assert as_truth(np.True_, name="null") is True
-    assert as_truth(np.array(False), name="null") is False  # noqa: FBT003 - a value, not an option
+    assert as_boolean(np.True_, name="null") is True
+    assert as_boolean(np.array(False), name="null") is False  # noqa: FBT003 - a value, not an option
     for value in (0, 1, "true", None, np.int64(1), [True], float("nan")):
         with pytest.raises(ParameterError, match="null must be True or False"):
-            as_truth(value, name="null")
+            as_boolean(value, name="null")
 
 
 # -------------------------------------------------------------------------------------------------------------- texts
@@ -245,7 +253,7 @@ NOON = dt.datetime(2021, 12, 31, 12, tzinfo=dt.UTC)
     ],
 )
 def test_times_become_pythons_own_in_utc(value: object) -> None:
-    moment = as_moment(value, name="low")
+    moment = as_timestamp(value, name="low")
     assert moment == NOON
     assert type(moment) is dt.datetime
     assert moment.tzinfo is dt.UTC
@@ -256,20 +264,20 @@ def test_the_zone_of_the_computer_does_not_matter(monkeypatch: pytest.MonkeyPatc
     time.tzset()
     try:
         for zone in (None, Nowhere()):
-            assert as_moment(NOON.replace(tzinfo=zone), name="low") == NOON
+            assert as_timestamp(NOON.replace(tzinfo=zone), name="low") == NOON
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
 def test_a_date_is_its_first_second() -> None:
-    assert as_moment(DAY, name="low") == as_moment("2021-12-31", name="low") == NOON.replace(hour=0)
+    assert as_timestamp(DAY, name="low") == as_timestamp("2021-12-31", name="low") == NOON.replace(hour=0)
 
 
 def test_an_hour_that_comes_twice_is_told_apart() -> None:
     madrid = ZoneInfo("Europe/Madrid")
     first, second = (
-        as_moment(dt.datetime(2021, 10, 31, 2, 30, tzinfo=madrid, fold=fold), name="low") for fold in (0, 1)
+        as_timestamp(dt.datetime(2021, 10, 31, 2, 30, tzinfo=madrid, fold=fold), name="low") for fold in (0, 1)
     )
     assert second - first == dt.timedelta(hours=1)
 
@@ -291,4 +299,4 @@ def test_what_is_no_time_is_refused() -> None:
     ]
     for value in cases:
         with pytest.raises(ParameterError, match="low must be a time such as"):
-            as_moment(value, name="low")
+            as_timestamp(value, name="low")

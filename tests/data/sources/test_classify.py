@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from celosia.core import ParameterError
-from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource, classify, suggested_name
+from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource, classify, suggest_name
 from celosia.data.sources.files import Files
 
 ROWS = {"age": [108], "name": ["Eulalia"]}
@@ -210,5 +210,5 @@ def test_a_database_needs_the_name_of_a_table() -> None:
     ids=str,
 )
 def test_names_are_made_identifiers(source: object, name: str) -> None:
-    assert suggested_name(source) == name
+    assert suggest_name(source) == name
     assert name.isidentifier()

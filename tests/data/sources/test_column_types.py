@@ -16,7 +16,7 @@ import pytest
 from celosia.core import ParameterError
 from celosia.core.errors import EngineError
 from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource, classify
-from celosia.data.sources.column_types import ColumnType, ask_database, column_types
+from celosia.data.sources.column_types import ColumnType, column_types, query_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,9 +178,11 @@ def test_a_database_says_its_types(postgres: str) -> None:
 
 def test_questions_to_a_database_leave_nothing_open(postgres: str) -> None:
     source = Database(postgres, "codes", "other")
-    assert ask_database(source, lambda table: table.to_pyarrow().num_rows) == 2
+    assert query_database(source, lambda table: table.to_pyarrow().num_rows) == 2
     open_now = "SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL"
-    counts = [ask_database(source, lambda table: table.get_backend().raw_sql(open_now).fetchone()[0]) for _ in range(3)]
+    counts = [
+        query_database(source, lambda table: table.get_backend().raw_sql(open_now).fetchone()[0]) for _ in range(3)
+    ]
     assert counts[0] == counts[-1]
 
 
@@ -190,7 +192,7 @@ def test_what_a_driver_says_is_kept_back(postgres: str, table: str) -> None:
         column_types(Database(postgres, table))
     assert caught.value.__suppress_context__
     with pytest.raises(EngineError, match="could not be opened") as caught:
-        ask_database(Database("postgresql://ana:hush@127.0.0.1:1/none", "deaths"), lambda table: table)
+        query_database(Database("postgresql://ana:hush@127.0.0.1:1/none", "deaths"), lambda table: table)
     assert "hush" not in str(caught.value)
 
 

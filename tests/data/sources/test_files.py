@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ParameterError
 from celosia.core.errors import SchemaError
-from celosia.data.sources.files import Files, csv_header, find_files
+from celosia.data.sources.files import Files, find_files, read_csv_header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,13 +86,13 @@ def test_the_first_line_says_the_delimiter(
     tmp_path: Path, name: str, line: str, delimiter: str, columns: tuple[str, ...]
 ) -> None:
     file = write(tmp_path, name, f"{line}\n1,2;3\t4|5\n")
-    assert csv_header(str(file)) == (delimiter, columns)
+    assert read_csv_header(str(file)) == (delimiter, columns)
     assert find_files(str(file)).delimiter == delimiter
 
 
 def test_the_rows_do_not_count(tmp_path: Path) -> None:
     file = write(tmp_path, "a.csv", "age;sex\n" + "1,2,3,4,5,6\n" * 100)
-    assert csv_header(str(file)) == (";", ("age", "sex"))
+    assert read_csv_header(str(file)) == (";", ("age", "sex"))
 
 
 def test_a_packed_file_is_read_as_well(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_files_of_one_table_have_one_header(tmp_path: Path) -> None:
 @given(st.lists(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1), min_size=2, max_size=5))
 def test_any_quoted_header_is_read_back(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     line = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    delimiter, found = csv_header(str(write(tmp_path_factory.mktemp("csv"), "a.csv", f"{line}\n")))
+    delimiter, found = read_csv_header(str(write(tmp_path_factory.mktemp("csv"), "a.csv", f"{line}\n")))
     assert delimiter == "," or len(found) > len(names)
     if delimiter == ",":
         assert found == tuple(names)

@@ -37,7 +37,7 @@ def test_equal_declarations_are_equal() -> None:
     assert TextFormat(date_format="%d/%m/%Y", null_values=["NA"]) == TextFormat(
         date_format=("%d/%m/%Y",), null_values=("NA",)
     )
-    assert TextFormat().declared() == {}
+    assert TextFormat().to_dict() == {}
     assert split_format("%d%m %Y") == ["%d", "%m", " ", "%Y"]
 
 

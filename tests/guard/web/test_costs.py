@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.guard.web.costs import find_tightest_budget, round_percents, split_cost
-from celosia.ledger import Line, Policy, Scope, Window
+from celosia.ledger import Policy, Scope, StatementLine, Window
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -20,11 +20,11 @@ def approx(epsilon: str, delta: str = "1e-6") -> ApproxDP:
     return ApproxDP(epsilon=epsilon, delta=delta)
 
 
-def lines() -> list[Line]:
+def lines() -> list[StatementLine]:
     """A data set with ε = 3 and ε = 1 in a week, of which 0.46 is spent, and an analyst with ε = 2."""
     policy = Policy(limit=approx("3"), window=Window(seconds=604_800, limit=approx("1")))
     return [
-        Line(
+        StatementLine(
             scope=Scope(dataset="deaths"),
             policy=policy,
             spent=approx("0.46", "0"),
@@ -32,7 +32,7 @@ def lines() -> list[Line]:
             window_spent=approx("0.46", "0"),
             window_remaining=approx("0.54"),
         ),
-        Line(
+        StatementLine(
             scope=Scope(dataset="deaths", analyst="ana"),
             policy=Policy(limit=approx("2")),
             spent=approx("0.46", "0"),
@@ -50,7 +50,7 @@ def test_limit_spent_and_left_are_of_the_same_budget() -> None:
 
 
 def test_a_delta_that_is_nearly_gone_binds() -> None:
-    plenty = Line(
+    plenty = StatementLine(
         scope=Scope(analyst="ana"),
         policy=Policy(limit=approx("9", "1e-6")),
         spent=approx("0", "9e-7"),
@@ -66,7 +66,7 @@ def test_a_delta_that_is_nearly_gone_binds() -> None:
 
 def test_budgets_of_another_kind_are_not_compared() -> None:
     assert find_tightest_budget(lines(), ZCDP(rho=1)) is None
-    used = Line(
+    used = StatementLine(
         scope=Scope(dataset="d"),
         policy=Policy(limit=PureDP(epsilon=1)),
         spent=PureDP(epsilon=1),

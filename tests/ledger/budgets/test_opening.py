@@ -20,7 +20,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.ledger import Policy, Scope, Window, open_ledger
-from celosia.ledger.budgets.opening import bears_on
+from celosia.ledger.budgets.opening import applies_to_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,10 +131,10 @@ def test_windows_come_and_go(ledger: Ledger) -> None:
 
 
 def test_what_bears_on_a_question() -> None:
-    assert bears_on(DEATHS, None, None)
-    assert bears_on(Scope(dataset="deaths", analyst="ana"), "deaths", "ana")
-    assert not bears_on(Scope(dataset="deaths", analyst="ana"), "deaths", "eve")
-    assert not bears_on(DEATHS, "births", None)
+    assert applies_to_query(DEATHS, None, None)
+    assert applies_to_query(Scope(dataset="deaths", analyst="ana"), "deaths", "ana")
+    assert not applies_to_query(Scope(dataset="deaths", analyst="ana"), "deaths", "eve")
+    assert not applies_to_query(DEATHS, "births", None)
 
 
 def test_the_first_budget_stands_and_all_are_told_which_it_is(shared: str, forked: Fork) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from celosia.core import ParameterError
 from celosia.ledger import Scope
-from celosia.ledger.budgets.scope import scopes_of
+from celosia.ledger.budgets.scope import list_scopes
 
 
 def test_a_question_falls_into_the_scopes_of_its_data_set_and_its_analyst() -> None:
-    assert list(scopes_of("d", None)) == [Scope(dataset="d")]
-    assert list(scopes_of("d", "a")) == [Scope(dataset="d"), Scope(analyst="a"), Scope(dataset="d", analyst="a")]
+    assert list(list_scopes("d", None)) == [Scope(dataset="d")]
+    assert list(list_scopes("d", "a")) == [Scope(dataset="d"), Scope(analyst="a"), Scope(dataset="d", analyst="a")]
 
 
 def test_scopes_are_values() -> None:

@@ -30,22 +30,22 @@ def priced(name: str, scale: int) -> Event:
 @given(scales=st.lists(st.integers(1, 500), max_size=150))
 def test_adding_up_changes_nothing(name: str, scales: list[int]) -> None:
     policy = Policy(limit=LIMITS[name], accountant=name)
-    meter, plain = SpendTracker(policy.open, name), policy.open()
+    tracker, plain = SpendTracker(policy.open, name), policy.open()
     for scale in scales:
-        meter.count(priced(name, scale))
+        tracker.count(priced(name, scale))
     for scale in dict.fromkeys(scales):
         plain.count(priced(name, scale), scales.count(scale))
-    assert meter.spent == plain.spent
-    assert meter.remaining == plain.remaining
-    assert meter.limit == plain.limit
+    assert tracker.spent == plain.spent
+    assert tracker.remaining == plain.remaining
+    assert tracker.limit == plain.limit
 
 
 def test_a_meter_stays_small() -> None:
-    meter = SpendTracker(Policy(limit=PureDP(epsilon=10**6)).open, "pure")
+    tracker = SpendTracker(Policy(limit=PureDP(epsilon=10**6)).open, "pure")
     for scale in range(1, 2000):
-        meter.count(LaplaceEvent(scale=scale, sensitivity=1))
-    assert len(meter._filter.events) <= 65
-    spent = meter.spent
+        tracker.count(LaplaceEvent(scale=scale, sensitivity=1))
+    assert len(tracker._filter.events) <= 65
+    spent = tracker.spent
     assert isinstance(spent, PureDP)
     assert 0 <= spent.epsilon - sum(Fraction(1, scale) for scale in range(1, 2000)) < Fraction(1, 2**100)
 
@@ -55,17 +55,17 @@ def test_sums_that_cannot_be_one_event_stay_apart(monkeypatch: pytest.MonkeyPatc
         raise NotPricedError
 
     monkeypatch.setattr("celosia.ledger.budgets.spend_tracker.GuaranteedEvent", refuse)
-    meter = SpendTracker(Policy(limit=PureDP(epsilon=100)).open, "pure")
+    tracker = SpendTracker(Policy(limit=PureDP(epsilon=100)).open, "pure")
     for scale in range(1, 101):
-        meter.count(LaplaceEvent(scale=scale, sensitivity=1))
-    assert len(meter._filter.events) == 100
-    assert meter.spent == PureDP(epsilon=sum((Fraction(1, scale) for scale in range(1, 101)), Fraction(0)))
+        tracker.count(LaplaceEvent(scale=scale, sensitivity=1))
+    assert len(tracker._filter.events) == 100
+    assert tracker.spent == PureDP(epsilon=sum((Fraction(1, scale) for scale in range(1, 101)), Fraction(0)))
 
 
 def test_queries_that_are_never_paid_leave_nothing_behind() -> None:
-    meter = SpendTracker(Policy(limit=PureDP(epsilon=1)).open, "pure")
-    meter.count(GuaranteedEvent(guarantee=PureDP(epsilon="0.5")))
+    tracker = SpendTracker(Policy(limit=PureDP(epsilon=1)).open, "pure")
+    tracker.count(GuaranteedEvent(guarantee=PureDP(epsilon="0.5")))
     for scale in range(1, 500):
-        assert meter.admits(LaplaceEvent(scale=scale, sensitivity=1)) == (scale >= 2)
-    assert len(meter._filter._accountant._prices) == 1
-    assert meter.spent == PureDP(epsilon="0.5")
+        assert tracker.admits(LaplaceEvent(scale=scale, sensitivity=1)) == (scale >= 2)
+    assert len(tracker._filter._accountant._prices) == 1
+    assert tracker.spent == PureDP(epsilon="0.5")

@@ -6,9 +6,9 @@ import pytest
 
 from celosia.core import LaplaceEvent, LedgerError, PureDP
 from celosia.ledger import Policy, Scope
-from celosia.ledger.budgets.state import Charge, State, charge_of
-from celosia.ledger.log.chain import GENESIS, canonical, line_hash
-from celosia.ledger.log.lines import Raw, lines_after
+from celosia.ledger.budgets.state import Charge, LogState, parse_charge
+from celosia.ledger.log.chain import GENESIS, canonical_json, line_hash
+from celosia.ledger.log.lines import StoredLine, read_lines_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 AT = "2026-01-01T00:00:00.000000Z"
 
 
-def line(previous: Raw | None, kind: str, body: dict[str, JSON], at: str = AT) -> Raw:
+def line(previous: StoredLine | None, kind: str, body: dict[str, JSON], at: str = AT) -> StoredLine:
     number, before = (1, GENESIS) if previous is None else (previous.sequence + 1, previous.hash)
-    text = canonical(body)
-    return Raw(number, at, kind, text, before, line_hash(sequence=number, at=at, kind=kind, body=text, previous=before))
+    text = canonical_json(body)
+    return StoredLine(
+        number, at, kind, text, before, line_hash(sequence=number, at=at, kind=kind, body=text, previous=before)
+    )
 
 
 def test_feeding_all_at_once_or_one_by_one_is_the_same(ledger: Ledger, event: Make) -> None:
@@ -34,18 +36,18 @@ def test_feeding_all_at_once_or_one_by_one_is_the_same(ledger: Ledger, event: Ma
     for number in range(6):
         ledger.reserve(event("0.1"), dataset="deaths", analyst="ana" if number % 2 else None)
     with ledger.store.reading() as connection:
-        lines = list(lines_after(connection, 0))
-    whole, parts = State(), State()
-    whole.feed(lines)
+        lines = list(read_lines_after(connection, 0))
+    whole, parts = LogState(), LogState()
+    whole.apply(lines)
     for one in lines:
-        parts.feed([one])
+        parts.apply([one])
         for scope in parts.policies:
-            parts.meter(scope)
+            parts.tracker(scope)
     for scope in (Scope(dataset="deaths"), Scope(analyst="ana")):
-        assert whole.meter(scope).spent == parts.meter(scope).spent
-        assert whole.charged(scope) == parts.charged(scope)
-    assert whole.meter(Scope(dataset="deaths")).spent == PureDP(epsilon="0.6")
-    assert whole.meter(Scope(analyst="ana")).spent == PureDP(epsilon="0.3")
+        assert whole.tracker(scope).spent == parts.tracker(scope).spent
+        assert whole.charges(scope) == parts.charges(scope)
+    assert whole.tracker(Scope(dataset="deaths")).spent == PureDP(epsilon="0.6")
+    assert whole.tracker(Scope(analyst="ana")).spent == PureDP(epsilon="0.3")
 
 
 def test_lines_that_do_not_follow_are_refused() -> None:
@@ -54,20 +56,20 @@ def test_lines_that_do_not_follow_are_refused() -> None:
     third = line(second, "note", {})
     for lines in ([second], [first, third], [first, first], [first, second, second], [first._replace(hash="x")]):
         with pytest.raises(LedgerError, match="of the log"):
-            State().feed(lines)
-    with pytest.raises(LedgerError, match="Line 2 of the log is missing"):
-        State().feed([first, third])
+            LogState().apply(lines)
+    with pytest.raises(LedgerError, match="StatementLine 2 of the log is missing"):
+        LogState().apply([first, third])
     with pytest.raises(LedgerError, match="does not follow"):
-        State().feed([first, line(first, "note", {}, at="2025-01-01T00:00:00.000000Z")])
+        LogState().apply([first, line(first, "note", {}, at="2025-01-01T00:00:00.000000Z")])
     with pytest.raises(LedgerError, match="does not follow"):
-        State().feed([first, line(first, "opened", {"format": 1})])
+        LogState().apply([first, line(first, "opened", {"format": 1})])
     with pytest.raises(LedgerError, match="does not follow"):
-        State().feed([line(None, "note", {})])
+        LogState().apply([line(None, "note", {})])
 
 
 def test_lines_of_a_newer_release_are_refused() -> None:
     with pytest.raises(LedgerError, match="written by a newer release"):
-        State().feed([line(None, "opened", {"format": 2})])
+        LogState().apply([line(None, "opened", {"format": 2})])
     first = line(None, "opened", {"format": 1})
     bodies: list[dict[str, JSON]] = [
         {},
@@ -75,16 +77,16 @@ def test_lines_of_a_newer_release_are_refused() -> None:
         {"dataset": 7, "analyst": None, "policy": None},
     ]
     for body in bodies:
-        with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
-            State().feed([first, line(first, "budget", body)])
+        with pytest.raises(LedgerError, match="StatementLine 2 of the log cannot be understood"):
+            LogState().apply([first, line(first, "budget", body)])
     bodies = [{}, {"dataset": "d", "analyst": None}]
     for body in bodies:
-        with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
-            State().feed([first, line(first, "reserved", body)])
-    state = State()
-    state.feed([first, line(first, "reserved", {"dataset": "d", "analyst": None, "event": {"kind": "New"}})])
+        with pytest.raises(LedgerError, match="StatementLine 2 of the log cannot be understood"):
+            LogState().apply([first, line(first, "reserved", body)])
+    state = LogState()
+    state.apply([first, line(first, "reserved", {"dataset": "d", "analyst": None, "event": {"kind": "New"}})])
     with pytest.raises(LedgerError, match="an event that is not understood"):
-        state.fresh_meter(Scope(dataset="d"), Policy(limit=PureDP(epsilon=1)))
+        state.new_tracker(Scope(dataset="d"), Policy(limit=PureDP(epsilon=1)))
 
 
 def test_who_is_charged() -> None:
@@ -97,17 +99,20 @@ def test_who_is_charged() -> None:
         Scope(analyst="b"),
     ]
     for whole, expected in [(True, [True, True, True, False, False]), (False, [False, True, True, False, False])]:
-        assert [Charge("d", "a", event, whole).falls_into(scope) for scope in scopes] == expected
-    assert [Charge("d", None, event, whole=True).falls_into(scope) for scope in scopes] == [True, *[False] * 4]
-    assert charge_of(line(None, "committed", {})) is None
+        assert [Charge("d", "a", event, whole).applies_to(scope) for scope in scopes] == expected
+    assert [Charge("d", None, event, charges_dataset=True).applies_to(scope) for scope in scopes] == [
+        True,
+        *[False] * 4,
+    ]
+    assert parse_charge(line(None, "committed", {})) is None
 
 
 def test_many_different_events_do_not_stay_in_mind(
     monkeypatch: pytest.MonkeyPatch, ledger: Ledger, event: Make
 ) -> None:
-    monkeypatch.setattr("celosia.ledger.budgets.state._MOST_EVENTS", 3)
+    monkeypatch.setattr("celosia.ledger.budgets.state._MAX_CACHED_EVENTS", 3)
     ledger.set_budget(PureDP(epsilon=100), dataset="deaths")
     for number in range(1, 11):
         ledger.reserve(event(number), dataset="deaths")
     assert ledger.account("deaths").spent == PureDP(epsilon=55)
-    assert len(ledger.book._state._events) <= 3
+    assert len(ledger.state._state._events) <= 3

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from celosia.core import PureDP
-from celosia.ledger import Line, Policy, Scope, Window, open_ledger
+from celosia.ledger import Policy, Scope, StatementLine, Window, open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ def test_a_statement_tells_limit_spent_left_and_the_window(event: Callable[[Exac
         ledger.set_budget(policy, dataset="deaths")
         ledger.reserve(event("0.4"), dataset="deaths")
         assert ledger.statement() == (
-            Line(
+            StatementLine(
                 scope=Scope(dataset="deaths"),
                 policy=policy,
                 spent=PureDP(epsilon="0.4"),

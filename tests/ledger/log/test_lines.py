@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from celosia.core import LedgerError
 from celosia.ledger.log.chain import GENESIS
-from celosia.ledger.log.lines import Raw, head_of, line_at, lines_after, lines_since, read_line
+from celosia.ledger.log.lines import StoredLine, parse_line, read_head, read_line_at, read_lines_after, read_lines_since
 from celosia.ledger.opening import open_ledger
 
 if TYPE_CHECKING:
@@ -26,28 +26,28 @@ def test_time_never_goes_back() -> None:
 
 
 def test_lines_are_read_in_order_and_in_pages(monkeypatch: pytest.MonkeyPatch, ledger: Ledger) -> None:
-    monkeypatch.setattr("celosia.ledger.log.lines._PAGE", 3)
+    monkeypatch.setattr("celosia.ledger.log.lines._PAGE_SIZE", 3)
     for number in range(10):
         ledger.record("note", {"number": number})
     with ledger.store.reading() as connection:
-        assert [line.sequence for line in lines_after(connection, 0)] == list(range(1, 13))
-        assert [line.sequence for line in lines_after(connection, 4, 7)] == list(range(5, 12))
-        assert [line.sequence for line in lines_after(connection, 4, 6)] == list(range(5, 11))
-        assert list(lines_after(connection, 12)) == []
-        head, _ = head_of(connection)
-        last = line_at(connection, 12)
+        assert [line.sequence for line in read_lines_after(connection, 0)] == list(range(1, 13))
+        assert [line.sequence for line in read_lines_after(connection, 4, 7)] == list(range(5, 12))
+        assert [line.sequence for line in read_lines_after(connection, 4, 6)] == list(range(5, 11))
+        assert list(read_lines_after(connection, 12)) == []
+        head, _ = read_head(connection)
+        last = read_line_at(connection, 12)
         assert last is not None
         assert (head.sequence, head.hash) == (12, last.hash)
-        assert last.holds
-        assert line_at(connection, 13) is None
-        first = read_line(last).at
-        assert list(lines_since(connection, first + timedelta(seconds=1))) == []
-        assert len(list(lines_since(connection, first - timedelta(days=1)))) == 12
+        assert last.is_intact
+        assert read_line_at(connection, 13) is None
+        first = parse_line(last).at
+        assert list(read_lines_since(connection, first + timedelta(seconds=1))) == []
+        assert len(list(read_lines_since(connection, first - timedelta(days=1)))) == 12
 
 
 def test_every_field_is_under_the_hash(ledger: Ledger) -> None:
     with ledger.store.reading() as connection:
-        line = line_at(connection, 2)
+        line = read_line_at(connection, 2)
     assert line is not None
     changed: list[dict[str, Any]] = [
         {"sequence": 3},
@@ -57,7 +57,7 @@ def test_every_field_is_under_the_hash(ledger: Ledger) -> None:
         {"previous": GENESIS},
     ]
     for change in changed:
-        assert not line._replace(**change).holds
+        assert not line._replace(**change).is_intact
 
 
 def test_a_log_without_a_head_is_told(ledger: Ledger) -> None:
@@ -71,5 +71,5 @@ def test_a_log_without_a_head_is_told(ledger: Ledger) -> None:
 def test_bodies_that_are_no_objects_are_told() -> None:
     cases: list[str] = ["", "[]", "7", "{", "[" * 100_000]
     for body in cases:
-        with pytest.raises(LedgerError, match="Line 1 of the log cannot be read"):
-            read_line(Raw(1, "2026-01-01T00:00:00.000000Z", "note", body, GENESIS, ""))
+        with pytest.raises(LedgerError, match="StatementLine 1 of the log cannot be read"):
+            parse_line(StoredLine(1, "2026-01-01T00:00:00.000000Z", "note", body, GENESIS, ""))

@@ -7,7 +7,13 @@ from sqlalchemy import text
 
 from celosia.core import LedgerError
 from celosia.ledger import Request
-from celosia.ledger.reservations.records import answer_digest, find, find_answers, find_request, listing
+from celosia.ledger.reservations.records import (
+    digest_answer,
+    find_answers,
+    find_request,
+    find_reservation,
+    list_reservations,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +34,7 @@ def test_what_was_remembered_is_found(ledger: Ledger, event: Make, release: Answ
     ledger.commit(one, release(tenth), text="42")
     again = ledger.reserve(tenth, dataset="deaths", analyst="eve", fingerprint="f")
     with ledger.store.reading() as connection:
-        found = find(connection, one.id)
+        found = find_reservation(connection, one.id)
         assert found is not None
         assert (found.fingerprint, found.source) == ("f", None)
         assert (found.reservation.state, found.reservation.answer, found.reservation.event) == (
@@ -36,7 +42,7 @@ def test_what_was_remembered_is_found(ledger: Ledger, event: Make, release: Answ
             "42",
             tenth,
         )
-        repeated = find(connection, again.id)
+        repeated = find_reservation(connection, again.id)
         assert repeated is not None
         assert (repeated.source, repeated.reservation.answer) == (one.id, "42")
         request = find_request(connection, "ana", "k")
@@ -46,10 +52,10 @@ def test_what_was_remembered_is_found(ledger: Ledger, event: Make, release: Answ
             [(answer, has_paid)] = find_answers(connection, "deaths", "f", analyst)
             assert (answer.reservation.id, has_paid) == (one.id, paid)
         assert find_answers(connection, "births", "f", "ana") == []
-        assert [item.id for item in listing(connection, analyst="eve")] == [again.id]
-        assert listing(connection, unnamed=True) == ()
-        assert [item.state for item in listing(connection, dataset="deaths")] == ["committed", "repeated"]
-        assert all(item.answer is None for item in listing(connection))
+        assert [item.id for item in list_reservations(connection, analyst="eve")] == [again.id]
+        assert list_reservations(connection, unnamed=True) == ()
+        assert [item.state for item in list_reservations(connection, dataset="deaths")] == ["committed", "repeated"]
+        assert all(item.answer is None for item in list_reservations(connection))
 
 
 def test_an_answer_that_was_changed_is_not_handed_out(ledger: Ledger, event: Make, release: Answer) -> None:
@@ -75,4 +81,4 @@ def test_an_answer_without_text_is_not_stored(ledger: Ledger, event: Make, relea
 
 
 def test_digests_differ() -> None:
-    assert len({answer_digest(answer) for answer in ("", "42", "43", "é", "\ud800")}) == 5
+    assert len({digest_answer(answer) for answer in ("", "42", "43", "é", "\ud800")}) == 5

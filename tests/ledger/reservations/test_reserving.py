@@ -20,7 +20,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.ledger import Ledger, Policy, Request, Window, open_ledger
-from celosia.ledger.reservations.reserving import SpendRequest, cost_under, drawn_id
+from celosia.ledger.reservations.reserving import SpendRequest, draw_id, price_under
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,17 +224,17 @@ def test_a_data_set_without_a_budget_is_not_asked(ledger: Ledger) -> None:
 
 
 def test_ids_do_not_repeat() -> None:
-    drawn = {drawn_id() for _ in range(1000)}
+    drawn = {draw_id() for _ in range(1000)}
     assert len(drawn) == 1000
     assert all(len(one) == 32 and int(one, 16) >= 0 for one in drawn)
 
 
 def test_costs_are_in_the_kind_of_the_accountant() -> None:
     person = PureDP(epsilon=1, unit="person")
-    assert cost_under(Policy(limit=person), LaplaceEvent(scale=2, sensitivity=1, unit="person")) == PureDP(
+    assert price_under(Policy(limit=person), LaplaceEvent(scale=2, sensitivity=1, unit="person")) == PureDP(
         epsilon="0.5", unit="person"
     )
-    assert isinstance(cost_under(Policy(limit=ZCDP(rho=1)), LAPLACE), ZCDP)
+    assert isinstance(price_under(Policy(limit=ZCDP(rho=1)), LAPLACE), ZCDP)
 
 
 def test_the_tightest_limit_is_named() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from celosia.core import LedgerError, ParameterError
 from celosia.ledger.opening import open_ledger
-from celosia.ledger.store.engines import engine_for
+from celosia.ledger.store.engines import make_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def test_other_urls_are_refused_without_quoting_them() -> None:
     ]
     for url in cases:
         with pytest.raises(ParameterError, match="url must be memory://, sqlite:///") as caught:
-            engine_for(url)
+            make_engine(url)
         assert "tiger" not in str(caught.value)
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None
@@ -36,7 +36,7 @@ def test_a_file_is_a_path_and_nothing_more() -> None:
     cases: list[str] = ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "sqlite://host/x.db"]
     for url in cases:
         with pytest.raises(ParameterError, match="sqlite:/// and a path, nothing more"):
-            engine_for(url)
+            make_engine(url)
 
 
 def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
@@ -49,11 +49,11 @@ def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_ledgers_are_told(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="there is no folder"):
-        engine_for(f"sqlite:///{tmp_path / 'nowhere' / 'budget.db'}")
+        make_engine(f"sqlite:///{tmp_path / 'nowhere' / 'budget.db'}")
     with pytest.raises(ParameterError, match="there is no ledger"):
-        engine_for(f"sqlite:///{tmp_path / 'budget.db'}", create=False)
+        make_engine(f"sqlite:///{tmp_path / 'budget.db'}", create=False)
     with pytest.raises(LedgerError, match="cannot be opened"):
-        engine_for(f"sqlite:///{tmp_path}")
+        make_engine(f"sqlite:///{tmp_path}")
     (tmp_path / "text.db").write_text("Not a database, but text that is long enough to look at. " * 50)
     with pytest.raises(LedgerError, match="is not a database, or is damaged") as caught:
         open_ledger(f"sqlite:///{tmp_path / 'text.db'}")
@@ -61,7 +61,7 @@ def test_files_that_cannot_be_ledgers_are_told(tmp_path: Path) -> None:
 
 
 def test_a_password_is_never_shown() -> None:
-    engine, kind, name = engine_for("postgresql://ana:canary@localhost:1/budget")
+    engine, kind, name = make_engine("postgresql://ana:canary@localhost:1/budget")
     assert (kind, name) == ("postgresql", "postgresql://localhost/budget")
     assert "canary" not in repr(engine) + str(engine.url)
     with pytest.raises(LedgerError) as caught:
@@ -78,7 +78,7 @@ def test_postgresql_commits_to_disk(postgres: str) -> None:
 
 
 def test_a_writer_that_is_stopped_loses_the_lock(postgres: str) -> None:
-    engine, _, _ = engine_for(postgres)
+    engine, _, _ = make_engine(postgres)
     with engine.connect() as connection:
         for name in ("idle_in_transaction_session_timeout", "lock_timeout"):
             assert connection.exec_driver_sql(f"SHOW {name}").scalar() == "1min"

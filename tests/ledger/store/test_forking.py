@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import threading
 
-from celosia.ledger.store.forking import Gate
+from celosia.ledger.store.forking import ForkGate
 
 
 def test_a_fork_waits_for_those_inside_and_nobody_enters_meanwhile() -> None:
-    gate, inside, leave, entered = Gate(), threading.Event(), threading.Event(), threading.Event()
+    gate, inside, leave, entered = ForkGate(), threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
         with gate.passing():
@@ -35,7 +35,7 @@ def test_a_fork_waits_for_those_inside_and_nobody_enters_meanwhile() -> None:
 
 
 def test_whoever_is_inside_may_go_further_and_fork() -> None:
-    gate = Gate()
+    gate = ForkGate()
     with gate.passing():
         assert gate.shut()  # the one who forks does not wait for itself
         with gate.passing():

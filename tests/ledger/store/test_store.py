@@ -273,7 +273,7 @@ def test_a_commit_whose_answer_is_lost_is_found_by_its_request(
 
 
 def test_whoever_waits_too_long_is_told(shared: str, monkeypatch: pytest.MonkeyPatch, event: Make) -> None:
-    monkeypatch.setattr(engines, "_PATIENCE", 100)
+    monkeypatch.setattr(engines, "_MAX_WAIT_MS", 100)
     with open_ledger(shared) as one, open_ledger(shared) as other:
         one.set_budget(PureDP(epsilon=1), dataset="deaths")
         with one.store.transaction():
@@ -322,9 +322,9 @@ def test_sqlite_is_set_up_to_be_durable(tmp_path: Path) -> None:
 
 def test_a_store_begins_once() -> None:
     store = Store("memory://")
-    assert not store.has_begun()
+    assert not store.has_log()
     with open_ledger("memory://") as opened:
-        assert opened.store.has_begun()
+        assert opened.store.has_log()
         assert not opened.store.create(lambda _: None)
     assert repr(store) == "<Store in memory>"
     store.close()

@@ -86,7 +86,7 @@ def test_published_thresholds() -> None:
 def test_a_lone_key_shows_with_probability_delta_at_most(groups: int, adjacency: Adjacency) -> None:
     keys = StableKeys(epsilon=groups if adjacency is AddRemove else 2 * groups, delta="0.01", groups=groups,
                       adjacency=adjacency)  # fmt: skip
-    reached = keys.event.touched
+    reached = keys.event.affected_keys
     draws = 100_000
 
     def bounds(count: int) -> tuple[float, float]:
@@ -203,13 +203,13 @@ def test_no_neighbours_need_more_than_delta(keys: StableKeys) -> None:
 @pytest.mark.parametrize("keys", CASES, ids=repr)
 def test_mutants_need_more(keys: StableKeys) -> None:
     event = keys.event
-    share = float(keys.delta * event.groups / event.touched)
+    share = float(keys.delta * event.groups / event.affected_keys)
     assert worst(keys, threshold=event.threshold - 1) > share
     assert worst(keys, scale=event.scale * 2, threshold=event.threshold) > share
-    if keys.event.touched > 1:
+    if keys.event.affected_keys > 1:
         # Noise as for one key, or as if a replaced unit only left: epsilon is spent once more.
         thin = event.scale / 2
-        enough = StableKeys(epsilon=1 / thin, delta=keys.delta / event.touched).threshold
+        enough = StableKeys(epsilon=1 / thin, delta=keys.delta / event.affected_keys).threshold
         above = [(frozenset("ab"[: keys.groups]),) * (enough + 1), (frozenset("cd"[: keys.groups]),) * enough]
         here = above[0] + above[1]
         there = above[0][1:] + above[1] + ((frozenset("cd"[: keys.groups]),) if keys.adjacency is ReplaceOne else ())

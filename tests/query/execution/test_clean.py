@@ -428,7 +428,7 @@ def test_null_rules(kind: Kind, value: object) -> None:
     [(Axis(0, 1000, Fraction(1)), 256), (Axis(-700, 300, Fraction(1, 4)), 16), (Axis(-5, 5, Fraction(3)), 2)],
 )
 def test_coarser_axes_take_the_nearest_step(fine: Axis, most: int) -> None:
-    axis = fine.coarsened(most)
+    axis = fine.coarsen(most)
     factor = axis.grid / fine.grid
     rows = pa.table({"x": pa.array([None, *range(fine.steps + 1)], pa.int64())})
     found = computed(rows, lambda table: coarser(table.x, fine, axis)).to_pylist()

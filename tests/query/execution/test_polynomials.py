@@ -13,7 +13,7 @@ AXIS = Axis(-3, 7, Fraction(1, 2))
 MEASURES: list[tuple[Measure, int]] = [
     (Total(AXIS), 1),
     (FirstMoments(AXIS), 1),
-    (SecondMoments(AXIS).averaged(), 1),
+    (SecondMoments(AXIS).refine_for_averages(), 1),
     (CrossMoments(AXIS, AXIS), 2),
     (CrossMoments(AXIS, AXIS, degree=1), 2),
     (HalfHalfMean(AXIS), 1),

@@ -200,8 +200,8 @@ def test_private_keys_are_paid_for_first(table: Table) -> None:
     assert isinstance(first, KeySelectionEvent)
     groups = strategy.question.bounding.groups
     assert first.groups == groups
-    assert first.touched == (2 if table.adjacency is ReplaceOne else 1) * groups
-    assert first.scale == first.touched / strategy.keys.epsilon
+    assert first.affected_keys == (2 if table.adjacency is ReplaceOne else 1) * groups
+    assert first.scale == first.affected_keys / strategy.keys.epsilon
 
 
 def test_equal_questions_share_alike_and_harder_ones_get_more() -> None:

@@ -27,7 +27,7 @@ from celosia.statistics.base.choice import (
     choose_largest,
     count_rate,
     gap_at_most,
-    promised,
+    make_guarantee,
     selection_epsilon,
 )
 
@@ -55,7 +55,9 @@ def test_what_is_run_costs_exactly_the_epsilon_that_was_given(
     event = choice.event("0.7", bounding, pure=pure)
     assert (event.adjacency, event.unit) == (bounding.adjacency, bounding.unit)
     assert basic(event) == (Fraction(7, 10), Fraction(0))
-    assert promised("0.7", None, bounding) == PureDP(epsilon="0.7", adjacency=bounding.adjacency, unit=bounding.unit)
+    assert make_guarantee("0.7", None, bounding) == PureDP(
+        epsilon="0.7", adjacency=bounding.adjacency, unit=bounding.unit
+    )
     once = event.event if isinstance(event, RepeatedEvent) else event
     times = event.times if isinstance(event, RepeatedEvent) else 1
     assert times == bounding.groups * choice.parts(bounding, pure=pure)
@@ -82,7 +84,7 @@ def test_a_budget_is_said_once() -> None:
         with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
             selection_epsilon(one, other, 1)
         with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
-            promised(one, other, ContributionBounds())
+            make_guarantee(one, other, ContributionBounds())
 
 
 def test_an_epsilon_that_makes_no_sense_is_refused() -> None:

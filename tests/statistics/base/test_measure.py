@@ -101,7 +101,7 @@ def test_features_are_the_same_for_numbers_and_arrays(data: st.DataObject) -> No
 def test_rows_stay_small_on_every_axis(axis: Axis) -> None:
     pairs = [CrossMoments(axis, axis, degree=degree) for degree in (1, 2)]
     for measure in (Total(axis), FirstMoments(axis), SecondMoments(axis), HalfHalfMean(axis), *pairs):
-        for made in (measure, measure.averaged()):
+        for made in (measure, measure.refine_for_averages()):
             assert 0 < made.row_sensitivity.l1 <= 2**40
             assert all(found.low <= axis.low and axis.high <= found.high for found in made.axes)
 
@@ -110,9 +110,9 @@ def test_averaged_measures_are_cut_so_finely_that_rounding_is_none() -> None:
     measure = FirstMoments(Axis(0, 1, Fraction(1)))
     thirds = distance(measure, {0: [(1,), (0,), (0,)]}, {}, ContributionBounds())
     assert thirds.l1 == 0  # a yes and two no averaged into one row: rounded away
-    fine = measure.averaged()
+    fine = measure.refine_for_averages()
     assert distance(fine, {0: [(1,), (0,), (0,)]}, {}, ContributionBounds()).l1 == fine.total - 1
-    assert RowCount().averaged() == RowCount()
+    assert RowCount().refine_for_averages() == RowCount()
     assert [parts_of(total) for total in (1, 3, 2**24, 2**25)] == [2**24, 2**22, 1, 1]
 
 

@@ -71,7 +71,7 @@ def test_intervals_cover_all_rows() -> None:
 
 
 def test_averaging_keeps_the_shares() -> None:
-    measure = MomentsOfAll(FirstMoments(AGES)).averaged()
+    measure = MomentsOfAll(FirstMoments(AGES)).refine_for_averages()
     features = measure.features(30, 1)
     assert sum(features) == measure.row_sensitivity.l1
     assert measure.features(0, 0) == (0, 0, measure.row_sensitivity.l1)

@@ -19,7 +19,7 @@ def test_it_runs_the_selection_of_private_keys() -> None:
     event = measure.event("0.5", bounding)
     assert isinstance(event, KeySelectionEvent)
     assert event == keys.event == measure.keys("0.5", bounding).event
-    assert event.touched == 4
+    assert event.affected_keys == 4
     assert measure.spread("0.5", bounding, level=0.99) == keys.error(0.99)
     one, two = measure.explain("0.5", bounding)
     assert str(keys.threshold) in one

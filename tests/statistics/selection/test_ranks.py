@@ -111,7 +111,7 @@ def test_every_cell_has_its_own_answer() -> None:
 
 
 def test_many_cells_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celosia.statistics.base.choice._AT_ONCE", 500)
+    monkeypatch.setattr("celosia.statistics.base.choice._MAX_BATCH_COUNTS", 500)
     test_every_cell_has_its_own_answer()
 
 

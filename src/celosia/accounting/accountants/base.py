@@ -31,7 +31,7 @@ from celosia.core import (
     ParameterError,
 )
 from celosia.core.adjacency import refuse_same_changes
-from celosia.core.exact import Exact, exact, exact_integer, exact_non_negative, safe_repr, show
+from celosia.core.exact import Exact, exact, exact_integer, exact_non_negative, format_exact, safe_repr
 from celosia.core.record import Record
 
 _MAX_EPSILON = 1e18  # where the search for an epsilon ends
@@ -160,7 +160,7 @@ def _check_sizes(value: object) -> None:
         and value != 0
         and not _MIN_PARAMETER <= abs(Fraction(value)) <= _MAX_PARAMETER
     ):
-        shown = safe_repr(show(Fraction(value)))
+        shown = safe_repr(format_exact(Fraction(value)))
         raise NotPricedError(
             f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
         )

@@ -122,7 +122,7 @@ def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
 def _(event: KeySelectionEvent) -> tuple[Fraction, Fraction]:
     # Each key that the unit is in moves by one step, or shows by its mere presence.
     lone = tail_at_least(event.scale, event.threshold)
-    return event.touched / event.scale, min(event.touched * lone, Fraction(1))
+    return event.affected_keys / event.scale, min(event.affected_keys * lone, Fraction(1))
 
 
 @basic.register

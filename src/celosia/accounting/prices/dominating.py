@@ -114,7 +114,7 @@ def _(event: ExponentialEvent) -> Pair:
 def _(event: KeySelectionEvent) -> Pair:
     # Keys have noise of their own, so that those which one unit reaches compose.
     lone = min(double_at_least(tail_at_least(event.scale, event.threshold)), 1.0)
-    return _composed([(approximate(double_at_least(1 / event.scale), lone), event.touched)])
+    return _composed([(approximate(double_at_least(1 / event.scale), lone), event.affected_keys)])
 
 
 @dominating.register

@@ -28,7 +28,7 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
-from celosia.core.exact import exact_integer, exact_positive, exact_probability, safe_repr, show
+from celosia.core.exact import exact_integer, exact_positive, exact_probability, format_exact, safe_repr
 
 _POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
 _SHORT = 12
@@ -236,7 +236,7 @@ def _grid(steps: int) -> str:
 
 def plain_number(number: Fraction) -> str:
     """Write a number for a sentence: exact if it is short, else rounded."""
-    text = show(number).strip("'").replace("e-0", "e-")
+    text = format_exact(number).strip("'").replace("e-0", "e-")
     if len(text) <= _SHORT:
         return text
     rounded = f"{float(number):.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")

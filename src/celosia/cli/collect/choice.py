@@ -14,7 +14,7 @@ from rich.text import Text
 
 from celosia.cli.collect.show import brief, say
 from celosia.cli.terminal import print_whole, printable
-from celosia.core.exact import show
+from celosia.core.exact import format_exact
 
 if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
@@ -60,7 +60,7 @@ def _command(protocol: "Protocol[Any]") -> str | None:
     shown = str(domain) if isinstance(domain, int) else ",".join(map(str, domain or ()))
     if len(shown) > _LONGEST or not shown.replace(",", "").isalnum():
         return None
-    epsilon = show(protocol.epsilon).strip("'")
+    epsilon = format_exact(protocol.epsilon).strip("'")
     for name, entry in CATALOGUE.items():
         known = entry.kind is type(protocol) and entry.needs == "domain"
         if known and build(name, epsilon=epsilon, domain=domain) == protocol:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.terminal import has_width, print_whole, printable
-from celosia.core.exact import show
+from celosia.core.exact import format_exact
 
 if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
@@ -245,7 +245,7 @@ def _parameter(name: str, value: Any) -> str:
 
 def epsilon_text(run: "Simulation") -> str:
     """Return what a report spends, exactly where that is short."""
-    exact = show(run.protocol.guarantee.epsilon).strip("'")
+    exact = format_exact(run.protocol.guarantee.epsilon).strip("'")
     return exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}"
 
 

@@ -18,7 +18,7 @@ from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
 
 if TYPE_CHECKING:
-    from celosia.ledger import Line, Policy
+    from celosia.ledger import Policy, StatementLine
 
 budget = commands("budget", "Set and show budgets.")
 """The sub-command."""
@@ -114,7 +114,7 @@ def _show(
         print_message("There is no such budget: celosia guard budget set opens one.")
 
 
-def _print(lines: "tuple[Line, ...]") -> None:
+def _print(lines: "tuple[StatementLine, ...]") -> None:
     rows = [
         [
             line.scope.dataset or "all",
@@ -129,7 +129,7 @@ def _print(lines: "tuple[Line, ...]") -> None:
     print_table(["Data set", "Analyst", "Budget", "Spent", "Left", "Window"], rows)
 
 
-def _window(line: "Line") -> str:
+def _window(line: "StatementLine") -> str:
     window = line.policy.window
     if window is None or line.window_remaining is None:
         return "–"

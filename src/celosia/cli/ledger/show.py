@@ -16,7 +16,7 @@ from celosia.core import Guarantee, RenyiDP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from celosia.ledger import Line
+    from celosia.ledger import StatementLine
 
 
 def shown(guarantee: Guarantee) -> str:
@@ -26,7 +26,7 @@ def shown(guarantee: Guarantee) -> str:
     return cost(guarantee)
 
 
-def print_statement(lines: "Sequence[Line]") -> None:
+def print_statement(lines: "Sequence[StatementLine]") -> None:
     """Print budgets as a table."""
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):

@@ -335,7 +335,7 @@ def _list_values(found: "Inspection", text: "TextFormat", name: str, *, whole: b
 
     kind = Integer(-_FURTHEST, _FURTHEST) if whole else Text()
     with waiting("Looking for values"):
-        one = table(found.source, schema=Schema({name: kind}), name=found.name, **text.declared())
+        one = table(found.source, schema=Schema({name: kind}), name=found.name, **text.to_dict())
         return list_values(one, name, most=_MOST_VALUES)
 
 

@@ -1,10 +1,10 @@
-"""A synthetic table of 200,000 deaths registered in 2021: what each column may hold, and the table itself.
+"""A synthetic table of 200,000 deaths registered in 2021, with the domain of each column.
 
 It has the shape of a national register of deaths, for examples that need one: ``age`` in completed years, ``sex``,
-``cause`` (ICD-10, four characters, ``X`` where there is no subdivision) and ``state`` of Mexico. **Nobody is in it.**
-Every record was drawn from made-up integer weights (``celosia.data.bundled.synthetic``); no record and no
-table was copied. Two facts are set so that the textbook example works: 108 minors died of diabetes, and the most
-common causes are U071 and then I219. Do not quote it as a source about mortality.
+``cause`` (ICD-10, four characters, ``X`` where there is no subdivision) and ``state`` of Mexico. **No record is about a
+person.** Every record was drawn from invented integer weights (``celosia.data.bundled.synthetic``); no record and no
+table was copied. Two facts are set so that the textbook example works: 108 minors died of diabetes, and the most common
+causes are U071 and then I219. Do not quote it as a source about mortality.
 
 The ages, sexes, causes and states below are the public domain of each column, fixed without looking at the records.
 """

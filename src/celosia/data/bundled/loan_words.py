@@ -1,8 +1,7 @@
 """English loan words as they are written in everyday Spanish, the most common in the example first.
 
 A list for the synthetic corpora of ``celosia.data.bundled.telemetry``: lower-case ASCII letters, at most ten of them,
-which is where a protocol of string fragments cuts. The order is the order of their weights there and says nothing
-about how often anybody uses them.
+the limit of a protocol of string fragments. The order is that of their weights there, not of how often people use them.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""How the synthetic deaths are made: integer weights written for the purpose, and one seeded stream.
+"""Generate the synthetic deaths from integer weights written for the purpose, and one seeded stream.
 
 Cause, sex and age are drawn together from one table of exact integer weights, the state independently. The ages of a
 cause follow a polynomial bell ``(age + 1)^rise * (108 - age)^fall``, with its peak near ``108 rise / (rise + fall)``.
@@ -24,8 +24,8 @@ _ROWS: Final = 200_000
 _MINORS_BY_DIABETES: Final = 108
 _ADULT: Final = 18
 _SEED: Final = 2021
-_OLDEST: Final = AGES[1]
-_END: Final = 108  # nobody in the table lived to this age, though the domain allows it
+_MAX_AGE: Final = AGES[1]
+_END: Final = 108  # no age in the table reaches this, though the domain allows it
 _PROFILE_TOTAL: Final = 1 << 24  # every age profile is scaled to about this sum, so that causes keep their weights
 _DESCRIPTION: Final = (
     "SYNTHETIC: 200,000 invented deaths in 2021, drawn by celosia.data.make_deaths from weights written for examples. "
@@ -34,7 +34,7 @@ _DESCRIPTION: Final = (
 
 
 class _Profile(NamedTuple):
-    """How often a cause strikes (weight), how many women in a thousand, and the exponents of its age bell."""
+    """The weight of a cause, the women in a thousand of its deaths, and the exponents of its age bell."""
 
     weight: int
     women: int
@@ -148,14 +148,14 @@ def make_deaths() -> "pa.Table":
             _minors_by_diabetes(source),
         ]
     )
-    cause, sex, age = np.unravel_index(cells[permutation(_ROWS, source)], (len(CAUSES), len(SEXES), _OLDEST + 1))
+    cause, sex, age = np.unravel_index(cells[permutation(_ROWS, source)], (len(CAUSES), len(SEXES), _MAX_AGE + 1))
     state = categorical(np.array([_STATE_WEIGHTS[name] for name in STATES]), _ROWS, source)
     return _table(age=age, sex=sex, cause=cause, state=state)
 
 
 def _weights() -> "NDArray[np.int64]":
-    """The weight of each cause, sex and age."""
-    weights = np.zeros((len(CAUSES), len(SEXES), _OLDEST + 1), dtype=np.int64)
+    """Return the weight of each cause, sex and age."""
+    weights = np.zeros((len(CAUSES), len(SEXES), _MAX_AGE + 1), dtype=np.int64)
     for i, code in enumerate(CAUSES):
         profile = _PROFILES[code]
         least = _ADULT if code in DIABETES else 0
@@ -167,14 +167,14 @@ def _weights() -> "NDArray[np.int64]":
 
 def _bell(rise: int, fall: int, least: int) -> "NDArray[np.int64]":
     # Python's integers: the powers pass 64 bits long before they are scaled down.
-    heights = [(age + 1) ** rise * max(_END - age, 0) ** fall if age >= least else 0 for age in range(_OLDEST + 1)]
+    heights = [(age + 1) ** rise * max(_END - age, 0) ** fall if age >= least else 0 for age in range(_MAX_AGE + 1)]
     total = sum(heights)
     return np.array([height * _PROFILE_TOTAL // total for height in heights], dtype=np.int64)
 
 
 def _minors_by_diabetes(source: "Source") -> "NDArray[np.int64]":
-    """Cells of the joint table for the deaths under 18 by diabetes."""
-    weights = np.zeros((len(CAUSES), len(SEXES), _OLDEST + 1), dtype=np.int64)
+    """Draw the cells of the joint table for the deaths under 18 by diabetes."""
+    weights = np.zeros((len(CAUSES), len(SEXES), _MAX_AGE + 1), dtype=np.int64)
     codes = list(CAUSES)
     for code, weight in _MINOR_CAUSES.items():
         weights[codes.index(code), :, :_ADULT] = weight * np.array(_MINOR_AGES)

@@ -2,10 +2,10 @@
 
 Three shapes: ``exp_distrib_*`` is the integer part of an exponential variable with mean 2, ``norm_distrib_*`` that of a
 normal one with mean 12 and standard deviation 2 (cut towards zero), ``anglicismo_*`` are English loan words in Spanish
-with weights 1, 1/2, 1/3 …, and one value in ten a random string, as a typing error would be. Nobody is in them.
+with weights 1, 1/2, 1/3 …, and one value in ten a random string, as a typing error would be. No value is of a person.
 
-Values are drawn from tables of whole-number weights, which are computed with integers alone: no machine's exponential
-or logarithm decides anything, so a name and a seed give the same table everywhere.
+Values are drawn from tables of integer weights, which are computed with integers alone: no machine's exponential or
+logarithm decides anything, so a name and a seed give the same table everywhere.
 """
 
 import hashlib
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     Weights: TypeAlias = NDArray[np.int64]
 
-_BATCH: Final = 1 << 16  # rows; part of the recipe, because a batch's values are drawn before its users
-_TOTAL_BITS: Final = 60  # weights sum up to about 2^60: what is rarer than that does not happen
+_BATCH_ROWS: Final = 1 << 16  # rows; part of the recipe, because a batch's values are drawn before its users
+_TOTAL_BITS: Final = 60  # weights sum up to about 2^60; rarer values do not occur
 _SERIES_BITS: Final = 256  # the series of the normal integral loses 80 of them to cancellation
-_LONGEST: Final = 10
-_SHORTEST: Final = 3
+_MAX_LENGTH: Final = 10
+_MIN_LENGTH: Final = 3
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
 _ALPHANUMERIC: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -68,7 +68,7 @@ _DESCRIPTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A data set that can be made: its name, its shape and how many rows it has.
+    """A data set that can be generated: its name, its shape and its number of rows.
 
     >>> RECIPES["exp_distrib_50k"].rows
     50000
@@ -80,7 +80,7 @@ class Recipe:
 
     @property
     def description(self) -> str:
-        """What a value is.
+        """The distribution of a value.
 
         >>> RECIPES["anglicismo_750"].description
         'English loan words, 1/rank; 10 % random'
@@ -98,7 +98,7 @@ RECIPES: Final = {
 
 
 def generate(name: str, *, seed: int = 7) -> "pa.Table":
-    """Make a data set: a column ``user`` of ten letters and digits, and a column ``value``.
+    """Generate a data set: a column ``user`` of ten letters and digits, and a column ``value``.
 
     >>> generate("norm_distrib_300").slice(0, 3).to_pydict()
     {'user': ['fblfBc8DSY', 'aT7JTliHOs', '4seXgkCLup'], 'value': [15, 10, 11]}
@@ -109,12 +109,12 @@ def generate(name: str, *, seed: int = 7) -> "pa.Table":
 
 
 def generate_batches(name: str, *, seed: int = 7) -> "Iterator[pa.RecordBatch]":
-    """Make a data set as a stream of record batches, so that a large one is never whole in memory.
+    """Generate a data set as a stream of record batches, so that a large one is never whole in memory.
 
     >>> [batch.num_rows for batch in generate_batches("norm_distrib_200k")]
     [65536, 65536, 65536, 3392]
     """
-    if name not in tuple(RECIPES):  # which looks at any object, hashable or not
+    if name not in tuple(RECIPES):  # a tuple accepts objects that cannot be hashed
         raise ParameterError(f"name must be one of {', '.join(RECIPES)}; not {safe_repr(name)}.")
     # Each data set has a stream of its own: with one seed for all, a small one would be the beginning of a large one.
     key = hashlib.sha256(
@@ -127,8 +127,8 @@ def _batches(recipe: Recipe, source: "Source") -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
     draw = _DRAW[recipe.shape]
-    for begin in range(0, recipe.rows, _BATCH):
-        count = min(_BATCH, recipe.rows - begin)
+    for begin in range(0, recipe.rows, _BATCH_ROWS):
+        count = min(_BATCH_ROWS, recipe.rows - begin)
         values = draw(count, source)
         yield pa.RecordBatch.from_arrays([_users(count, source), values], names=["user", "value"])
 
@@ -148,15 +148,15 @@ def _normal(count: int, source: "Source") -> "pa.Array":
 
 def _loan_words(count: int, source: "Source") -> "pa.Array":
     chosen = categorical(_word_weights(), count, source)
-    letters = np.zeros((len(LOAN_WORDS) + 1, _LONGEST), dtype=np.uint8)
+    letters = np.zeros((len(LOAN_WORDS) + 1, _MAX_LENGTH), dtype=np.uint8)
     for row, word in enumerate(LOAN_WORDS):
         letters[row, : len(word)] = np.frombuffer(word.encode(), dtype=np.uint8)
     lengths = np.array([*map(len, LOAN_WORDS), 0])
     texts, sizes = letters[chosen], lengths[chosen]
     noise = np.flatnonzero(chosen == len(LOAN_WORDS))
-    drawn = uniform_below(len(_LETTERS), noise.size * _LONGEST, source).reshape(-1, _LONGEST)
+    drawn = uniform_below(len(_LETTERS), noise.size * _MAX_LENGTH, source).reshape(-1, _MAX_LENGTH)
     texts[noise] = np.frombuffer(_LETTERS, dtype=np.uint8)[drawn]
-    sizes[noise] = _SHORTEST + uniform_below(_LONGEST - _SHORTEST + 1, noise.size, source)
+    sizes[noise] = _MIN_LENGTH + uniform_below(_MAX_LENGTH - _MIN_LENGTH + 1, noise.size, source)
     return _strings(texts, sizes)
 
 
@@ -168,16 +168,16 @@ _DRAW: "Final[dict[str, Callable[[int, Source], pa.Array]]]" = {
 
 
 def _users(count: int, source: "Source") -> "pa.Array":
-    """Names of ten letters and digits; that two of a few million are equal has a chance of one in 10^5."""
-    numbers = uniform_below(len(_ALPHANUMERIC) ** _LONGEST, count, source)
-    digits = np.empty((count, _LONGEST), dtype=np.int64)
-    for place in range(_LONGEST):
+    """Draw names of ten letters and digits; two of a few million are equal with probability 10^-5."""
+    numbers = uniform_below(len(_ALPHANUMERIC) ** _MAX_LENGTH, count, source)
+    digits = np.empty((count, _MAX_LENGTH), dtype=np.int64)
+    for place in range(_MAX_LENGTH):
         numbers, digits[:, place] = np.divmod(numbers, len(_ALPHANUMERIC))
-    return _strings(np.frombuffer(_ALPHANUMERIC, dtype=np.uint8)[digits], np.full(count, _LONGEST))
+    return _strings(np.frombuffer(_ALPHANUMERIC, dtype=np.uint8)[digits], np.full(count, _MAX_LENGTH))
 
 
 def _strings(letters: "NDArray[np.uint8]", lengths: "NDArray[np.int64]") -> "pa.Array":
-    """The first ``lengths[i]`` letters of each row, as an Arrow column of texts."""
+    """Return the first ``lengths[i]`` letters of each row, as an Arrow column of strings."""
     import pyarrow as pa
 
     data = np.ascontiguousarray(letters[np.arange(letters.shape[1]) < lengths[:, None]])
@@ -187,7 +187,7 @@ def _strings(letters: "NDArray[np.uint8]", lengths: "NDArray[np.int64]") -> "pa.
 
 @lru_cache(maxsize=1)
 def _exponential_weights() -> "Weights":
-    """Weights of 0, 1, 2 …: ``exp(-k/2) - exp(-(k+1)/2)``, in units of 2^-60."""
+    """Return the weights of 0, 1, 2 …: ``exp(-k/2) - exp(-(k+1)/2)``, in units of 2^-60."""
     extra = 40
     tails = [exp_negative(Fraction(k, 2), _TOTAL_BITS + extra)[0] for k in range(90)]
     return _weights([(high - low) >> extra for high, low in itertools.pairwise(tails)])
@@ -195,7 +195,7 @@ def _exponential_weights() -> "Weights":
 
 @lru_cache(maxsize=1)
 def _normal_weights() -> "tuple[int, Weights]":
-    """Weights of integers from the least on: the normal density's integral over what is cut to each."""
+    """Return the least integer and the weights from it on: the normal integral over the values truncated to each."""
     mean, deviation = 12, 2
     numbers = range(mean - 10 * deviation, mean + 10 * deviation + 1)
     areas = []
@@ -209,7 +209,7 @@ def _normal_weights() -> "tuple[int, Weights]":
 
 
 def _normal_integral(x: Fraction) -> int:
-    """The integral of exp(-t²/2) from 0 to x, in units of 2^-256: sum of (-1)^n x^(2n+1) / (2^n n! (2n+1))."""
+    """Integrate exp(-t²/2) from 0 to x, in units of 2^-256: sum of (-1)^n x^(2n+1) / (2^n n! (2n+1))."""
     term = (x.numerator << _SERIES_BITS) // x.denominator
     total, n = term, 0
     while abs(term) > 1 or n < x * x:
@@ -221,7 +221,7 @@ def _normal_integral(x: Fraction) -> int:
 
 @lru_cache(maxsize=1)
 def _word_weights() -> "Weights":
-    """Weights of the words by rank, and of anything else: a ninth of them together."""
+    """Return the weights of the words by rank, and of anything else: a ninth of them together."""
     words = [(1 << _TOTAL_BITS - 4) // rank for rank in range(1, len(LOAN_WORDS) + 1)]
     return _weights([*words, sum(words) // 9])
 

@@ -1,7 +1,7 @@
-"""What an owner answers about a column or a file, read as parts of a schema.
+"""Parse an owner's answers about a column or a file into parts of a schema.
 
-The questions of ``celosia schema`` are asked in a terminal; this is what they have in common with any other form that
-asks them. An answer that cannot be read raises an error that says what to write.
+``celosia schema`` puts the questions in a terminal; this module serves any form that puts them. An answer that cannot
+be parsed raises an error with an example.
 """
 
 import csv
@@ -21,7 +21,7 @@ LIMITS: Final[Mapping[str, tuple[int | None, str]]] = {
     "max_rows_per_group": (8, "With how many rows in each group"),
     "max_rows_per_person": (None, "Most rows that anybody has, if that is publicly known (- if not)"),
 }
-"""The limits on persons: a number to start from, or None for a fact that need not be known, and the question."""
+"""The limits on persons: a default, or None for an optional fact, and the question."""
 
 _BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
     "integer": Integer,
@@ -30,9 +30,9 @@ _BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
     "timestamp": Timestamp,
 }
 _LETTERS: Final = re.compile("yyyy|aaaa|yy|aa|dd?|hh?|mm?|ss?", re.IGNORECASE)
-_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}|,\d{3})+")  # 20.000 is 20 or 20000, by where one lives
+_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}|,\d{3})+")  # 20.000 is 20 or 20000, depending on the country
 _ISO: Final = "iso"
-_NO_WORDS: Final = "none"
+_NO_NULL_VALUES: Final = "none"
 
 
 def has_bounds(kind: str) -> bool:
@@ -41,7 +41,7 @@ def has_bounds(kind: str) -> bool:
 
 
 def suggest_kind(column: InspectedColumn) -> Kind | None:
-    """Return a column as its name and type suggest, or None if its owner has to say more."""
+    """Return the kind that a column's name and type suggest, or None if its owner has to declare more."""
     domain = column.domain
     if column.kind in _BOUNDED:
         complete = domain is not None and domain.high is not None
@@ -69,10 +69,10 @@ def parse_bounds(kind: str, text: str) -> Kind:
             f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {safe_repr(text)}."
         )
     made = _BOUNDED[kind]
-    return made(_bound(kind, low, "low"), _bound(kind, high, "high"))
+    return made(_parse_bound(kind, low, "low"), _parse_bound(kind, high, "high"))
 
 
-def _bound(kind: str, text: str, name: str) -> Any:
+def _parse_bound(kind: str, text: str, name: str) -> Any:
     if kind not in ("integer", "real"):
         return text
     if _GROUPED.fullmatch(text):
@@ -89,7 +89,7 @@ def _bound(kind: str, text: str, name: str) -> Any:
 
 
 def parse_list(text: str) -> list[str]:
-    """Return the texts between commas; quotes keep a comma inside of one."""
+    """Return the strings between commas; quotes keep a comma inside of one."""
     try:
         [row] = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
@@ -110,21 +110,21 @@ def parse_values(text: str, *, whole: bool = False) -> Category:
 
 
 def change_format(form: TextFormat, name: str, text: str) -> TextFormat:
-    """Return a format in which one thing is as the owner writes it: ``tab``, ``dd/mm/yyyy``, ``NA, -``."""
+    """Return a format with one option changed to the owner's answer: ``tab``, ``dd/mm/yyyy``, ``NA, -``."""
     value: Any = text.strip()
     match name:
         case "delimiter":
             value = {"tab": "\t", r"\t": "\t", "": None, "space": " "}.get(value.lower(), value)
         case "date_format":
-            value = [_directives(one) for one in parse_list(text) if one.lower() != _ISO]
+            value = [_parse_date_format(one) for one in parse_list(text) if one.lower() != _ISO]
         case "null_values":
-            value = [] if value == _NO_WORDS else parse_list(text)
-    given = {"delimiter": form.delimiter, **form.declared(), name: value}
+            value = [] if value == _NO_NULL_VALUES else parse_list(text)
+    given = {"delimiter": form.delimiter, **form.to_dict(), name: value}
     return TextFormat(**given)
 
 
-def _directives(text: str) -> str:
-    """``dd/mm/yyyy hh:mm`` as directives; a text that has some already stays."""
+def _parse_date_format(text: str) -> str:
+    """Translate ``dd/mm/yyyy hh:mm`` into directives; a text with directives stays."""
     if "%" in text:
         return text
     hours = re.search("h", text, re.IGNORECASE)

@@ -1,8 +1,8 @@
-"""Public bounds that the name of a column suggests: ages up to 120, months from 1 to 12, percentages up to 100.
+"""Public bounds suggested by the name of a column: ages up to 120, months from 1 to 12, percentages up to 100.
 
-A suggestion is made of the column's name and kind, never of its rows: the least and the greatest value of a column are
-somebody's. Names are read in English and Spanish, word by word, without accents: ``edadPaciente`` has the word *edad*.
-The owner confirms or corrects what is suggested.
+A suggestion depends on the column's name and kind, never on its rows: the least and the greatest value of a column
+belong to people. Names are read in English and Spanish, word by word, without accents: ``edadPaciente`` has the word
+*edad*. The owner confirms or corrects the suggestion.
 """
 
 import re
@@ -14,9 +14,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """Suggested bounds, as a schema file writes them, and what they are bounds of.
+    """Suggested bounds, as a schema file writes them, and their meaning.
 
-    A ``high`` of None has to be asked for: amounts have no largest one.
+    A ``high`` of None must come from the owner: amounts have no largest value.
     """
 
     low: str
@@ -76,20 +76,20 @@ _NAMES: Final = """
 """  # noqa: E501 - a table
 
 
-def _set(text: str) -> frozenset[str]:
+def _parse_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PERSON_WORDS: Final = _set(
+_PERSON_WORDS: Final = _parse_words(
     "person persona patient paciente user usuario customer client cliente subject sujeto individual individuo member "
     "socio afiliado employee empleado student alumno citizen ciudadano nhc mrn dni nif nie ssn nss curp"
 )
-_ID_WORDS: Final = _set("id ident identifier identificador code codigo cod num numero number no nr key clave")
-_IDENTIFIERS: Final = _set(
+_ID_WORDS: Final = _parse_words("id ident identifier identificador code codigo cod num numero number no nr key clave")
+_IDENTIFIERS: Final = _parse_words(
     "nhc mrn dni nif nie ssn nss curp passport pasaporte email correo mail phone telefono movil mobile iban name "
     "nombre nombres surname apellido apellidos lastname firstname fullname address direccion domicilio uuid guid ip"
 )
-_NOT_OF_A_PERSON: Final = _set(
+_NOT_OF_A_PERSON: Final = _parse_words(
     "hospital centro center centre ward unidad service servicio product producto drug farmaco city ciudad town "
     "municipio company empresa country pais file fichero brand marca diagnosis diagnostico"
 )
@@ -101,28 +101,28 @@ def suggest_domain(name: str, kind: str) -> Domain | None:
         return _TIMES[kind]
     if kind not in _NUMBERS:
         return None
-    words = _words(name)
+    words = _split_words(name)
     fitting = [(len(wanted), domain) for wanted, domain in _DOMAINS if words >= wanted]
     return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
 
 
 def suggest_person(names: Iterable[str]) -> str | None:
-    """Return the first column that seems to say whose row it is, or None."""
-    named = [(name, _words(name)) for name in names]
+    """Return the first column that seems to identify a person, or None."""
+    named = [(name, _split_words(name)) for name in names]
     coded = [name for name, words in named if words & _PERSON_WORDS and words <= _PERSON_WORDS | _ID_WORDS]
     return coded[0] if coded else None
 
 
 def has_identifier_name(name: str) -> bool:
-    """Whether a column seems to tell persons apart: a name, a number of an identity card, an address, a key."""
-    words = _words(name)
+    """Return whether a column seems to identify persons: a name, an identity card, an address, a key."""
+    words = _split_words(name)
     if words & _NOT_OF_A_PERSON:
         return False
     return bool(words & _IDENTIFIERS) or words == {"id"} or bool(words & _PERSON_WORDS and words & _ID_WORDS)
 
 
-def _words(name: str) -> frozenset[str]:
-    """The words of a name in small letters, without accents; ``SpO2`` and ``e-mail`` are one word each."""
+def _split_words(name: str) -> frozenset[str]:
+    """Return the words of a name in lower case, without accents; ``SpO2`` and ``e-mail`` are one word each."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
     cut = re.sub(r"([a-z0-9])([A-Z][a-z]+)", r"\1 \2", re.sub(r"(?i)\be-mail", "email", plain)).lower()
     found = re.findall(r"[a-z]+[0-9]*[a-z]*", cut.replace("%", " percent "))
@@ -130,16 +130,16 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _split_id(word: str) -> tuple[str, ...]:
-    """``idpaciente`` and ``pacienteid`` as two words."""
+    """Split ``idpaciente`` and ``pacienteid`` into two words."""
     rest = next((rest for rest in (word.removeprefix("id"), word.removesuffix("id")) if rest in _PERSON_WORDS), word)
     return (word,) if rest == word else ("id", rest)
 
 
-def _parse(line: str) -> list[tuple[frozenset[str], Domain]]:
+def _parse_line(line: str) -> list[tuple[frozenset[str], Domain]]:
     bounds, _, names = line.partition("|")
     low, high, meaning = bounds.strip().split(" ", 2)
     domain = Domain(low=low, high=None if high == "?" else high, meaning=meaning)
     return [(frozenset(phrase.split()), domain) for phrase in names.split(",")]
 
 
-_DOMAINS: Final = [pair for line in _NAMES.strip().splitlines() for pair in _parse(line)]
+_DOMAINS: Final = [pair for line in _NAMES.strip().splitlines() for pair in _parse_line(line)]

@@ -1,8 +1,8 @@
 """A first draft of a schema, from the types of the columns.
 
-The owner fills in what the types do not say: bounds and categories. They are never read from the rows, because the
-least and the greatest value of a column are somebody's. A CSV file has no types: its kinds are what the first rows seem
-to hold, and what they seem to be written in stands in comments (``sniffing``).
+The owner fills in the bounds and categories. They are never read from the rows, because the least and the greatest
+value of a column belong to people. A CSV file has no types: its kinds are what the first rows seem to hold, and
+comments suggest their format (``sniffing``).
 """
 
 from typing import Final
@@ -42,9 +42,9 @@ _UNTYPED: Final = '# and, as the kind needs it, low and high, or values = ["..."
 
 
 def draft_schema(source: object, *, name: str | None = None) -> str:
-    """Return the text of a schema file with a section for every column, in which the owner replaces every ``?``.
+    """Return a draft of a schema file with a section for every column; the owner replaces every ``?``.
 
-    ``source`` is what ``table`` takes, ``name`` the table of a database.
+    ``source`` is as in ``table``, ``name`` the table of a database.
 
     >>> import pyarrow as pa
     >>> text = draft_schema(pa.table({"age": [34, 71]}))
@@ -57,17 +57,17 @@ def draft_schema(source: object, *, name: str | None = None) -> str:
     <BLANKLINE>
     """
     found = inspect_source(source, name=name)
-    head = _TABLE.format(name=write_value(found.name)) + _format(found.text)
-    return "\n".join([_HEAD, head, *map(_section, found.columns), *map(_left_out, found.left_out)])
+    head = _TABLE.format(name=write_value(found.name)) + _format_text_options(found.text)
+    return "\n".join([_HEAD, head, *map(_format_section, found.columns), *map(_format_left_out, found.left_out)])
 
 
-def _format(text: TextFormat) -> str:
-    given = {name: value for name, value in text.declared().items() if (name, value) != ("delimiter", ",")}
+def _format_text_options(text: TextFormat) -> str:
+    given = {name: value for name, value in text.to_dict().items() if (name, value) != ("delimiter", ",")}
     lines = [f"# {name} = {write_value(value)}\n" for name, value in given.items()]
     return _FORMAT + "".join(lines) if lines else ""
 
 
-def _section(column: InspectedColumn) -> str:
+def _format_section(column: InspectedColumn) -> str:
     heading = f"[columns.{write_key(column.name)}]"
     if column.kind is None:
         return f"{heading}\n# kind = ?         # {', '.join(KINDS)}\n{_UNTYPED}\n"
@@ -78,7 +78,7 @@ def _section(column: InspectedColumn) -> str:
     return "\n".join([*lines, ""])
 
 
-def _left_out(column: ColumnType) -> str:
+def _format_left_out(column: ColumnType) -> str:
     why = (
         "a column needs a printable name"
         if column.type is None or column.kind

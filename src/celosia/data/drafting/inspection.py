@@ -1,15 +1,15 @@
-"""What can be said of a source before its owner is asked: columns, kinds, a format, bounds that names suggest.
+"""Inspect a source: columns, kinds, a format, and bounds suggested by names.
 
-Types come from where they are declared, or for a CSV file from what its first rows seem to hold. Bounds come from the
-domain of a column's name and kind, never from the rows. Everything is a suggestion to the owner, who answers the
-questions of ``celosia schema`` or fills in a draft.
+Types come from their declarations, or for a CSV file from what its first rows seem to hold. Bounds come from the domain
+of a column's name and kind, never from the rows. Everything is a suggestion to the owner, who answers the questions of
+``celosia schema`` or fills in a draft.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from celosia.data.drafting.domains import Domain, has_identifier_name, suggest_domain, suggest_person
-from celosia.data.sources.classify import Database, DataSource, classify, suggested_name
+from celosia.data.sources.classify import Database, DataSource, classify, suggest_name
 from celosia.data.sources.column_types import ColumnType, column_types
 from celosia.data.sources.files import Files
 from celosia.data.sources.sniffing import Suggestion, sniff_file
@@ -20,9 +20,9 @@ _PLAIN: Final = TextFormat()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectedColumn:
-    """A column: its declared type (None in a CSV file), the kind and the bounds that are suggested for it.
+    """A column: its declared type (None in a CSV file), and the suggested kind and bounds.
 
-    ``identifying`` columns seem to name persons by their own name: they are better not asked about.
+    ``identifying`` columns seem to identify persons, by their name: queries should not use them.
     """
 
     name: str
@@ -36,15 +36,15 @@ class InspectedColumn:
 
     @property
     def identifying(self) -> bool:
-        """Whether its name says that it tells persons apart."""
+        """Whether its name suggests that it identifies persons."""
         return has_identifier_name(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """What a source seems to be: its name in SQL, its columns, and how its texts are written.
+    """The suggestions for a source: its name in SQL, its columns, and its text format.
 
-    ``left_out`` are columns that cannot be asked about, ``untyped`` tells that the source declares no types.
+    ``left_out`` are columns of unsupported types; ``untyped`` means that the source declares no types.
     """
 
     source: DataSource
@@ -56,16 +56,16 @@ class Inspection:
 
     @property
     def person(self) -> str | None:
-        """The column that seems to say whose row it is."""
+        """The column that seems to identify a person."""
         return suggest_person(column.name for column in self.columns)
 
 
 def inspect_source(
     source: object, *, name: str | None = None, delimiter: str | None = None, encoding: str | None = None
 ) -> Inspection:
-    """Return what a source seems to be; ``delimiter`` and ``encoding`` of a CSV file are guessed unless given.
+    """Inspect a source; ``delimiter`` and ``encoding`` of a CSV file are guessed unless given.
 
-    ``source`` is what ``table`` takes, ``name`` the table of a database, or what SQL calls another source.
+    ``source`` is as in ``table``, ``name`` the table of a database, or the SQL name of another source.
     """
     found, seems = classify(source, name=name), Suggestion()
     untyped = isinstance(found, Files) and found.format == "csv"
@@ -77,7 +77,7 @@ def inspect_source(
     fit = [one.name.isprintable() and one.name != "" and (one.type is None or one.kind is not None) for one in types]
     return Inspection(
         source=found,
-        name=(suggested_name(found if isinstance(found, Database) else source) if name is None else name),
+        name=(suggest_name(found if isinstance(found, Database) else source) if name is None else name),
         columns=tuple(
             InspectedColumn(name=one.name, type=one.type, kind=seems.kinds.get(one.name) if untyped else one.kind)
             for one, fits in zip(types, fit, strict=True)

@@ -1,4 +1,4 @@
-"""The whole-number axis on which a numeric column is summed: steps of a grid between two public ends.
+"""The integer axis on which a numeric column is summed: steps of a grid between two public ends.
 
 A value is an integer number of steps, ``value = step * grid``. Values are clipped to the bounds and rounded to the
 nearest step *before* anything is summed, so sums are exact integers in any order, and what one row changes is known in
@@ -12,16 +12,16 @@ from fractions import Fraction
 from typing import Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_integer, exact_positive, safe_repr, show
+from celosia.core.exact import Exact, exact, exact_integer, exact_positive, format_exact, safe_repr
 
-MOST_STEPS: Final = 2**30
-"""Steps of the finest axis: sums of four thousand million rows stay below 2^62."""
+MAX_STEPS: Final = 2**30
+"""The number of steps of the finest axis: sums of four thousand million rows stay below 2^62."""
 
-_EXACT = 2**52  # steps beyond would not be exact doubles, nor half a step more
-_LARGEST = Fraction(
+_MAX_STEP = 2**52  # steps beyond would not be exact doubles, nor half a step more
+_MAX_BOUND = Fraction(
     1e30
 )  # the double; bounds beyond, or grids below its inverse, leave no room for products in doubles
-_LONGEST = 2**200  # of a grid's numerator and denominator: engines multiply by one and divide by the other
+_MAX_GRID_TERM = 2**200  # of a grid's numerator and denominator: engines multiply by one and divide by the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Axis:
     grid: Fraction
 
     def __post_init__(self) -> None:
-        lowest = int(exact_integer(self.lowest, name="lowest", least=-_EXACT))
-        highest = int(exact_integer(self.highest, name="highest", least=-_EXACT))
-        if not 0 < highest - lowest <= MOST_STEPS or highest > _EXACT:
+        lowest = int(exact_integer(self.lowest, name="lowest", least=-_MAX_STEP))
+        highest = int(exact_integer(self.highest, name="highest", least=-_MAX_STEP))
+        if not 0 < highest - lowest <= MAX_STEPS or highest > _MAX_STEP:
             raise ParameterError(
                 f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {safe_repr(highest)}."
             )
@@ -50,7 +50,7 @@ class Axis:
 
     @property
     def steps(self) -> int:
-        """How many steps lie between the ends: ``k`` runs from 0 to this.
+        """The number of steps between the ends: ``k`` runs from 0 to this.
 
         >>> Axis(-5, 5, Fraction(1)).steps
         10
@@ -84,33 +84,33 @@ class Axis:
         """
         return self.grid.denominator == 1
 
-    def coarsened(self, most: int) -> "Axis":
-        """Return the finest axis of at most ``most`` steps that covers this one, its grid a power of two times ours.
+    def coarsen(self, most: int) -> "Axis":
+        """Return the finest axis of at most ``most`` steps that covers this one; the grids differ by a power of two.
 
-        ``most`` is at least 2: an axis around zero has two steps however coarse it is.
+        ``most`` is at least 2: the coarsest axis around zero has two steps.
 
-        >>> Axis(0, 1000, Fraction(1)).coarsened(256)
+        >>> Axis(0, 1000, Fraction(1)).coarsen(256)
         Axis(0, 250, 4)
         """
-        return _covering(self.lowest, self.highest, self.grid, exact_integer(most, name="most", least=2))
+        return _cover(self.lowest, self.highest, self.grid, exact_integer(most, name="most", least=2))
 
     def __repr__(self) -> str:
-        return f"Axis({self.lowest}, {self.highest}, {show(self.grid)})"
+        return f"Axis({self.lowest}, {self.highest}, {format_exact(self.grid)})"
 
 
-def whole_axis(low: int, high: int) -> Axis:
+def integer_axis(low: int, high: int) -> Axis:
     """Return the axis of the integers between two, both included, in steps of one.
 
-    Where that would be more than 2^30 steps, or some beyond 2^52, a step is a power of two. One number alone still gets
-    a step, so that something can be divided by the length.
+    If that would be more than 2^30 steps, or some beyond 2^52, a step is a power of two. One number alone still gets a
+    step, so that something can be divided by the length.
     """
-    return _covering(low, max(high, low + 1), Fraction(1), MOST_STEPS)
+    return _cover(low, max(high, low + 1), Fraction(1), MAX_STEPS)
 
 
 def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
-    """Return the axis between two bounds; without a ``grid`` a power of two that cuts it into at most 2^30 steps.
+    """Return the axis between two bounds; by default ``grid`` is a power of two that gives at most 2^30 steps.
 
-    Bounds that are no multiples of the grid are moved outwards to the next one.
+    Bounds that are not multiples of the grid are moved outwards to the next one.
 
     >>> axis_between(0, 300, "0.1")
     Axis(0, 3000, '0.1')
@@ -120,14 +120,14 @@ def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
     first, last = exact(low, name="low"), exact(high, name="high")
     if not first < last:
         raise ParameterError(f"low must be less than high, not {safe_repr(low)} and {safe_repr(high)}.")
-    if max(abs(first), abs(last)) > _LARGEST:
+    if max(abs(first), abs(last)) > _MAX_BOUND:
         raise ParameterError(
             f"low and high must lie between -1e30 and 1e30, not {safe_repr(low)} and {safe_repr(high)}."
         )
-    step = _default(first, last) if grid is None else exact_positive(grid, name="grid")
+    step = _default_grid(first, last) if grid is None else exact_positive(grid, name="grid")
     if grid is not None:
         _check_grid(grid, step, first, last)
-    elif step < 1 / _LARGEST:
+    elif step < 1 / _MAX_BOUND:
         raise ParameterError(f"low and high must be further apart than {safe_repr(low)} and {safe_repr(high)}.")
     return Axis(math.floor(first / step), math.ceil(last / step), step)
 
@@ -135,31 +135,31 @@ def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
 def _check_grid(given: Exact, step: Fraction, low: Fraction, high: Fraction) -> None:
     if step > high - low:
         raise ParameterError(f"grid must be at most the distance of the bounds, not {safe_repr(given)}.")
-    if step < 1 / _LARGEST or not _fits(low, high, step):
+    if step < 1 / _MAX_BOUND or not _is_within_limits(low, high, step):
         raise ParameterError(
             f"grid must be coarser than {safe_repr(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
         )
-    if max(step.numerator, step.denominator) > _LONGEST:
+    if max(step.numerator, step.denominator) > _MAX_GRID_TERM:
         raise ParameterError(f"grid must be a ratio of numbers of at most 60 digits, not {safe_repr(given)}.")
 
 
-def _default(low: Fraction, high: Fraction) -> Fraction:
-    """The finest power of two that fits, whatever its size."""
-    least = max((high - low) / MOST_STEPS, max(abs(low), abs(high)) / _EXACT)
+def _default_grid(low: Fraction, high: Fraction) -> Fraction:
+    """Return the finest power of two within the limits."""
+    least = max((high - low) / MAX_STEPS, max(abs(low), abs(high)) / _MAX_STEP)
     step = Fraction(2) ** (least.numerator.bit_length() - least.denominator.bit_length() - 1)
-    while not _fits(low, high, step):  # at most four times: this starts at least/4 or above
+    while not _is_within_limits(low, high, step):  # at most four times: this starts at least/4 or above
         step *= 2
     return step
 
 
-def _fits(low: Fraction, high: Fraction, step: Fraction) -> bool:
+def _is_within_limits(low: Fraction, high: Fraction, step: Fraction) -> bool:
     first, last = low / step, high / step
-    return math.ceil(last) - math.floor(first) <= MOST_STEPS and max(abs(first), abs(last)) <= _EXACT
+    return math.ceil(last) - math.floor(first) <= MAX_STEPS and max(abs(first), abs(last)) <= _MAX_STEP
 
 
-def _covering(lowest: int, highest: int, grid: Fraction, most: int) -> Axis:
+def _cover(lowest: int, highest: int, grid: Fraction, most: int) -> Axis:
     first, last, factor = lowest, highest, 1
-    while last - first > most or max(-first, last) > _EXACT:
+    while last - first > most or max(-first, last) > _MAX_STEP:
         factor *= 2
         first, last = lowest // factor, -(-highest // factor)
     return Axis(first, last, grid * factor)

@@ -1,9 +1,9 @@
-"""What a column may hold, said by the owner before anybody looks at the data.
+"""Kinds of columns: what a column may hold, declared by the owner without looking at the data.
 
-Bounds and categories are public: they decide how much noise is needed, so they must never be read from the data.
-Whatever is no value of the kind (null, NaN, an infinity, an unknown category, a text that is no number) follows the
-column's *null rule*: ``"drop"`` leaves the row out of what is computed from the column, a value is put in its place.
-Only then are numbers clipped to their bounds.
+Bounds and categories are public: they decide how much noise is needed, so they must never be read from the data. A
+value that is not of the kind (null, NaN, an infinity, an unknown category, a string that is no number) follows the
+column's *null rule*: ``"drop"`` leaves the row out of computations with the column; a value replaces it. Only then are
+numbers clipped to their bounds.
 """
 
 import datetime as dt
@@ -14,18 +14,26 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeVar
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, safe_repr, show
-from celosia.data.schema.axis import Axis, axis_between, whole_axis
-from celosia.data.schema.values import as_categories, as_category, as_date, as_moment, as_text, as_truth, as_whole
+from celosia.core.exact import Exact, exact, format_exact, safe_repr
+from celosia.data.schema.axis import Axis, axis_between, integer_axis
+from celosia.data.schema.values import (
+    as_boolean,
+    as_categories,
+    as_category,
+    as_date,
+    as_integer,
+    as_text,
+    as_timestamp,
+)
 
 Value: TypeAlias = "int | Fraction | str | bool | dt.date | dt.datetime"
-"""A clean value of a column, a key to group by, or what is put in the place of nulls."""
+"""A clean value of a column, a key to group by, or a replacement for nulls."""
 
 DROP: Final = "drop"
-"""The null rule that leaves a row without a value out."""
+"""The null rule that leaves out rows without a value."""
 
-MOST_KEYS: Final = 100_000
-"""Values of the longest column that can be grouped by without a list of keys."""
+MAX_KEYS: Final = 100_000
+"""The most values of a column that can be grouped by without a list of keys."""
 
 T = TypeVar("T")
 
@@ -35,7 +43,7 @@ _BETWEEN: Final = "a value between low and high"
 
 
 class Kind(ABC):
-    """What all kinds of columns have: a null rule, an axis if they are numbers, a domain if it is public and short.
+    """Base of the kinds of columns: a null rule, an axis for numbers, and a domain if it is public and short.
 
     >>> Integer(0, 120).axis
     Axis(0, 120, 1)
@@ -47,24 +55,24 @@ class Kind(ABC):
 
     @property
     def nullable(self) -> bool:
-        """Whether rows without a value are left out: then the number of rows that count is private by itself.
+        """Whether rows without a value are left out; the number of remaining rows is then private.
 
         >>> Integer(0, 120).nullable, Integer(0, 120, null=0).nullable
         (True, False)
         """
-        return _drops(self.null)
+        return _is_drop(self.null)
 
     @property
     @abstractmethod
     def axis(self) -> Axis | None:
-        """The axis on which the column is summed, or None if it holds no numbers.
+        """The axis on which the column is summed, or None if it does not hold numbers.
 
         >>> Boolean().axis, Text().axis
         (Axis(0, 1, 1), None)
         """
 
     def domain(self) -> tuple[Value, ...] | None:
-        """Return every value the column can have, in order, or None if there are too many or they are private.
+        """Return all possible values of the column, in order, or None if they are too many or private.
 
         >>> Category("F", "M").domain(), Text().domain()
         (('F', 'M'), None)
@@ -72,12 +80,12 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def _shown(self) -> tuple[str, ...]:
-        """The arguments that make this kind, without its null rule."""
+    def _arguments(self) -> tuple[str, ...]:
+        """Return the constructor arguments, without the null rule."""
 
     def __repr__(self) -> str:
-        rule = () if _drops(self.null) else (f"null={_literal(self.null)}",)
-        return f"{type(self).__name__}({', '.join((*self._shown(), *rule))})"
+        rule = () if _is_drop(self.null) else (f"null={_literal(self.null)}",)
+        return f"{type(self).__name__}({', '.join((*self._arguments(), *rule))})"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -93,9 +101,7 @@ class Integer(Kind):
     null: int | str
 
     def __init__(self, low: int, high: int, *, null: int | str = DROP) -> None:
-        first, last = as_whole(low, name="low"), as_whole(high, name="high")
-        _check_order(first, last, low, high)
-        _set(self, low=first, high=last, null=_rule(null, as_whole, _inside(first, last), _BETWEEN))
+        _set_bounds(self, low, high, null, as_integer)
 
     @property
     def axis(self) -> Axis:
@@ -104,17 +110,17 @@ class Integer(Kind):
         >>> Integer(0, 10**12).axis.grid
         Fraction(1024, 1)
         """
-        return whole_axis(self.low, self.high)
+        return integer_axis(self.low, self.high)
 
     def domain(self) -> tuple[Value, ...] | None:
-        """Return all the numbers, if they are not more than can be listed.
+        """Return all the numbers, unless they are too many to list.
 
         >>> Integer(1, 3).domain()
         (1, 2, 3)
         """
-        return tuple(range(self.low, self.high + 1)) if self.high - self.low < MOST_KEYS else None
+        return tuple(range(self.low, self.high + 1)) if self.high - self.low < MAX_KEYS else None
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return str(self.low), str(self.high)
 
 
@@ -122,7 +128,7 @@ class Integer(Kind):
 class Real(Kind):
     """Real numbers between two bounds, rounded to the nearest multiple of ``grid``.
 
-    Without a grid they are cut into about 2^30 steps, far finer than any noise.
+    The default grid has about 2^30 steps, far finer than any noise.
 
     >>> Real(0, 300, grid="0.1").axis
     Axis(0, 3000, '0.1')
@@ -137,7 +143,7 @@ class Real(Kind):
         axis = axis_between(low, high, grid)
         first, last = exact(low, name="low"), exact(high, name="high")
         _set(self, low=first, high=last, grid=None if grid is None else axis.grid)
-        _set(self, null=_rule(null, exact, _inside(first, last), _BETWEEN))
+        _set(self, null=_parse_null_rule(null, exact, _inside(first, last), _BETWEEN))
 
     @property
     def axis(self) -> Axis:
@@ -148,9 +154,9 @@ class Real(Kind):
         """
         return axis_between(self.low, self.high, self.grid)
 
-    def _shown(self) -> tuple[str, ...]:
-        grid = () if self.grid is None else (f"grid={show(self.grid)}",)
-        return show(self.low), show(self.high), *grid
+    def _arguments(self) -> tuple[str, ...]:
+        grid = () if self.grid is None else (f"grid={format_exact(self.grid)}",)
+        return format_exact(self.low), format_exact(self.high), *grid
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -164,7 +170,7 @@ class Boolean(Kind):
     null: bool | str
 
     def __init__(self, *, null: bool | str = DROP) -> None:
-        _set(self, null=_rule(null, as_truth, lambda _: True, "True or False"))
+        _set(self, null=_parse_null_rule(null, as_boolean, lambda _: True, "True or False"))
 
     @property
     def axis(self) -> Axis:
@@ -173,7 +179,7 @@ class Boolean(Kind):
         >>> Boolean().axis
         Axis(0, 1, 1)
         """
-        return whole_axis(0, 1)
+        return integer_axis(0, 1)
 
     def domain(self) -> tuple[Value, ...]:
         """Return both values.
@@ -183,7 +189,7 @@ class Boolean(Kind):
         """
         return (False, True)
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return ()
 
 
@@ -205,12 +211,12 @@ class Category(Kind):
         names = as_categories(values)
         if DROP in names:
             raise ParameterError(f'Category cannot have the value "{DROP}", which is the name of a null rule.')
-        _set(self, values=names, ordered=as_truth(ordered, name="ordered"))
-        _set(self, null=_rule(null, as_category, names.__contains__, "one of the values"))
+        _set(self, values=names, ordered=as_boolean(ordered, name="ordered"))
+        _set(self, null=_parse_null_rule(null, as_category, names.__contains__, "one of the values"))
 
     @property
     def axis(self) -> None:
-        """None: a category is no number.
+        """None: a category is not a number.
 
         >>> Category(1, 2).axis is None
         True
@@ -225,13 +231,13 @@ class Category(Kind):
         """
         return self.values
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return *map(repr, self.values), *(("ordered=True",) if self.ordered else ())
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Text(Kind):
-    """Texts that are not known beforehand: to group by them, the keys themselves are chosen privately.
+    """Strings that are not known in advance; to group by them, the keys themselves are selected privately.
 
     >>> Text(), Text(null="unknown").nullable
     (Text(), False)
@@ -240,24 +246,24 @@ class Text(Kind):
     null: str
 
     def __init__(self, *, null: str = DROP) -> None:
-        _set(self, null=_rule(null, as_text, lambda _: True, "a text"))
+        _set(self, null=_parse_null_rule(null, as_text, lambda _: True, "a text"))
 
     @property
     def axis(self) -> None:
-        """None: a text is no number.
+        """None: a string is not a number.
 
         >>> Text().axis is None
         True
         """
         return
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return ()
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Date(Kind):
-    """Days between two dates, both included; texts are read as ``YYYY-MM-DD``.
+    """Days between two dates, both included; strings are parsed as ``YYYY-MM-DD``.
 
     >>> Date("2021-01-01", "2021-12-31").axis.steps
     364
@@ -268,9 +274,7 @@ class Date(Kind):
     null: dt.date | str
 
     def __init__(self, low: dt.date | str, high: dt.date | str, *, null: dt.date | str = DROP) -> None:
-        first, last = as_date(low, name="low"), as_date(high, name="high")
-        _check_order(first, last, low, high)
-        _set(self, low=first, high=last, null=_rule(null, as_date, _inside(first, last), _BETWEEN))
+        _set_bounds(self, low, high, null, as_date)
 
     @property
     def axis(self) -> Axis:
@@ -279,24 +283,24 @@ class Date(Kind):
         >>> Date("1970-01-01", "1970-01-31").axis
         Axis(0, 30, 1)
         """
-        return whole_axis((self.low - _EPOCH).days, (self.high - _EPOCH).days)
+        return integer_axis((self.low - _EPOCH).days, (self.high - _EPOCH).days)
 
     def domain(self) -> tuple[Value, ...] | None:
-        """Return all the days, if they are not more than can be listed.
+        """Return all the days, unless they are too many to list.
 
         >>> len(Date("2021-01-01", "2021-12-31").domain())
         365
         """
         first, last = self.low.toordinal(), self.high.toordinal()
-        return tuple(map(dt.date.fromordinal, range(first, last + 1))) if last - first < MOST_KEYS else None
+        return tuple(map(dt.date.fromordinal, range(first, last + 1))) if last - first < MAX_KEYS else None
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return _literal(self.low), _literal(self.high)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Timestamp(Kind):
-    """Points in time between two, to the second, in UTC; texts are read as ``YYYY-MM-DD HH:MM:SS``.
+    """Timestamps between two, to the second, in UTC; strings are parsed as ``YYYY-MM-DD HH:MM:SS``.
 
     A time without a zone is taken as UTC, a date as its first second.
 
@@ -309,21 +313,19 @@ class Timestamp(Kind):
     null: dt.datetime | str
 
     def __init__(self, low: dt.datetime | str, high: dt.datetime | str, *, null: dt.datetime | str = DROP) -> None:
-        first, last = as_moment(low, name="low"), as_moment(high, name="high")
-        _check_order(first, last, low, high)
-        _set(self, low=first, high=last, null=_rule(null, as_moment, _inside(first, last), _BETWEEN))
+        _set_bounds(self, low, high, null, as_timestamp)
 
     @property
     def axis(self) -> Axis:
-        """Seconds since 1970-01-01 in UTC, or a power of two of them where there would be more than 2^30.
+        """Seconds since 1970-01-01 in UTC, or a power of two of them if they are more than 2^30.
 
         >>> Timestamp("1970-01-01", "1970-01-01 00:01:00").axis
         Axis(0, 60, 1)
         """
         first, last = ((moment - _MIDNIGHT) // dt.timedelta(seconds=1) for moment in (self.low, self.high))
-        return whole_axis(first, last)
+        return integer_axis(first, last)
 
-    def _shown(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         return _literal(self.low), _literal(self.high)
 
 
@@ -332,13 +334,13 @@ def _set(kind: Kind, **values: object) -> None:
         object.__setattr__(kind, name, value)
 
 
-def _drops(null: object) -> bool:
+def _is_drop(null: object) -> bool:
     return isinstance(null, str) and null == DROP
 
 
-def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:
-    """Return a null rule, or refuse it in the same words for every kind."""
-    if _drops(null):
+def _parse_null_rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:
+    """Return a null rule, or raise the same error for every kind."""
+    if _is_drop(null):
         return DROP
     try:
         value = read(null, name="null")
@@ -353,14 +355,16 @@ def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
     return lambda value: first <= value <= last
 
 
-def _check_order(first: Any, last: Any, low: object, high: object) -> None:
+def _set_bounds(kind: Kind, low: object, high: object, null: object, parse: Callable[..., Any]) -> None:
+    first, last = parse(low, name="low"), parse(high, name="high")
     if first > last:
         raise ParameterError(f"low must be at most high, not {safe_repr(low)} and {safe_repr(high)}.")
+    _set(kind, low=first, high=last, null=_parse_null_rule(null, parse, _inside(first, last), _BETWEEN))
 
 
 def _literal(value: object) -> str:
     if isinstance(value, Fraction):
-        return show(value)
+        return format_exact(value)
     if isinstance(value, dt.datetime):
         return repr(value.replace(tzinfo=None).isoformat(sep=" "))
     return repr(value.isoformat()) if isinstance(value, dt.date) else repr(value)

@@ -1,6 +1,6 @@
 """The columns of a table as its owner declares them, in Python or in a TOML file.
 
-A column that is not in the schema cannot be asked about. The file form has one section per column::
+Queries cannot use a column that is not in the schema. The file form has one section per column::
 
     [columns.age]
     kind = "integer"
@@ -8,7 +8,7 @@ A column that is not in the schema cannot be asked about. The file form has one 
     high = 120
 
 Numbers that are not whole are read as decimals: ``grid = 0.1`` and ``grid = "0.1"`` are both exactly one tenth. Dates
-and times are texts or TOML's own; a time without a zone is in UTC.
+and times are strings or TOML's own; a time without a zone is in UTC.
 """
 
 import datetime as dt
@@ -47,12 +47,12 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "timestamp": ("low", "high"),
 }
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {"real": ("grid",), "category": ("ordered",)}
-_LONGEST_NAME = 200
-_LARGEST = 2**63
+_MAX_NAME_LENGTH = 200
+_MAX_TOML_INTEGER = 2**63
 
 
 class Schema(Mapping[str, Kind]):
-    """The columns that may be asked about, each with its kind.
+    """The columns that queries may use, each with its kind.
 
     >>> schema = Schema(age=Integer(0, 120), sex=Category("F", "M"))
     >>> schema
@@ -60,7 +60,7 @@ class Schema(Mapping[str, Kind]):
     >>> list(schema), schema["age"].high
     (['age', 'sex'], 120)
 
-    Names that are no Python names come in a mapping: ``Schema({"cause of death": Text()})``.
+    Names that are not Python identifiers come in a mapping: ``Schema({"cause of death": Text()})``.
     """
 
     __slots__ = ("_columns",)
@@ -76,7 +76,7 @@ class Schema(Mapping[str, Kind]):
         joined = {**(columns or {}), **named}
         if not joined:
             raise SchemaError("A schema needs at least one column, such as Schema(age=Integer(0, 120)).")
-        self._columns = {_name(name): _checked(name, kind) for name, kind in joined.items()}
+        self._columns = {_check_name(name): _check_kind(name, kind) for name, kind in joined.items()}
 
     def __getitem__(self, name: str) -> Kind:
         return self._columns[name]
@@ -88,7 +88,7 @@ class Schema(Mapping[str, Kind]):
         return len(self._columns)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._columns.items()))  # equality does not look at the order
+        return hash(frozenset(self._columns.items()))  # equality ignores the order
 
     def __repr__(self) -> str:
         if all(map(_is_python_name, self)):
@@ -108,14 +108,14 @@ class Schema(Mapping[str, Kind]):
         high = 120
         <BLANKLINE>
         """
-        return "\n".join(_section(name, kind) for name, kind in self.items())
+        return "\n".join(_format_section(name, kind) for name, kind in self.items())
 
     @classmethod
     def from_toml(cls, text: str) -> "Schema":
-        """Read the text of a TOML file back. It holds ``columns`` and nothing else.
+        """Parse the text of a TOML file with ``columns`` and nothing else.
 
-        A section ``[table]`` says whom a table protects, which a schema does not hold: such a text is refused here, and
-        read by ``celosia.data.parse_schema_file``.
+        A section ``[table]`` declares whom a table protects, which a schema does not hold: such a text is refused here,
+        and parsed by ``celosia.data.parse_schema_file``.
 
         >>> text = Schema(age=Integer(0, 120)).to_toml()
         >>> Schema.from_toml(text) == Schema(age=Integer(0, 120))
@@ -131,12 +131,12 @@ class Schema(Mapping[str, Kind]):
 
 
 def load_toml(text: object) -> dict[str, Any]:
-    """Parse the text of a schema; numbers that are not whole stay decimals."""
+    """Parse the TOML of a schema; numbers that are not integers stay decimals."""
     if not isinstance(text, str):
         raise SchemaError(f"from_toml takes the text of a file, not {safe_repr(text)}.")
     try:
         return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
+    except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long
         raise SchemaError(f"The schema is not TOML: {error}") from error
 
 
@@ -150,18 +150,19 @@ def read_columns(document: Mapping[str, Any]) -> Schema:
     columns = document.get("columns")
     if not isinstance(columns, dict) or not columns:
         raise SchemaError("The schema has no columns: it needs sections such as [columns.age].")
-    return Schema({name: _kind(name, fields) for name, fields in columns.items()})
+    return Schema({name: _parse_kind(name, fields) for name, fields in columns.items()})
 
 
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+def _check_name(name: object) -> str:
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MAX_NAME_LENGTH:
         raise SchemaError(
-            f"The name of a column must be a text of 1 to {_LONGEST_NAME} printable characters, not {safe_repr(name)}."
+            f"The name of a column must be a text of 1 to {_MAX_NAME_LENGTH} printable characters, "
+            f"not {safe_repr(name)}."
         )
     return str.__str__(name)
 
 
-def _checked(name: str, kind: object) -> Kind:
+def _check_kind(name: str, kind: object) -> Kind:
     if not isinstance(kind, Kind) or type(kind) not in KINDS.values():
         hint = "write its parentheses" if isinstance(kind, type) else "such as Integer(0, 120) or Text()"
         raise SchemaError(f"The column {safe_repr(name)} needs a kind ({hint}), not {safe_repr(kind)}.")
@@ -176,7 +177,7 @@ def _is_python_name(name: str) -> bool:
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def _kind(name: str, fields: object) -> Kind:
+def _parse_kind(name: str, fields: object) -> Kind:
     given = fields.get("kind") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(given, str) or given not in KINDS:
         found = "" if given is None else f", not {safe_repr(given)}"
@@ -194,23 +195,23 @@ def _kind(name: str, fields: object) -> Kind:
         )
     if given == "category" and not isinstance(fields["values"], list):
         raise SchemaError(f'The column {safe_repr(name)} needs values as a list, such as values = ["F", "M"].')
-    plain = {field: _plain(value, given) for field, value in fields.items()}
+    plain = {field: _to_plain(value, given) for field, value in fields.items()}
     try:
-        # Its values, bounds and options are as the kind's own: it says what is wrong with them.
+        # The constructor checks values, bounds and options.
         return KINDS[given](*(plain[f] for f in _FIELDS[given]), **{f: plain[f] for f in options if f in plain})
     except CelosiaError as error:
         raise SchemaError(f"The column {safe_repr(name)} is not valid: {error}") from error
 
 
-def _plain(value: object, kind: str) -> Any:
-    # Only reals take what is not whole; for the others a float is shown better in what they say against it.
+def _to_plain(value: object, kind: str) -> Any:
+    # Only reals take fractions; for the other kinds a float reads better in the error message.
     return float(value) if isinstance(value, Decimal) and kind != "real" else value
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
 
 
-def _section(name: str, kind: Kind) -> str:
+def _format_section(name: str, kind: Kind) -> str:
     word = next(word for word, known in KINDS.items() if type(kind) is known)
     lines = [f"[columns.{write_key(name)}]", f'kind = "{word}"']
     for field in (*_FIELDS[word], *_OPTIONS.get(word, ()), "null"):
@@ -222,35 +223,39 @@ def _section(name: str, kind: Kind) -> str:
 
 
 def write_key(name: str) -> str:
-    """Return the name of a column as a key of TOML, in quotes where it needs them."""
+    """Return the name of a column as a TOML key, in quotes if it needs them."""
     bare = name.isascii() and name.replace("-", "_").isidentifier()
-    return name if bare else _text(name)
+    return name if bare else _quote(name)
 
 
-def _text(text: str) -> str:
-    # JSON's strings are TOML's, but for one character.
+def _quote(text: str) -> str:
+    # JSON's strings are TOML's, except for one character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_value(value: object) -> str:
-    """Return a value of a schema as TOML writes it."""
+    """Format a value of a schema in TOML."""
     match value:
         case bool() | int():
             return str(value).lower()
         case Fraction():
-            # Beyond 64 bits not every reader knows integers.
-            return str(value) if value.denominator == 1 and abs(value) < _LARGEST else _text(_decimal(value))
+            # Not every parser accepts integers beyond 64 bits.
+            return (
+                str(value)
+                if value.denominator == 1 and abs(value) < _MAX_TOML_INTEGER
+                else _quote(_format_number(value))
+            )
         case dt.datetime():
-            return _text(value.replace(tzinfo=None).isoformat(sep=" "))
+            return _quote(value.replace(tzinfo=None).isoformat(sep=" "))
         case dt.date():
-            return _text(value.isoformat())
+            return _quote(value.isoformat())
         case tuple() | list():
             return "[" + ", ".join(map(write_value, value)) + "]"
         case _:
-            return _text(str(value))
+            return _quote(str(value))
 
 
-def _decimal(value: Fraction) -> str:
-    """A number as a decimal if it is one that a double's shortest text can say, else as a ratio."""
+def _format_number(value: Fraction) -> str:
+    """Format a number as a decimal if that is the shortest form of a double, else as a ratio."""
     shortest = repr(float(value))
     return shortest if Fraction(shortest) == value else str(value)

@@ -1,8 +1,8 @@
-"""What an owner writes in a schema, read as plain Python values: integers, booleans, categories, dates, times.
+"""Convert the values of a schema to plain Python values: integers, booleans, categories, dates, times.
 
 NumPy's and pandas' scalars, enumerations and other subclasses become Python's own types, so that equal schemas look and
-compare alike, and so that no engine and no file gets what it cannot hold: integers beyond 2^62, half a surrogate
-pair, a NUL, a time outside the years 1 to 9999.
+compare alike, and so that no engine and no file gets a value that it cannot hold: integers beyond 2^62, half a
+surrogate pair, a NUL, a time outside the years 1 to 9999.
 """
 
 import datetime as dt
@@ -13,46 +13,46 @@ from typing import Final
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
-_LARGEST = 2**62
-_MOST_CATEGORIES: Final = 1_000_000
-_LONGEST_TEXT: Final = 1_000
+_MAX_INTEGER = 2**62
+_MAX_CATEGORIES: Final = 1_000_000
+_MAX_TEXT_LENGTH: Final = 1_000
 
 
-def as_whole(value: object, *, name: str) -> int:
-    """Return an integer of at most 2^62 in magnitude; a float, even 2.0, and a boolean are none."""
-    number = int(exact_integer(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
-    if number > _LARGEST:
+def as_integer(value: object, *, name: str) -> int:
+    """Return an integer of at most 2^62 in magnitude; a float, even 2.0, and a boolean are refused."""
+    number = int(exact_integer(value, name=name, least=-_MAX_INTEGER))  # type: ignore[arg-type] # looks at the type itself
+    if number > _MAX_INTEGER:
         raise ParameterError(f"{name} must be at most 2^62, not {safe_repr(value)}.")
     return number
 
 
-def as_truth(value: object, *, name: str) -> bool:
-    """Return True or False, also if they are NumPy's."""
-    plain = _plain(value)
+def as_boolean(value: object, *, name: str) -> bool:
+    """Return a boolean, also from NumPy's."""
+    plain = _to_plain(value)
     if not isinstance(plain, bool):
         raise ParameterError(f"{name} must be True or False, not {safe_repr(value)}.")
     return plain
 
 
 def as_text(value: object, *, name: str) -> str:
-    """Return a text that every engine can hold."""
+    """Return a string that every engine can hold."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be a text, not {safe_repr(value)}.")
     text = str.__str__(value)  # of an enumeration the value, not its name
-    if len(text) > _LONGEST_TEXT or "\0" in text or not _is_unicode(text):
+    if len(text) > _MAX_TEXT_LENGTH or "\0" in text or not _is_unicode(text):
         raise ParameterError(
-            f"{name} must be a text of at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
+            f"{name} must be a text of at most {_MAX_TEXT_LENGTH} characters, all of them Unicode and none NUL, "
             f"not {safe_repr(text)}."
         )
     return text
 
 
 def as_category(value: object, *, name: str) -> str | int:
-    """Return a value of a category: a text or an integer."""
+    """Return a value of a category: a string or an integer."""
     if isinstance(value, str):
         return as_text(value, name=name)
     try:
-        return as_whole(value, name=name)
+        return as_integer(value, name=name)
     except ParameterError:
         raise ParameterError(
             f"{name} must be a text, or an integer between -2^62 and 2^62, not {safe_repr(value)}."
@@ -60,17 +60,15 @@ def as_category(value: object, *, name: str) -> str | int:
 
 
 def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
-    """Return the values of a category, given one by one or as one list: all texts or all integers, all different.
+    """Return the values of a category, given one by one or as one list: all strings or all integers, all different.
 
-    One text is one value, not its letters.
+    One string is one value, not its letters.
     """
-    values = tuple(as_category(value, name="A value of Category") for value in _listed(given))
+    values = tuple(as_category(value, name="A value of Category") for value in _flatten_values(given))
     if not values:
         raise ParameterError("Category needs at least one value, such as Category('F', 'M').")
-    if len(values) > _MOST_CATEGORIES:
-        raise ParameterError(
-            f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
-        )
+    if len(values) > _MAX_CATEGORIES:
+        raise ParameterError(f"Category takes at most {_MAX_CATEGORIES:,} values: for more, Text() keeps them private.")
     if len(set(map(type, values))) > 1:
         raise ParameterError(f"The values of Category must be all texts or all integers, not {safe_repr(values)}.")
     if len(set(values)) < len(values):
@@ -81,8 +79,8 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
 
 
 def as_date(value: object, *, name: str) -> dt.date:
-    """Return a date, given as one or as a text; a time of day is refused rather than cut off."""
-    plain = _plain(value)
+    """Return a date, given as one or as a string; a time of day is refused."""
+    plain = _to_plain(value)
     if isinstance(plain, str):
         try:
             plain = dt.date.fromisoformat(plain)
@@ -93,14 +91,14 @@ def as_date(value: object, *, name: str) -> dt.date:
     raise ParameterError(f"{name} must be a date such as '2021-12-31', not {safe_repr(value)}.")
 
 
-def as_moment(value: object, *, name: str) -> dt.datetime:
-    """Return a time in UTC, cut to the second; a time without a zone is taken as UTC, a date as its first second."""
-    plain = _plain(value)
+def as_timestamp(value: object, *, name: str) -> dt.datetime:
+    """Return a time in UTC, truncated to the second; without a zone it is in UTC, and a date is its first second."""
+    plain = _to_plain(value)
     try:
         if isinstance(plain, str):
             plain = dt.datetime.fromisoformat(plain)
         if isinstance(plain, dt.datetime):
-            return _in_utc(plain)
+            return _to_utc(plain)
         if isinstance(plain, dt.date):
             return dt.datetime(plain.year, plain.month, plain.day, tzinfo=dt.UTC)
     except (ValueError, TypeError, OverflowError):  # no time, pandas' "not a time", outside the years 1 to 9999
@@ -110,7 +108,7 @@ def as_moment(value: object, *, name: str) -> dt.datetime:
     )
 
 
-def _in_utc(moment: dt.datetime) -> dt.datetime:
+def _to_utc(moment: dt.datetime) -> dt.datetime:
     # Member by member: pandas has a subclass with nanoseconds.
     second = dt.datetime(
         moment.year,
@@ -122,11 +120,11 @@ def _in_utc(moment: dt.datetime) -> dt.datetime:
         tzinfo=moment.tzinfo,
         fold=moment.fold,
     )
-    # A zone may say of itself that it has no offset; Python would then take the computer's own.
+    # A zone may have no offset; Python would then take the computer's own.
     return second.replace(tzinfo=dt.UTC, fold=0) if second.utcoffset() is None else second.astimezone(dt.UTC)
 
 
-def _listed(given: tuple[object, ...]) -> Iterable[object]:
+def _flatten_values(given: tuple[object, ...]) -> Iterable[object]:
     if len(given) != 1 or isinstance(given[0], str | bytes) or not isinstance(given[0], Iterable):
         return given
     if isinstance(given[0], set | frozenset):
@@ -134,13 +132,13 @@ def _listed(given: tuple[object, ...]) -> Iterable[object]:
             "Category needs its values in an order, which a set has not: give a list, such as sorted(values)."
         )
     try:
-        return tuple(islice(given[0], _MOST_CATEGORIES + 1))  # a generator may have no end
+        return tuple(islice(given[0], _MAX_CATEGORIES + 1))  # a generator may have no end
     except TypeError:  # an array without dimensions
         return given
 
 
-def _plain(value: object) -> object:
-    """Return one of NumPy's scalars as Python's own."""
+def _to_plain(value: object) -> object:
+    """Convert a NumPy scalar to Python's own type."""
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
 
 

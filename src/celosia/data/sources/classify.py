@@ -1,7 +1,7 @@
-"""Where the rows of a table are: files, a frame in memory, a database, an Ibis or a Spark table.
+"""Sources of rows: files, a frame in memory, a database, an Ibis or a Spark table.
 
-Sorting out what the caller passed opens nothing but the first line of a CSV file. What is kept is a small frozen value
-whose ``repr`` shows neither rows nor passwords. A session reads files and frames when it is opened.
+Classifying a source reads only the first line of a CSV file. The result is a small frozen value whose ``repr`` shows
+neither rows nor passwords. A session reads files and frames when it is opened.
 """
 
 import os
@@ -17,7 +17,7 @@ from celosia.data.sources.files import ENDINGS, Files, find_files
 from celosia.data.sources.text_format import TextFormat
 
 _SCHEMES: Final = ("postgresql", "postgres")
-_LONGEST_NAME = 63  # of PostgreSQL's identifiers
+_MAX_NAME_LENGTH = 63  # of PostgreSQL's identifiers
 _PLAIN: Final = TextFormat()
 _ACCEPTED: Final = (
     "a path or glob of Parquet or CSV files, a DataFrame (pandas, Polars, Arrow ...), an Ibis table, a Spark "
@@ -32,12 +32,12 @@ class Frame:
     frame: Any
 
     def __repr__(self) -> str:
-        return f"<Frame: {_named(self.frame)}>"
+        return f"<Frame: {_describe_type(self.frame)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Database:
-    """A table of a PostgreSQL database; the password is part of ``url`` and of nothing that is shown."""
+    """A table of a PostgreSQL database; the password is part of ``url`` and never shown."""
 
     url: str
     table: str
@@ -45,7 +45,7 @@ class Database:
 
     def __repr__(self) -> str:
         schema = "" if self.schema is None else f", {self.schema!r}"
-        return f"Database({_hidden(self.url)!r}, {self.table!r}{schema})"
+        return f"Database({_hide_password(self.url)!r}, {self.table!r}{schema})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ class IbisSource:
     expression: Any
 
     def __repr__(self) -> str:
-        return "<IbisSource>"  # in interactive mode showing the expression would run it
+        return "<IbisSource>"  # in interactive mode the expression's repr would run it
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,22 +65,22 @@ class SparkSource:
     frame: Any
 
     def __repr__(self) -> str:
-        return "<SparkSource>"  # Spark can be set to run what is shown
+        return "<SparkSource>"  # the repr of a Spark frame can run it
 
 
 DataSource: TypeAlias = Files | Frame | Database | IbisSource | SparkSource
-"""What a table's rows come from."""
+"""A source of rows."""
 
 
 def classify(source: object, *, name: str | None = None, text: TextFormat = _PLAIN) -> DataSource:
-    """Return what the caller passed as one of the kinds of sources; ``name`` is the table of a database.
+    """Return the source that the caller passed as one of the classes above; ``name`` is the table of a database.
 
     ``text`` may declare the delimiter and the encoding of CSV files.
     """
     if isinstance(source, DataSource):
         return source
     if isinstance(source, str) and "://" in source:
-        return _database(source, name)
+        return _parse_database(source, name)
     if isinstance(source, str | os.PathLike):
         return find_files(os.fsdecode(source), text)
     kind = type(source)
@@ -92,37 +92,37 @@ def classify(source: object, *, name: str | None = None, text: TextFormat = _PLA
     return Frame(source)
 
 
-def suggested_name(source: object) -> str:
-    """Return the name that a table goes by when none was given: the file's stem made an identifier, or ``data``."""
+def suggest_name(source: object) -> str:
+    """Return the default name of a table: the file's stem made an identifier, or ``data``."""
     if isinstance(source, Database):
-        return _identifier(source.table)
+        return _make_identifier(source.table)
     if isinstance(source, Files):
-        return suggested_name(source.paths[0]) if len(source.paths) == 1 else "data"
+        return suggest_name(source.paths[0]) if len(source.paths) == 1 else "data"
     if not isinstance(source, str | os.PathLike):
         return "data"
     stem = Path(os.fsdecode(source)).name
     ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
-    return _identifier(stem[: len(stem) - len(ending)])
+    return _make_identifier(stem[: len(stem) - len(ending)])
 
 
-def _identifier(text: str) -> str:
-    word = re.sub(r"\W+", "_", text).strip("_")[:_LONGEST_NAME]
+def _make_identifier(text: str) -> str:
+    word = re.sub(r"\W+", "_", text).strip("_")[:_MAX_NAME_LENGTH]
     return (word if word.isidentifier() else f"_{word}") if word else "data"
 
 
-def _named(value: object) -> str:
+def _describe_type(value: object) -> str:
     kind = type(value)
     return f"{kind.__module__.partition('.')[0]} {kind.__name__}"
 
 
 def _check_frame(source: object) -> None:
-    """Refuse what is no frame, or can be read only once; never by a text that shows what is in it."""
+    """Refuse an object that is not a frame, or can be read only once; the error never shows its content."""
     if hasattr(source, "__next__"):
         raise ParameterError(
-            f"source must be read anew for every question, but a {_named(source)} is read once: read all of it."
+            f"source must be read anew for every question, but a {_describe_type(source)} is read once: read all of it."
         )
     if not _is_frame(source):
-        raise ParameterError(f"source must be {_ACCEPTED}, not a {_named(source)}.")
+        raise ParameterError(f"source must be {_ACCEPTED}, not a {_describe_type(source)}.")
 
 
 def _is_frame(source: Any) -> bool:
@@ -134,13 +134,13 @@ def _is_frame(source: Any) -> bool:
         return False
     if is_into_dataframe(source) or is_polars_lazyframe(source):
         return True
-    # Arrow's own protocol, by an object that has columns: a bare array speaks it as well.
-    speaks = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
-    return speaks and any(hasattr(source, name) for name in ("columns", "column_names", "schema"))
+    # Arrow's own protocol, on an object with columns: a bare array has it as well.
+    has_protocol = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
+    return has_protocol and any(hasattr(source, name) for name in ("columns", "column_names", "schema"))
 
 
-def _database(url: str, name: str | None) -> Database:
-    scheme = _scheme(url)
+def _parse_database(url: str, name: str | None) -> Database:
+    scheme = _parse_scheme(url)
     if scheme not in _SCHEMES:
         raise ParameterError(
             f"source must be a valid postgresql:// URL or a local file, not an address that begins with "
@@ -150,27 +150,27 @@ def _database(url: str, name: str | None) -> Database:
         raise ParameterError(
             'name must be given for a database: the table, such as name="deaths" or name="public.deaths".'
         )
-    *schema, table = _table_parts(name)
+    *schema, table = _split_table_name(name)
     return Database(url, table, schema[0] if schema else None)
 
 
-def _scheme(url: str) -> str:
+def _parse_scheme(url: str) -> str:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # read, because it is checked only then
+        _ = parts.port  # reading it checks it
     except ValueError:
-        return ""  # what the parser says may show the password
+        return ""  # the parser's message may show the password
     return parts.scheme
 
 
-def _table_parts(name: object) -> list[str]:
+def _split_table_name(name: object) -> list[str]:
     parts = name.split(".") if isinstance(name, str) else []
-    if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _LONGEST_NAME for part in parts):
+    if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _MAX_NAME_LENGTH for part in parts):
         raise ParameterError(f'name must be a table such as "deaths" or "public.deaths", not {safe_repr(name)}.')
     return parts
 
 
-def _hidden(url: str) -> str:
+def _hide_password(url: str) -> str:
     """Return a URL without its password, neither before the host nor among the parameters."""
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")

@@ -1,7 +1,7 @@
-"""The names and types of a source's columns, without a look at the rows.
+"""Read the names and types of a source's columns, without reading its rows.
 
-Types come from where they are declared: the footer of a Parquet file, a frame's own types, a database's catalogue. A
-CSV file declares none. Each type suggests a kind of column, and none suggests bounds.
+Types come from their declarations: the footer of a Parquet file, a frame's own types, a database's catalogue. A CSV
+file declares none. Each type suggests a kind of column, and none suggests bounds.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from celosia.core.errors import EngineError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
-from celosia.data.sources.files import Files, csv_header
+from celosia.data.sources.files import Files, read_csv_header
 from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SPARK: Final = {
+_SPARK_KINDS: Final = {
     "byte": "integer",
     "short": "integer",
     "integer": "integer",
@@ -40,7 +40,7 @@ _SPARK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's name, its type as its library writes it (None if unknown), and the kind that the type suggests."""
+    """A column's name, its type in its library's notation (None if unknown), and the suggested kind."""
 
     name: str
     type: str | None
@@ -48,25 +48,27 @@ class ColumnType:
 
 
 def column_types(source: DataSource) -> tuple[ColumnType, ...]:
-    """Return the columns of a source, in order; only a database is opened for it."""
+    """Return the columns of a source, in order; this opens only databases."""
     match source:
         case Files(paths=paths, format="parquet"):
-            return _of_parquet(paths)
+            return _read_parquet_types(paths)
         case Files(paths=paths, delimiter=delimiter, encoding=encoding):
-            header = csv_header(paths[0], TextFormat(delimiter=delimiter, encoding=encoding))[1]
+            header = read_csv_header(paths[0], TextFormat(delimiter=delimiter, encoding=encoding))[1]
             return tuple(ColumnType(name, None, None) for name in header)
         case Frame(frame=frame):
-            return _of_frame(frame)
+            return _read_frame_types(frame)
         case SparkSource(frame=frame):
             fields = [(str(field.name), field.dataType) for field in frame.schema.fields]
-            return tuple(ColumnType(name, kind.simpleString(), _SPARK.get(kind.typeName())) for name, kind in fields)
+            return tuple(
+                ColumnType(name, kind.simpleString(), _SPARK_KINDS.get(kind.typeName())) for name, kind in fields
+            )
         case IbisSource(expression=expression):
-            return _of_ibis(expression)
+            return _read_ibis_types(expression)
         case Database():
-            return ask_database(source, _of_ibis)
+            return query_database(source, _read_ibis_types)
 
 
-def _of_parquet(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
+def _read_parquet_types(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -76,10 +78,10 @@ def _of_parquet(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
         raise ParameterError("source: a file that ends in .parquet is no Parquet file, or cannot be read.") from None
     if any(set(schema.names) != set(schemas[0].names) for schema in schemas):
         raise ParameterError("source: the Parquet files do not all have the same columns.")
-    return _of_arrow(schemas[0])
+    return _read_arrow_types(schemas[0])
 
 
-def _of_arrow(schema: "pa.Schema") -> tuple[ColumnType, ...]:
+def _read_arrow_types(schema: "pa.Schema") -> tuple[ColumnType, ...]:
     return tuple(ColumnType(field.name, str(field.type), _arrow_kind(field.type)) for field in schema)
 
 
@@ -100,20 +102,20 @@ def _arrow_kind(kind: "pa.DataType") -> str | None:
     return next((word for word, fits in tests.items() if fits), None)
 
 
-def _of_frame(frame: Any) -> tuple[ColumnType, ...]:
+def _read_frame_types(frame: Any) -> tuple[ColumnType, ...]:
     import narwhals as nw
     import pyarrow as pa
     from narwhals.dependencies import is_pandas_dataframe
 
     if isinstance(frame, pa.Table | pa.RecordBatch):
-        return _of_arrow(frame.schema)
-    objects = is_pandas_dataframe(frame)  # which become texts; elsewhere they are nothing that Arrow knows
+        return _read_arrow_types(frame.schema)
+    objects = is_pandas_dataframe(frame)  # pandas' objects become strings; Arrow has no others
     if objects and not frame.columns.is_unique:
         raise ParameterError("source must have different names for its columns.")
     try:
         schema = nw.from_native(frame).collect_schema()
-    except TypeError:  # not one of Narwhals', but it speaks Arrow's own protocol
-        return _of_arrow(pa.table(frame).schema)
+    except TypeError:  # not one of Narwhals', but it has Arrow's own protocol
+        return _read_arrow_types(pa.table(frame).schema)
     return tuple(
         ColumnType(name, str(kind), "text" if objects and kind == nw.Object else _frame_kind(kind))
         for name, kind in schema.items()
@@ -135,10 +137,10 @@ def _frame_kind(kind: Any) -> str | None:
     return next((word for word, fits in tests.items() if fits), None)
 
 
-def ask_database(source: Database, question: Callable[[Any], T]) -> T:
-    """Return what ``question`` finds out of a database's table, which it gets as an Ibis table; then disconnect.
+def query_database(source: Database, query: Callable[[Any], T]) -> T:
+    """Return ``query(table)`` for a table of a database, as an Ibis table, and disconnect.
 
-    For what is public of a table, such as its types. Whatever the driver says against it is kept back.
+    For public facts of a table, such as its types. The driver's error messages are withheld.
     """
     require("psycopg", extra="postgres")
     import ibis
@@ -146,7 +148,7 @@ def ask_database(source: Database, question: Callable[[Any], T]) -> T:
     backend = None
     try:
         backend = ibis.connect(source.url)
-        return question(backend.table(source.table, database=source.schema))
+        return query(backend.table(source.table, database=source.schema))
     except Exception:  # noqa: BLE001 - a driver's errors quote the address, and with it the password
         raise EngineError(f"The database could not be opened, or has no table {safe_repr(source.table)}.") from None
     finally:
@@ -154,7 +156,7 @@ def ask_database(source: Database, question: Callable[[Any], T]) -> T:
             backend.disconnect()
 
 
-def _of_ibis(expression: Any) -> tuple[ColumnType, ...]:
+def _read_ibis_types(expression: Any) -> tuple[ColumnType, ...]:
     return tuple(ColumnType(name, str(kind), _ibis_kind(kind)) for name, kind in expression.schema().items())
 
 

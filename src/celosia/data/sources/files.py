@@ -1,13 +1,12 @@
 """Files of a table: which ones a path or glob names, their format, and the first line of a CSV file.
 
-Nothing is guessed from the rows: the format is the file's ending, and the delimiter of a CSV file is the declared one,
-or the one that cuts its first line, the header, into most names.
+The rows are not used: the format is the file's ending, and the delimiter of a CSV file is the declared one, or the one
+that splits its first line, the header, into most names.
 """
 
 import csv
 import glob
 import gzip
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -20,10 +19,10 @@ _PARQUET: Final = (".parquet", ".pq")
 _CSV: Final = (".csv.gz", ".tsv.gz", ".csv", ".tsv")
 
 ENDINGS: Final = (*_PARQUET, *_CSV)
-"""How the names of files end that can be read."""
+"""The supported endings of file names."""
 
 _DELIMITERS: Final = ",;\t|"
-_LONGEST_LINE = 1_000_000
+_MAX_LINE_LENGTH = 1_000_000
 _PLAIN: Final = TextFormat()
 
 
@@ -43,7 +42,7 @@ class Files:
 
 
 def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
-    """Return the files that a path or a glob names, now; those that appear later are not part of it.
+    """Return the files that a path or a glob names now; files that appear later are not included.
 
     ``text`` may declare the delimiter and the encoding of CSV files.
     """
@@ -56,23 +55,23 @@ def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     if all(path.lower().endswith(_PARQUET) for path in paths):
         return Files(paths, "parquet")
     if all(path.lower().endswith(_CSV) for path in paths):
-        return Files(paths, "csv", _common_delimiter(pattern, paths, text), text.encoding)
+        return Files(paths, "csv", _find_common_delimiter(pattern, paths, text), text.encoding)
     raise ParameterError(
         f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {safe_repr(pattern)}."
     )
 
 
-def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
-    headers = {csv_header(path, text) for path in paths}
+def _find_common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
+    headers = {read_csv_header(path, text) for path in paths}
     if len(headers) > 1:  # columns are found by their place
         raise SchemaError(f"source: the files of {safe_repr(pattern)} must have the same header and delimiter.")
     [(delimiter, _)] = headers
     return delimiter
 
 
-def csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ...]]:
-    r"""Return the delimiter and the column names of a CSV file, from its first line alone."""
-    line = _first_line(path, "utf-8-sig" if text.encoding == "utf-8" else text.encoding)
+def read_csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ...]]:
+    """Return the delimiter and the column names of a CSV file, from its first line alone."""
+    line = _read_first_line(path, "utf-8-sig" if text.encoding == "utf-8" else text.encoding)
     if text.delimiter is not None:
         return text.delimiter, tuple(next(csv.reader([line], delimiter=text.delimiter)))
     cuts = {delimiter: tuple(next(csv.reader([line], delimiter=delimiter))) for delimiter in _DELIMITERS}
@@ -82,20 +81,18 @@ def csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ..
     return best, cuts[best]
 
 
-def _first_line(path: str, encoding: str) -> str:
+def _read_first_line(path: str, encoding: str) -> str:
     try:
         with (
             gzip.open(path, "rt", encoding=encoding, errors="replace")
             if path.lower().endswith(".gz")
             else open(path, encoding=encoding, errors="replace", newline="")  # noqa: PTH123 - as gzip.open
         ) as lines:
-            line = lines.readline(_LONGEST_LINE).removeprefix("\ufeff")
+            line = lines.readline(_MAX_LINE_LENGTH).removeprefix("\ufeff")
     except (OSError, EOFError, UnicodeError) as error:
-        message = f"source: the file {safe_repr(os.path.basename(path))} cannot be read."  # noqa: PTH119 - a text
-        raise ParameterError(message) from error
-    if not line.strip() or len(line) == _LONGEST_LINE:
-        message = (
-            f"source: the file {safe_repr(os.path.basename(path))} needs a first line with the names of its columns."  # noqa: PTH119 - a text
+        raise ParameterError(f"source: the file {safe_repr(Path(path).name)} cannot be read.") from error
+    if not line.strip() or len(line) == _MAX_LINE_LENGTH:
+        raise SchemaError(
+            f"source: the file {safe_repr(Path(path).name)} needs a first line with the names of its columns."
         )
-        raise SchemaError(message)
     return line

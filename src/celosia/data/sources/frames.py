@@ -33,8 +33,8 @@ def to_arrow(
 ) -> "pa.Table":
     """Return a frame of any library as an Arrow table, with only some ``columns`` if they are given.
 
-    ``kinds`` and ``person`` are what the schema says of columns of Python objects, ``text`` how strings among them are
-    written. Without ``kinds`` their values decide, which is for public frames alone.
+    ``kinds`` and ``person`` declare columns of Python objects, ``text`` how strings among them are written. Without
+    ``kinds`` the values decide the type, which is for public frames only.
     """
     try:
         return cast_views(_to_arrow(frame, columns, kinds, person, text))
@@ -65,7 +65,7 @@ def _to_arrow(
         return frame if columns is None else frame.select(list(columns))
     try:
         native = nw.from_native(frame)
-    except TypeError:  # not one of Narwhals', but it speaks Arrow's own protocol
+    except TypeError:  # not one of Narwhals', but it has Arrow's own protocol
         table = pa.table(frame)
         return table if columns is None else table.select(list(columns))
     chosen = native if columns is None else native.select(*columns)

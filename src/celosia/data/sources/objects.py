@@ -1,9 +1,9 @@
-"""Columns of Python objects, as pandas has them for what it has no type for, as typed Arrow arrays.
+"""Convert pandas columns of Python objects to typed Arrow arrays.
 
 The kind that the schema declares decides the type: booleans with gaps are booleans, ``datetime.date`` objects are
-dates, strings are what they say (``text_values``), and a value of another type is null. Everything else is a string.
-Person ids must all be of one type, because ``1``, ``1.0``, ``True`` and ``Decimal(1)`` are equal but have different
-strings: one person would count as four.
+dates, strings are parsed (``text_values``), and a value of another type is null. Everything else is a string. Person
+ids must all be of one type, because ``1``, ``1.0``, ``True`` and ``Decimal(1)`` are equal but have different strings:
+one person would count as four.
 """
 
 import datetime as dt
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-_LIMIT: Final = 2**63
+_INT64_END: Final = 2**63
 _PLAIN: Final = TextFormat()
 
 
 def read_objects(
     column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = False, text: TextFormat = _PLAIN
 ) -> "pa.Array":
-    """Return objects as booleans, dates or timestamps where ``kind`` says so, else as strings.
+    """Return objects as booleans, dates or timestamps if that is their ``kind``, else as strings.
 
-    With ``infer`` the values decide; only the values of public columns may. ``text`` says how strings are written.
+    With ``infer`` the values decide the kind, for public columns only. ``text`` declares how strings are written.
     """
     import pyarrow as pa
 
     wanted = _infer(column) if infer else type(kind)
     if wanted in _PARSERS:
         word, parse = _PARSERS[wanted]
-        values = [parse_text(one, word, text) if isinstance(one, str) else parse(one) for one in _values(column)]
-        return pa.array(values, type=_type(wanted))
+        values = [parse_text(one, word, text) if isinstance(one, str) else parse(one) for one in _list_values(column)]
+        return pa.array(values, type=_arrow_type(wanted))
     if text.decimal != "." and isinstance(kind, Integer | Real | Category):
-        column = column.map(lambda one: _with_sign(one, text.decimal), na_action="ignore")
+        column = column.map(lambda one: _format_decimal(one, text.decimal), na_action="ignore")
     return read_strings(column)
 
 
@@ -54,31 +54,32 @@ def read_strings(column: "pd.Series[Any]", *, person: bool = False) -> "pa.Array
     import pyarrow as pa
 
     instead = None if person else UNREADABLE
-    return pa.array([None if value is None else _string(value, instead) for value in _values(column)], pa.string())
+    return pa.array(
+        [None if value is None else _to_string(value, instead) for value in _list_values(column)], pa.string()
+    )
 
 
 def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
     """Return person ids that are all integers, all floats, all strings or all UUIDs; refuse any other column."""
     import pyarrow as pa
 
-    values = _values(column)
-    families = {_family(value) for value in values if value is not None}
-    if len(families) > 1 or None in families:
+    values = _list_values(column)
+    types = {_id_type(value) for value in values if value is not None}
+    if len(types) > 1 or None in types:
         raise InputError(
             f"The person column {safe_repr(name)} is of Python objects that are not all integers, all floats, all "
-            "strings "
-            'or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
+            'strings or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
         )
-    if families == {"real"}:
+    if types == {"real"}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if families == {"integer"}:
+    if types == {"integer"}:
         whole = [None if value is None else int(value) for value in values]
-        if all(value is None or -_LIMIT <= value < _LIMIT for value in whole):
+        if all(value is None or -_INT64_END <= value < _INT64_END for value in whole):
             return pa.array(whole, pa.int64())
     return read_strings(column, person=True)
 
 
-def _family(value: object) -> str | None:
+def _id_type(value: object) -> str | None:
     match value:
         case bool():
             return None
@@ -94,12 +95,12 @@ def _family(value: object) -> str | None:
             return None
 
 
-def _values(column: "pd.Series[Any]") -> list[Any]:
-    """Python's own objects, None where one is missing."""
+def _list_values(column: "pd.Series[Any]") -> list[Any]:
+    """Return the objects, with None for missing ones."""
     return [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
 
 
-def _string(value: object, instead: str | None) -> str | None:
+def _to_string(value: object, instead: str | None) -> str | None:
     text = str(value)
     try:
         text.encode()
@@ -108,23 +109,23 @@ def _string(value: object, instead: str | None) -> str | None:
     return text
 
 
-def _with_sign(value: object, decimal: str) -> object:
-    """A number as the texts beside it write it."""
+def _format_decimal(value: object, decimal: str) -> object:
+    """Format a number with the decimal sign of the column's strings."""
     return str(value).replace(".", decimal) if isinstance(value, numbers.Number) else value
 
 
-def _boolean(value: object) -> bool | None:
-    """0 and 1 are booleans whatever their type, as in the other columns."""
+def _to_boolean(value: object) -> bool | None:
+    """Return 0 and 1 of any type as booleans, as in the other columns."""
     return bool(value) if isinstance(value, numbers.Number | np.bool_) and value in (0, 1) else None
 
 
-def _date(value: object) -> dt.date | None:
-    found = _timestamp(value)
+def _to_date(value: object) -> dt.date | None:
+    found = _to_timestamp(value)
     return None if found is None else found.date()
 
 
-def _timestamp(value: object) -> dt.datetime | None:
-    """An instant in UTC; a time without a zone is in UTC, a date is its midnight."""
+def _to_timestamp(value: object) -> dt.datetime | None:
+    """Return a time in UTC; without a zone it is in UTC, and a date is its midnight."""
     if isinstance(value, dt.datetime):
         try:
             return value.replace(tzinfo=dt.UTC) if value.utcoffset() is None else value.astimezone(dt.UTC)
@@ -134,20 +135,20 @@ def _timestamp(value: object) -> dt.datetime | None:
 
 
 _PARSERS: "Final[dict[object, tuple[str, Callable[[Any], Any]]]]" = {
-    Boolean: ("boolean", _boolean),
-    Date: ("date", _date),
-    Timestamp: ("timestamp", _timestamp),
+    Boolean: ("boolean", _to_boolean),
+    Date: ("date", _to_date),
+    Timestamp: ("timestamp", _to_timestamp),
 }
 
 
-def _type(kind: object) -> "pa.DataType":
+def _arrow_type(kind: object) -> "pa.DataType":
     import pyarrow as pa
 
     return pa.bool_() if kind is Boolean else pa.date32() if kind is Date else pa.timestamp("us", tz="UTC")
 
 
 def _infer(column: "pd.Series[Any]") -> type[Kind] | None:
-    values = [value for value in _values(column) if value is not None]
+    values = [value for value in _list_values(column) if value is not None]
     if values and all(isinstance(value, bool) for value in values):
         return Boolean
     if values and all(isinstance(value, dt.date) and not isinstance(value, dt.datetime) for value in values):

@@ -1,7 +1,7 @@
-"""What a CSV file seems to hold: DuckDB's sniffer and a look at the bytes, as suggestions to its owner.
+"""Guess the content of a CSV file, with DuckDB's sniffer and its bytes, as suggestions to its owner.
 
-The first rows are looked at, so nothing of this may decide how a query reads a file. The owner sees the suggestions in
-a draft or among the questions of ``celosia schema``, and declares what is right.
+This reads the first rows, so it must not decide how a query reads a file. The owner sees the suggestions in a draft or
+among the questions of ``celosia schema``, and declares the right ones.
 """
 
 import codecs
@@ -18,8 +18,8 @@ from celosia.data.sources.files import Files
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import FALSE, ISO_DATE, TRUE, date_rewrites, number
 
-_SAMPLE: Final = 2**20
-_MOST = 0.9  # of the cells of a column, to be taken for its kind
+_SAMPLE_BYTES: Final = 2**20
+_MIN_SHARE = 0.9  # of the cells of a column, to be taken for its kind
 _NULL_WORDS: Final = (
     *("NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", "?", "."),
     *("ND", "N/D", "nd", "n/d", "S/D", "s/d", "NC", "N/C", "NS/NC", "No consta", "no consta", "Sin dato", "sin dato"),
@@ -43,24 +43,24 @@ _ISO: Final = ("%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A format that seems to fit, and the kind that each column seems to have."""
+    """A suggested format, and a suggested kind for each column."""
 
     text: TextFormat = field(default_factory=TextFormat)
     kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def sniff_file(files: Files, *, delimiter: str | None = None, encoding: str | None = None) -> Suggestion:
-    r"""Return what the first file of a table in CSV seems to hold; nothing is suggested of other files.
+    """Suggest a format and kinds from the first CSV file of a table; other files get no suggestions.
 
-    ``delimiter`` and ``encoding`` are what its owner knows already. Words such as ``NA`` are suggested as nulls where
-    they stand among numbers, dates or booleans.
+    ``delimiter`` and ``encoding`` are the owner's. Words such as ``NA`` are suggested as nulls where they stand among
+    numbers, dates or booleans.
     """
     if files.format != "csv":
         return Suggestion()
-    sample = _sample(files.paths[0])
+    sample = _read_sample(files.paths[0])
     encoding = _guess_encoding(sample) if encoding is None else encoding
     text = codecs.decode(sample, encoding, "replace").removeprefix("\ufeff")
-    if len(sample) == _SAMPLE:
+    if len(sample) == _SAMPLE_BYTES:
         text = text[: text.rfind("\n") + 1]
     with tempfile.TemporaryDirectory(prefix="celosia-") as folder:
         copy = Path(folder) / "sample.csv"
@@ -73,16 +73,16 @@ def sniff_file(files: Files, *, delimiter: str | None = None, encoding: str | No
         return Suggestion(text=TextFormat(encoding=encoding, delimiter=delimiter), **found)
 
 
-def _sample(path: str) -> bytes:
+def _read_sample(path: str) -> bytes:
     try:
         with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:  # noqa: PTH123 - as gzip.open
-            return file.read(_SAMPLE)
+            return file.read(_SAMPLE_BYTES)
     except (OSError, EOFError):
         return b""
 
 
 def _guess_encoding(sample: bytes) -> str:
-    """The encoding that the bytes fit: UTF-16 by its mark, UTF-8 if they are, else one of the West."""
+    """Return the encoding that fits the bytes: UTF-16 by its mark, UTF-8 if valid, else a Western one."""
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -106,7 +106,7 @@ def _sniff(path: str, delimiter: str | None) -> dict[str, Any]:
             seen = {column["name"]: _KINDS.get(column["type"], "text") for column in columns}
             connection.read_csv(path, all_varchar=True, header=True, delimiter=sign).create("cells")
             found = {name: _read_cells(connection, name, kind) for name, kind in seen.items()}
-        except Exception:  # noqa: BLE001 - whatever DuckDB says quotes rows, and is only a suggestion less
+        except Exception:  # noqa: BLE001 - DuckDB's errors quote rows, and only a suggestion is lost
             return {"text": {}}
     dates = [one for one in formats if one] + [one.date_format for one in found.values() if one.date_format]
     if set(dates) <= set(_ISO):  # which is read without a declaration; beside another format it needs one
@@ -120,7 +120,7 @@ def _sniff(path: str, delimiter: str | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cells:
-    """What the cells of a column seem to be, and the declarations that they need."""
+    """The suggested kind of a column, and the declarations that it needs."""
 
     kind: str | None
     commas: bool = False
@@ -129,7 +129,7 @@ class _Cells:
 
 
 def _read_cells(connection: Any, name: str, kind: str) -> _Cells:
-    """Look at a column that DuckDB takes for ``kind``; at words by our own grammar, which lets a few others pass."""
+    """Suggest the kind of a column that DuckDB takes for ``kind``; strings follow our own grammar."""
     quoted = '"' + name.replace('"', '""') + '"'
     words = ", ".join(f"'{word}'" for word in _NULL_WORDS)
     tests = {
@@ -144,23 +144,23 @@ def _read_cells(connection: Any, name: str, kind: str) -> _Cells:
     shares = ", ".join(f"avg(({test})::INT) FILTER ({quoted} NOT IN ({words}))" for test in tests.values())
     present = f"list(DISTINCT {quoted}) FILTER ({quoted} IN ({words}))"
     [(nulls, *row)] = connection.execute(f"SELECT {present}, {shares} FROM cells").fetchall()  # noqa: S608 - quoted
-    if row[0] is None:  # there is nothing to see
+    if row[0] is None:  # the column is empty
         return _Cells(kind=None)
     found = _Cells(kind=kind) if kind not in ("text", "boolean") else _guess_kind(dict(zip(tests, row, strict=True)))
     return found if found.kind == "text" else replace(found, nulls=tuple(nulls or ()))
 
 
 def _guess_kind(shares: Mapping[str, float]) -> _Cells:
-    """The kind of a column of texts, from the parts of its cells that each pattern fits."""
-    if shares["whole"] >= _MOST:
+    """Return the kind of a column of strings, from the share of its cells that each pattern matches."""
+    if shares["whole"] >= _MIN_SHARE:
         return _Cells(kind="integer")
-    if max(shares["number"], shares["comma"]) >= _MOST:
+    if max(shares["number"], shares["comma"]) >= _MIN_SHARE:
         return _Cells(kind="real", commas=shares["comma"] > shares["number"])
     if min(shares["yes"], shares["no"]) > 0 and math.isclose(shares["yes"] + shares["no"], 1):
         return _Cells(kind="boolean")
-    if shares["iso"] >= _MOST:
+    if shares["iso"] >= _MIN_SHARE:
         return _Cells(kind="date", date_format=_ISO[0])
     form = max(_DATE_FORMATS, key=lambda form: shares[form])  # of equals the first: the day before the month
-    if shares[form] >= _MOST:
+    if shares[form] >= _MIN_SHARE:
         return _Cells(kind="timestamp" if "%H" in form else "date", date_format=form)
     return _Cells(kind="text")

@@ -21,10 +21,10 @@ _UTF_8: Final = (  # RFC 3629, section 4, over bytes
 def cast_views(table: "pa.Table") -> "pa.Table":
     """Return a table whose ``string_view`` and ``binary_view`` columns have offsets: many Arrow kernels lack views."""
     for place, field in enumerate(table.schema):
-        wanted = _without_views(field.type)
+        wanted = _replace_views(field.type)
         if wanted != field.type:
             chunks = [_cast_chunk(chunk, wanted) for chunk in table.column(place).chunks]
-            table = table.set_column(place, field.name, _chunked(chunks, wanted))
+            table = table.set_column(place, field.name, _make_chunked(chunks, wanted))
     return table
 
 
@@ -39,10 +39,7 @@ def sanitize_strings(table: "pa.Table", person: str | None = None) -> "pa.Table"
 
 
 def replace_invalid(column: "pa.ChunkedArray", *, person: bool) -> "pa.ChunkedArray":
-    """Return strings with ``UNREADABLE``, or null in a column of person ids.
-
-    In the place of those that are not UTF-8.
-    """
+    """Replace the strings that are not UTF-8 with ``UNREADABLE``, or with null in a column of person ids."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -52,7 +49,7 @@ def replace_invalid(column: "pa.ChunkedArray", *, person: bool) -> "pa.ChunkedAr
 
 
 def has_valid_strings(column: "pa.ChunkedArray") -> bool:
-    """Return whether all strings, or bytes, are UTF-8. Arrow checks fast, but does not tell which one is not."""
+    """Return whether all strings, or bytes, are UTF-8. Arrow checks fast, but does not report which one is not."""
     import pyarrow as pa
 
     try:
@@ -70,7 +67,7 @@ def decode_dictionary(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
     if not pa.types.is_dictionary(column.type):
         return column
-    return _chunked([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
+    return _make_chunked([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
 
 
 def is_string(type_: "pa.DataType") -> bool:
@@ -82,11 +79,11 @@ def is_string(type_: "pa.DataType") -> bool:
     return any(test(value) for test in tests)
 
 
-def _without_views(type_: Any) -> Any:
+def _replace_views(type_: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_dictionary(type_):
-        return pa.dictionary(type_.index_type, _without_views(type_.value_type), type_.ordered)
+        return pa.dictionary(type_.index_type, _replace_views(type_.value_type), type_.ordered)
     if pa.types.is_string_view(type_):
         return pa.large_string()
     return pa.large_binary() if pa.types.is_binary_view(type_) else type_
@@ -98,11 +95,11 @@ def _cast_chunk(chunk: Any, wanted: Any) -> Any:
     if pa.types.is_dictionary(wanted):  # kernels that cast a dictionary lack views too
         values = _cast_chunk(chunk.dictionary, wanted.value_type)
         return pa.DictionaryArray.from_arrays(chunk.indices, values, ordered=wanted.ordered)
-    binary = chunk.cast(pa.large_binary())  # not checked yet: it may be no UTF-8
+    binary = chunk.cast(pa.large_binary())  # not checked yet: it may not be UTF-8
     return pa.Array.from_buffers(wanted, len(binary), binary.buffers(), binary.null_count, binary.offset)
 
 
-def _chunked(chunks: list[Any], type_: Any) -> "pa.ChunkedArray":
+def _make_chunked(chunks: list[Any], type_: Any) -> "pa.ChunkedArray":
     import pyarrow as pa
 
     return pa.chunked_array(chunks, type_)

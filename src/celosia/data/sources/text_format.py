@@ -1,8 +1,8 @@
-"""How the texts of a source are written: delimiter, encoding, decimal sign, dates and nulls.
+"""The text format of a source: delimiter, encoding, decimal sign, dates and nulls.
 
-The owner declares them, as bounds and categories; nothing is guessed from the rows when a query runs. ``delimiter`` and
-``encoding`` are of CSV files. The others say how texts are read as numbers, dates and nulls in every source: a column
-of strings in a Parquet file, a frame or a database is read as the same cells of a CSV file are.
+The owner declares it, like bounds and categories; queries guess nothing from the rows. ``delimiter`` and ``encoding``
+are of CSV files. The other options define how strings are parsed as numbers, dates and nulls in every source: a column
+of strings in a Parquet file, a frame or a database is read like the cells of a CSV file.
 """
 
 import codecs
@@ -20,19 +20,19 @@ ENCODINGS: Final = (
 """The encodings that a CSV file can be declared to have."""
 
 DIRECTIVES: Final = ("%d", "%m", "%Y", "%y", "%H", "%M", "%S")
-"""What a ``date_format`` is made of, besides separators: day, month, year, year of two digits, hour, minute, second."""
+"""The parts of a ``date_format`` besides separators: day, month, year, two-digit year, hour, minute, second."""
 
 _SEPARATORS: Final = frozenset(" /-.:,_")
-_MOST = 100  # formats and null values
-_LONGEST = 1000  # characters of a null value
+_MAX_ITEMS = 100  # of date_format and of null_values
+_MAX_ITEM_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """The declared format of texts; by default UTF-8, a decimal point and ISO dates.
+    """A declared text format; by default UTF-8, a decimal point and ISO dates.
 
-    ``delimiter`` of None is the one that cuts the header of a CSV file into most names. Dates are read by the first of
-    the formats in ``date_format`` that fits. Empty cells of a CSV file are null besides the ``null_values``.
+    ``delimiter`` of None is the one that splits the header of a CSV file into most names. Dates are parsed by the first
+    of the formats in ``date_format`` that fits. Empty cells of a CSV file are null besides the ``null_values``.
 
     >>> TextFormat(decimal=",", date_format="%d/%m/%Y", null_values=["NA"]).date_format
     ('%d/%m/%Y',)
@@ -48,18 +48,18 @@ class TextFormat:
         _check_delimiter(self.delimiter)
         if self.decimal not in (".", ","):
             raise ParameterError(f'decimal must be "." or ",", not {safe_repr(self.decimal)}.')
-        formats = _strings(self.date_format, "date_format")
+        formats = _check_strings(self.date_format, "date_format")
         for one in formats:
             _check_date_format(one)
-        nulls = _strings(self.null_values, "null_values")
-        values = {"encoding": _known_encoding(self.encoding), "date_format": formats, "null_values": nulls}
+        nulls = _check_strings(self.null_values, "null_values")
+        values = {"encoding": _normalize_encoding(self.encoding), "date_format": formats, "null_values": nulls}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def declared(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as plain values.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that differ from the defaults, as plain values.
 
-        >>> TextFormat(decimal=",", encoding="Latin1").declared()
+        >>> TextFormat(decimal=",", encoding="Latin1").to_dict()
         {'encoding': 'latin-1', 'decimal': ','}
         """
         found = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
@@ -69,7 +69,7 @@ class TextFormat:
 _BY_CODEC: Final = {codecs.lookup(name).name: name for name in ENCODINGS}
 
 
-def _known_encoding(value: object) -> str:
+def _normalize_encoding(value: object) -> str:
     try:
         found = _BY_CODEC.get(codecs.lookup(str(value)).name) if isinstance(value, str) else None
     except (LookupError, ValueError):
@@ -87,14 +87,16 @@ def _check_delimiter(value: object) -> None:
         raise ParameterError(f'delimiter must be one character such as "," ";" "|" or a tab, not {safe_repr(value)}.')
 
 
-def _strings(value: object, name: str) -> tuple[str, ...]:
+def _check_strings(value: object, name: str) -> tuple[str, ...]:
     items = (value,) if isinstance(value, str) else value
     if (
         not isinstance(items, Sequence)
-        or len(items) > _MOST
-        or not all(isinstance(item, str) and len(item) <= _LONGEST and _is_utf_8(item) for item in items)
+        or len(items) > _MAX_ITEMS
+        or not all(isinstance(item, str) and len(item) <= _MAX_ITEM_LENGTH and _is_utf_8(item) for item in items)
     ):
-        raise ParameterError(f"{name} must be a text, or a list of at most {_MOST} of them, not {safe_repr(value)}.")
+        raise ParameterError(
+            f"{name} must be a text, or a list of at most {_MAX_ITEMS} of them, not {safe_repr(value)}."
+        )
     return tuple(items)
 
 

@@ -1,11 +1,11 @@
-"""What a text says as a number, a boolean, a date or a timestamp: one grammar for every engine.
+"""Parse strings as numbers, booleans, dates or timestamps: one grammar for every engine.
 
-The grammar is a set of regular expressions that mean the same to DuckDB (RE2), PostgreSQL, Java and Python: no
-backslashes, no greedy choice between two readings. A text that does not match says nothing: it is null, and never an
-error. Booleans are ``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case, and the Spanish words:
-``sí``, ``si``, ``s``, ``verdadero``, ``v`` and theirs. Dates are ``2021-12-31`` or ``2021/12/31``, timestamps have
-``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone they are in UTC. With
-a declared ``date_format`` only its formats are read. Years have four digits.
+The grammar is a set of regular expressions with one meaning in DuckDB (RE2), PostgreSQL, Java and Python: no
+backslashes, no greedy choice between two readings. A string that does not match is null, never an error. Booleans are
+``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case, and the Spanish words: ``sí``, ``si``, ``s``,
+``verdadero``, ``v`` and theirs. Dates are ``2021-12-31`` or ``2021/12/31``, timestamps have ``10:30`` or ``10:30:59.5``
+behind them, and perhaps ``Z`` or ``+01:00``; without a zone they are in UTC. With a declared ``date_format`` only its
+formats are read. Years have four digits.
 """
 
 import datetime as dt
@@ -18,16 +18,16 @@ from celosia.data.sources.text_format import TextFormat, split_format
 
 _YES: Final = "[yY][eE][sS]|[yY]|[sS][iI]|[sS][iI]\u0301|[sS]í|[sS]Í|[sS]"  # no class with í, which can be two bytes
 TRUE: Final = f"^[ ]*([tT][rR][uU][eE]|[tT]|[vV][eE][rR][dD][aA][dD][eE][rR][oO]|[vV]|{_YES}|1)[ ]*$"
-"""Texts that say true, in English or Spanish."""
+"""Strings that mean true, in English or Spanish."""
 
 FALSE: Final = "^[ ]*([fF][aA][lL][sS][eE]|[fF][aA][lL][sS][oO]|[fF]|[nN][oO]|[nN]|0)[ ]*$"
-"""Texts that say false, in English or Spanish."""
+"""Strings that mean false, in English or Spanish."""
 
-LONGEST_NUMBER: Final = 100
-"""Characters of the longest text that is read as a number."""
+MAX_NUMBER_LENGTH: Final = 100
+"""The most characters of a string that is parsed as a number."""
 
 DateRewrite = tuple[str, str, str]
-"""A pattern, and what its groups ``{1}``, ``{2}`` ... make: an ISO date, and an ISO timestamp in UTC."""
+"""A pattern, and templates of its groups ``{1}``, ``{2}`` ...: an ISO date, and an ISO timestamp in UTC."""
 
 _MONTH, _DAY = "(0?[1-9]|1[0-2])", "(0?[1-9]|[12][0-9]|3[01])"
 _HOUR, _SIXTY = "([01]?[0-9]|2[0-3])", "([0-5][0-9])"
@@ -41,7 +41,7 @@ _ISO_ZONE: Final = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::[0-5][0-9])?)"
 
 
 ISO_DATE: Final = f"^[ ]*{_ISO_DAY}(?:{_ISO_TIME}{_ISO_ZONE}?)?[ ]*$"
-"""ISO texts of which the date is read, whatever is behind it."""
+"""ISO strings that begin with a date, with or without a time."""
 
 
 def number(decimal: str) -> str:
@@ -50,13 +50,13 @@ def number(decimal: str) -> str:
 
 
 def date_patterns() -> tuple[str, str, str]:
-    """Return the patterns of ISO texts: a date alone, one with a time, one with a time and a zone."""
+    """Return the patterns of ISO strings: a date alone, one with a time, one with a time and a zone."""
     return f"^[ ]*{_ISO_DAY}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}{_ISO_ZONE}[ ]*$"
 
 
 @functools.cache
 def date_rewrites(formats: tuple[str, ...]) -> tuple[DateRewrite, ...]:
-    """Return the patterns of declared formats, each with the ISO texts that its groups make."""
+    """Return the patterns of declared formats, each with its ISO templates."""
     return tuple(
         _rewrite(signs, century)
         for signs in map(split_format, formats)
@@ -72,7 +72,7 @@ def _rewrite(signs: list[str], century: str) -> DateRewrite:
         if len(sign) == 1:
             parts.append(f"[{sign}]")
             continue
-        # Without a separator between them, only two digits tell where one number ends.
+        # Without a separator between them, numbers need exactly two digits.
         tight = len(beside[place][0]) > 1 or len(beside[place + 1][1]) > 1
         loose = _CENTURIES[century] if sign == "%y" else _LOOSE[sign]
         parts.append(_TIGHT.get(sign, loose) if tight else loose)
@@ -86,46 +86,46 @@ def _rewrite(signs: list[str], century: str) -> DateRewrite:
 
 
 def parse_text(text: str, wanted: str, form: TextFormat) -> float | bool | dt.date | dt.datetime | None:
-    """Return what a text says as ``float64``, ``boolean``, ``date`` or ``timestamp``, or None: as every engine does."""
+    """Parse a string as ``float64``, ``boolean``, ``date`` or ``timestamp``, or return None, as every engine does."""
     if text in form.null_values:
         return None
     match wanted:
         case "float64":
-            if len(text) > LONGEST_NUMBER or not _fits(number(form.decimal), text):
+            if len(text) > MAX_NUMBER_LENGTH or not _match(number(form.decimal), text):
                 return None
             return float(text.replace(",", "."))
         case "boolean":
-            return True if _fits(TRUE, text) else False if _fits(FALSE, text) else None
+            return True if _match(TRUE, text) else False if _match(FALSE, text) else None
         case _:
-            return _parse_moment(text, wanted, form)
+            return _parse_time(text, wanted, form)
 
 
-def _parse_moment(text: str, wanted: str, form: TextFormat) -> dt.date | None:
-    day, moment = _iso(text, form)
+def _parse_time(text: str, wanted: str, form: TextFormat) -> dt.date | None:
+    day, moment = _to_iso(text, form)
     try:
         if wanted == "date":
             return None if day is None else dt.date(*map(int, day.split("-")))
-        return None if moment is None else _moment(moment)
+        return None if moment is None else _parse_iso(moment)
     except ValueError:  # there is no 30th of February
         return None
 
 
-def _iso(text: str, form: TextFormat) -> tuple[str | None, str | None]:
-    """The ISO date and timestamp that a text writes."""
+def _to_iso(text: str, form: TextFormat) -> tuple[str | None, str | None]:
+    """Return the ISO date and timestamp of a string."""
     if form.date_format:
         for pattern, day, moment in date_rewrites(tuple(form.date_format)):
-            found = _fits(pattern, text)
+            found = _match(pattern, text)
             if found:
                 groups = ("", *found.groups())
                 return day.format(*groups), moment.format(*groups)
         return None, None
     plain = text.strip(" ").replace("/", "-")
     ends = (" 00:00:00Z", "Z", "")
-    fitting = [end for pattern, end in zip(date_patterns(), ends, strict=True) if _fits(pattern, text)]
+    fitting = [end for pattern, end in zip(date_patterns(), ends, strict=True) if _match(pattern, text)]
     return (re.split("[ T]", plain)[0], plain + fitting[0]) if fitting else (None, None)
 
 
-def _moment(iso: str) -> dt.datetime:
+def _parse_iso(iso: str) -> dt.datetime:
     day, clock, zone = re.fullmatch(r"([0-9-]+)[ T]([0-9:]+)(?:[.][0-9]+)?(Z|[+-].*)", iso).groups()  # type: ignore[union-attr] # it was made so
     hours, minutes, seconds = map(int, f"{clock}:00".split(":")[:3])
     date = dt.date(*map(int, day.split("-")))
@@ -140,5 +140,5 @@ def _moment(iso: str) -> dt.datetime:
         return _LAST
 
 
-def _fits(pattern: str, text: str) -> re.Match[str] | None:
+def _match(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern[:-1] + r"\Z", text)  # "$" would let a line break pass

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.exact import show
+from celosia.core.exact import format_exact
 from celosia.data.schema.schema import KINDS
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _make_column_card(name: str, kind: "Kind") -> ColumnCard:
 def _to_json(value: object) -> Any:
     match value:
         case Fraction():
-            return value.numerator if value.denominator == 1 else show(value).strip("'")
+            return value.numerator if value.denominator == 1 else format_exact(value).strip("'")
         case dt.datetime():
             return value.replace(tzinfo=None).isoformat(sep=" ")
         case dt.date():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
-from celosia.data.sources.classify import Frame, suggested_name
+from celosia.data.sources.classify import Frame, suggest_name
 from celosia.data.table import Table, table
 from celosia.guard.addresses import expand_variables
 from celosia.guard.auth.identity import Identity
@@ -33,7 +33,7 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", tuple(self.key))  # JSON has lists
-        object.__setattr__(self, "name", self.name or suggested_name(self.source))
+        object.__setattr__(self, "name", self.name or suggest_name(self.source))
 
     def open_tables(self) -> Table:
         """Open the table, with its schema if there is one."""

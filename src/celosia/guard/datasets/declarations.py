@@ -25,7 +25,7 @@ def schema_text(file: SchemaFile) -> str:
     """Return the canonical text of a schema file."""
     lines = []
     limits = {name: getattr(file, name) for name in _LIMITS}
-    for name, value in {**limits, **file.text.declared()}.items():
+    for name, value in {**limits, **file.text.to_dict()}.items():
         if value is not None:
             # JSON strings are TOML strings, except for one character.
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))

@@ -15,7 +15,7 @@ from celosia.guard.web.i18n.numerals import compute_share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from celosia.ledger import Line, Scope
+    from celosia.ledger import Scope, StatementLine
     from celosia.query import Preview
 
 _NUMBERS: Final = ("epsilon", "delta", "rho", "mu")
@@ -38,13 +38,13 @@ class TightestBudget:
         return compute_share(self.spent, self.limit)
 
 
-def find_tightest_budget(lines: "Iterable[Line]", cost: Guarantee) -> TightestBudget | None:
+def find_tightest_budget(lines: "Iterable[StatementLine]", cost: Guarantee) -> TightestBudget | None:
     """Return the budget of which a cost takes the largest part; None if none is of its kind."""
     alike = [one for line in lines for one in _limits(line) if type(one.left) is type(cost)]
     return max(alike, key=lambda one: (_fraction_used(cost, one.left), one.spent_share or 0.0), default=None)
 
 
-def _limits(line: "Line") -> "Iterator[TightestBudget]":
+def _limits(line: "StatementLine") -> "Iterator[TightestBudget]":
     yield TightestBudget(scope=line.scope, window=False, limit=line.policy.limit, spent=line.spent, left=line.remaining)
     window = line.policy.window
     if window is not None and line.window_spent is not None and line.window_remaining is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.plots.style import GREY, INK, PALETTE, styled
+from celosia.plots.style import GREY, INK, PALETTE, apply_style
 
 if TYPE_CHECKING:
     import altair as alt
@@ -208,7 +208,7 @@ def together(layers: "Sequence[alt.Chart]", title: str, subtitle: str) -> "alt.L
     heading = alt.TitleParams(title, subtitle=subtitle or [])
     chart = LayerChart(layer=list(layers), width=_SIDE, height=_SIDE, title=heading)
     whole: alt.LayerChart = chart.resolve_scale(shape="independent", fill="independent")
-    return styled(whole)
+    return apply_style(whole)
 
 
 def with_loose_axis(chart: "alt.LayerChart") -> "alt.LayerChart":

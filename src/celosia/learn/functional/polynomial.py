@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_integer, safe_repr, show
+from celosia.core.exact import Exact, exact, exact_integer, format_exact, safe_repr
 
 Letter: TypeAlias = Literal["w", "x", "y"]
 
@@ -126,6 +126,6 @@ def _term(powers: Powers, number: Fraction) -> str:
         letter, place = variable
         name = letter if letter == "y" else f"{letter}{place}"
         names.append(name if powers.count(variable) == 1 else f"{name}^{powers.count(variable)}")
-    size = show(abs(number)).strip("'")
+    size = format_exact(abs(number)).strip("'")
     shown = names if abs(number) == 1 and names else [size, *names]
     return f"{'-' if number < 0 else '+'} {' '.join(shown)}"

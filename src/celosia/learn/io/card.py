@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr, show
+from celosia.core.exact import exact_integer, format_exact, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.card_pages import Section, html_page, markdown
@@ -167,7 +167,7 @@ def _factor(epsilon: "Fraction | float") -> str:
 
 
 def _written(number: "Fraction | float") -> str:
-    text = show(number).strip("'") if isinstance(number, Fraction) else ""
+    text = format_exact(number).strip("'") if isinstance(number, Fraction) else ""
     return text if 0 < len(text) <= _LONGEST else _up(float(number))
 
 

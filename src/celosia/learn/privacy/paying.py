@@ -17,7 +17,7 @@ from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
 from celosia.ledger.budget_account import BudgetAccount, as_account
 from celosia.ledger.budgets.policy import Policy
-from celosia.ledger.reservations.reserving import cost_under
+from celosia.ledger.reservations.reserving import price_under
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
     """
     policy = Policy(limit=guarantee)
     policy.open().count(event)  # refuses other neighbours, and another unit
-    return cost_under(policy, event)
+    return price_under(policy, event)
 
 
 def check_price(event: "Event", guarantee: "Guarantee") -> None:

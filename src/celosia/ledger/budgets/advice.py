@@ -1,6 +1,6 @@
-"""How a cost that does not fit into a budget is refused: what is left, how much would fit, and whom to ask.
+"""Messages for costs that exceed a budget: the remainder, how much would fit, and whom to ask.
 
-What is left of a budget depends on the questions so far and not on the data, so saying it tells nothing private.
+The remainder depends on the queries so far and not on the data, so it reveals nothing private.
 """
 
 from bisect import bisect_left
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 3
 _POWERS: Final = range(-8, 3)  # of ten, for numbers from 1e-6 to 99,900
-_OR_ASK: Final = "ask the owner of the data for more"
+_ASK_OWNER: Final = "ask the owner of the data for more"
 
 
 def describe_refusal(
     cost: Guarantee, left: Guarantee, scope: str, admits: "Callable[[Event], bool]", *, until: str | None = None
 ) -> str:
-    """Return the sentence that refuses a cost: beside it what a scope has left, and what to do.
+    """Return the sentence that refuses a cost, with the remainder of a scope and the remedy.
 
-    ``admits`` tells whether an event fits: of some budgets more can be had than the number that is left. ``until`` is
-    when more will be left.
+    ``admits(event)`` returns whether an event fits: some budgets admit more than the remaining number. ``until`` is
+    when the window renews.
     """
     time, wait = ("", "") if until is None else (f" until {until}", ", or wait")
     advice = _advise(cost, left, admits)
     if isinstance(left, PureDP | ApproxDP | ZCDP):
         return f"The question costs {cost}, and {scope} has {left} left{time}: {advice}{wait}."
-    # Guarantees of other kinds are no numbers that a question could be given.
+    # Guarantees of other kinds are not numbers that a query takes as a target.
     return f"The question costs more than {scope} has left{time}: {advice}{wait}."
 
 
@@ -44,36 +44,36 @@ def _advise(cost: Guarantee, left: Guarantee, admits: "Callable[[Event], bool]")
     name = "rho" if isinstance(left, ZCDP) else "epsilon"
     most = left.rho if isinstance(left, ZCDP) else _largest_epsilon(left, admits)
     if not most:
-        return f"it is used up, so {_OR_ASK}"
-    return f"ask for {'a' if name == 'rho' else 'an'} {name} of at most {_write(most)}, or {_OR_ASK}"
+        return f"it is used up, so {_ASK_OWNER}"
+    return f"ask for {'a' if name == 'rho' else 'an'} {name} of at most {_write(most)}, or {_ASK_OWNER}"
 
 
 def _advise_delta(cost: ApproxDP, left: ApproxDP) -> str:
     if not left.delta:
-        return f"its delta is used up, so give delta=0, which needs public keys, or {_OR_ASK}"
-    if cost.delta <= left.delta:  # only a part of what is left is for this question
-        return f"ask for a smaller delta, or {_OR_ASK}"
-    return f"ask for a delta of at most {_write(left.delta)}, or {_OR_ASK}"
+        return f"its delta is used up, so give delta=0, which needs public keys, or {_ASK_OWNER}"
+    if cost.delta <= left.delta:  # only a part of the remainder is for this query
+        return f"ask for a smaller delta, or {_ASK_OWNER}"
+    return f"ask for a delta of at most {_write(left.delta)}, or {_ASK_OWNER}"
 
 
 def _largest_epsilon(left: Guarantee, admits: "Callable[[Event], bool]") -> Fraction:
-    """Return the largest epsilon of three digits with which any question fits that has no delta."""
+    """Return the largest epsilon of three digits that the budget admits without a delta."""
     known = left.epsilon if isinstance(left, PureDP | ApproxDP) else Fraction(0)
     if isinstance(left, PureDP):
         return known
-    # Always the same numbers are tried, for accountants remember what they have priced.
+    # The candidates are always the same, because accountants cache prices.
     places = range(900 * len(_POWERS))
-    fitting = bisect_left(places, 1, key=lambda place: not _fits(_three_digits(place), left, admits))
+    fitting = bisect_left(places, 1, key=lambda place: not _is_admitted(_three_digits(place), left, admits))
     return max(known, _three_digits(fitting - 1)) if fitting else known
 
 
 def _three_digits(place: int) -> Fraction:
-    """Return a number of three digits by its place among all of them."""
+    """Return the number of three significant digits at a place in their order."""
     power, digits = divmod(place, 900)
     return (100 + digits) * Fraction(10) ** _POWERS[power]
 
 
-def _fits(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], bool]") -> bool:
+def _is_admitted(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], bool]") -> bool:
     guarantee = PureDP(epsilon=epsilon, adjacency=left.adjacency, unit=left.unit)
     try:
         return admits(GuaranteedEvent(guarantee=guarantee))
@@ -82,7 +82,7 @@ def _fits(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], bool]")
 
 
 def _write(number: Fraction) -> str:
-    """Write a number in decimals; a long one is rounded down, so that what is written fits."""
+    """Format a number in decimals; a long one is rounded down, so that it fits the budget."""
     short = f"{float(number):.6g}"
     if Fraction(short) == number:
         return short

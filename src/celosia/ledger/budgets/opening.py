@@ -1,7 +1,7 @@
-"""Budgets: how they are opened and changed, and what a statement says of them.
+"""Open and change budgets, and list them in statements.
 
-A limit may be raised or lowered at any time; lowered below what was spent, nothing is left. What was spent stays spent:
-a scope is charged with everything in the log that falls into it, also from before it had a budget of its own.
+A limit may be raised or lowered at any time; below the total spent, nothing is left. Spending is final: a scope is
+charged with everything in the log that applies to it, also from before it had a budget of its own.
 """
 
 from typing import TYPE_CHECKING
@@ -13,67 +13,67 @@ from celosia.core.record import exact_text
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_to_json
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.budgets.statement import Line
+from celosia.ledger.budgets.statement import StatementLine
 
 if TYPE_CHECKING:
     from celosia.ledger.state_reader import Snapshot
 
 
-def set_policy(page: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
-    """Write a policy into the log, unless it is the one that holds; see ``Ledger.set_budget``."""
+def set_policy(snapshot: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
+    """Write a policy into the log, unless it is in force already; see ``Ledger.set_budget``."""
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
     author = exact_text(by, name="by")
-    before = page.state.policies.get(scope)
+    before = snapshot.state.policies.get(scope)
     if before == policy:
         return
-    if before is not None and page.state.charged(scope) and not _same_watcher(before, policy):
+    if before is not None and snapshot.state.charges(scope) and not _has_same_accountant(before, policy):
         raise ParameterError(
             f"accountant: something was spent under {before.accountant!r}, which therefore stays: choosing another one "
             "now would be choosing it by the answers."
         )
-    page.state.fresh_meter(scope, policy)  # refuses a limit under which what was spent cannot be priced
-    page.append(
+    snapshot.state.new_tracker(scope, policy)  # refuses a limit that cannot price the past spending
+    snapshot.append(
         "budget",
         {"dataset": scope.dataset, "analyst": scope.analyst, "by": author, "policy": policy_to_json(policy)},
     )
 
 
-def open_policy(page: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> Policy:
-    """Write a policy where a scope has none, and return the one that holds; see ``Ledger.open_budget``.
+def open_policy(snapshot: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> Policy:
+    """Write a policy if a scope has none, and return the one in force; see ``Ledger.open_budget``.
 
-    A page that is written holds the lock of the whole ledger: no other budget can be opened between the two steps.
+    A writable snapshot holds the lock of the whole ledger: no other budget can be opened between the two steps.
     """
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
-    if scope in page.state.policies:
-        return page.state.policies[scope]
-    set_policy(page, scope, policy, by)
+    if scope in snapshot.state.policies:
+        return snapshot.state.policies[scope]
+    set_policy(snapshot, scope, policy, by)
     return policy
 
 
-def _same_watcher(one: Policy, other: Policy) -> bool:
-    first, second = one.watcher(), other.watcher()
+def _has_same_accountant(one: Policy, other: Policy) -> bool:
+    first, second = one.make_accountant(), other.make_accountant()
     if isinstance(first, RenyiAccountant) and isinstance(second, RenyiAccountant):
         same_kind = isinstance(one.limit, RenyiDP) == isinstance(other.limit, RenyiDP)
         return same_kind and first.orders.tolist() == second.orders.tolist()
     return type(first) is type(second)
 
 
-def bears_on(scope: Scope, dataset: str | None, analyst: str | None) -> bool:
-    """Tell whether a scope has a say in what an analyst asks of a data set; None stands for any."""
+def applies_to_query(scope: Scope, dataset: str | None, analyst: str | None) -> bool:
+    """Return whether a scope applies to an analyst's queries on a data set; None stands for any."""
     return (dataset is None or scope.dataset in (None, dataset)) and (
         analyst is None or scope.analyst in (None, analyst)
     )
 
 
-def line_of(page: "Snapshot", scope: Scope) -> Line:
-    """Return what a statement says of a scope."""
-    policy, meter, window = page.state.policies[scope], page.state.meter(scope), page.window(scope)
-    return Line(
+def make_statement_line(snapshot: "Snapshot", scope: Scope) -> StatementLine:
+    """Return the line of a scope in a statement."""
+    policy, tracker, window = snapshot.state.policies[scope], snapshot.state.tracker(scope), snapshot.window(scope)
+    return StatementLine(
         scope=scope,
         policy=policy,
-        spent=meter.spent,
-        remaining=meter.remaining,
+        spent=tracker.spent,
+        remaining=tracker.remaining,
         window_spent=None if window is None else window.spent,
         window_remaining=None if window is None else window.remaining,
-        renews=None if policy.window is None else policy.window.end(page.at),
+        renews=None if policy.window is None else policy.window.end(snapshot.at),
     )

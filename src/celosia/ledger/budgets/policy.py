@@ -1,9 +1,9 @@
-"""What an owner allows: a limit for good, perhaps a smaller one for every week, and the accountant that watches.
+"""Budget policies: a permanent limit, an optional smaller one for every window of time, and an accountant.
 
-Only accountants whose total is a sum may watch over a budget that is spent as one goes (see
-``celosia.accounting.filters``). The accountant is chosen when a budget opens and stays once something was spent:
-choosing it by what was spent would be choosing it by the answers. A window never takes the place of the limit: people
-in the data are protected for their lives, not for a week.
+Only accountants whose total is a sum may measure a budget that is spent adaptively (see
+``celosia.accounting.filters``). The accountant is chosen when a budget opens and cannot change after the first
+spending: a later choice could depend on the answers. A window never replaces the limit: people in the data are
+protected for their lives, not for a week.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
-"""The accountants that may watch over a budget, by name."""
+"""The names of the accountants that a policy accepts."""
 
 # Fixed for good: a filter's orders must not change while it is open, and ledgers stay open for years.
 _ORDERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
-_LONGEST_WINDOW: Final = 100 * 366 * 86_400
+_MAX_WINDOW_SECONDS: Final = 100 * 366 * 86_400
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A limit on what is spent in each stretch of ``seconds``, counted from the beginning of 1970 (UTC).
+    """A limit on the spending in each window of ``seconds``, counted from the beginning of 1970 (UTC).
 
     >>> week = Window(seconds=7 * 86_400, limit=PureDP(epsilon=1))
     >>> week.start(datetime(2026, 1, 1, 12, tzinfo=UTC)).isoformat()
@@ -46,14 +46,14 @@ class Window:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", exact_integer(self.seconds, name="seconds"))
-        if self.seconds > _LONGEST_WINDOW:
+        if self.seconds > _MAX_WINDOW_SECONDS:
             raise ParameterError(
-                f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {safe_repr(self.seconds)}."
+                f"seconds must be at most a hundred years, {_MAX_WINDOW_SECONDS}, not {safe_repr(self.seconds)}."
             )
         _check_limit(self.limit, "window.limit")
 
     def start(self, at: datetime) -> datetime:
-        """Return when the window that holds a moment began.
+        """Return the start of the window that contains a time.
 
         >>> Window(seconds=60, limit=PureDP(epsilon=1)).start(datetime(2026, 1, 1, 12, 0, 59, tzinfo=UTC)).second
         0
@@ -62,7 +62,7 @@ class Window:
         return _EPOCH + (at - _EPOCH) // length * length
 
     def end(self, at: datetime) -> datetime:
-        """Return when the window that holds a moment ends, and the next one begins.
+        """Return the end of the window that contains a time.
 
         >>> Window(seconds=60, limit=PureDP(epsilon=1)).end(datetime(2026, 1, 1, 12, 0, 59, tzinfo=UTC)).minute
         1
@@ -72,9 +72,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A limit, who watches over it, a smaller limit for every window of time, and whether real arithmetic is allowed.
+    """A limit, its accountant, an optional limit for every window of time, and whether real arithmetic is allowed.
 
-    Left out, ``accountant`` follows from the limit. ``PureDP``: sums of epsilon. ``ApproxDP``: sums of epsilon and
+    By default ``accountant`` follows from the limit. ``PureDP``: sums of epsilon. ``ApproxDP``: sums of epsilon and
     delta, or Rényi divergences where they have more room. ``ZCDP``: sums of rho. ``RenyiDP``: sums of divergences.
     ``GaussianDP``: sums of squares of mu.
 
@@ -94,7 +94,7 @@ class Policy:
     def __post_init__(self) -> None:
         _check_limit(self.limit, "limit")
         if self.accountant is None:
-            object.__setattr__(self, "accountant", _usual(self.limit))
+            object.__setattr__(self, "accountant", _default_accountant(self.limit))
         if not isinstance(self.accountant, str) or self.accountant not in ACCOUNTANTS:
             raise ParameterError(
                 f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {safe_repr(self.accountant)}: only sums "
@@ -117,12 +117,12 @@ class Policy:
             )
         self.open_window()
 
-    def watcher(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
-        """Return an accountant of this policy that has spent nothing.
+    def make_accountant(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
+        """Return a new accountant of this policy.
 
-        ``suited`` is the limit under which something was spent first: orders stay those that suited it.
+        ``suited`` is the limit of the first spending, which fixes the orders.
 
-        >>> Policy(limit=PureDP(epsilon=1)).watcher().name
+        >>> Policy(limit=PureDP(epsilon=1)).make_accountant().name
         'pure'
         """
         makers: dict[str, Callable[[], AdaptiveAccountant]] = {
@@ -136,15 +136,15 @@ class Policy:
         return makers[str(self.accountant)]()
 
     def open(self, suited: Guarantee | None = None) -> Filter:
-        """Return a filter for the limit, in which nothing is spent; ``suited`` is as in ``watcher``.
+        """Return a new filter for the limit; ``suited`` is as in ``make_accountant``.
 
         >>> Policy(limit=PureDP(epsilon=1)).open().remaining
         PureDP(epsilon=1)
         """
-        return Filter(self.watcher(suited), self.limit)
+        return Filter(self.make_accountant(suited), self.limit)
 
     def open_window(self) -> Filter:
-        """Return a filter for one window, in which nothing is spent.
+        """Return a new filter for one window.
 
         >>> Policy(
         ...     limit=PureDP(epsilon=9), window=Window(seconds=60, limit=PureDP(epsilon=1))
@@ -153,7 +153,7 @@ class Policy:
         """
         if self.window is None:
             raise ParameterError("The policy has no window.")
-        return Filter(self.watcher(), self.window.limit)
+        return Filter(self.make_accountant(), self.window.limit)
 
 
 def _check_limit(limit: object, name: str) -> None:
@@ -166,7 +166,7 @@ def _check_limit(limit: object, name: str) -> None:
         raise ParameterError(f"A delta of 1 promises nothing: take a {name} with a smaller one.")
 
 
-def _usual(limit: Guarantee) -> str:
+def _default_accountant(limit: Guarantee) -> str:
     if isinstance(limit, ApproxDP) and limit.epsilon > 0 and limit.delta > 0:
         return "combined"
     kinds: tuple[tuple[type[Guarantee], str], ...] = (

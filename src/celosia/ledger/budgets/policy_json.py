@@ -1,4 +1,4 @@
-"""A policy as it stands in the log, and how it is read back: exactly, or not at all."""
+"""The strict JSON form of a policy in the log."""
 
 import json
 from typing import cast
@@ -6,7 +6,7 @@ from typing import cast
 from celosia.core.errors import FormatError
 from celosia.core.guarantees import Guarantee
 from celosia.ledger.budgets.policy import Policy, Window
-from celosia.ledger.log.chain import JSON, canonical
+from celosia.ledger.log.chain import JSON, canonical_json
 
 _FIELDS = {"accountant", "allow_real", "limit", "window"}
 
@@ -23,16 +23,16 @@ def policy_to_json(policy: Policy) -> dict[str, JSON]:
 
 
 def policy_from_json(value: JSON) -> Policy:
-    """Read a policy back."""
+    """Parse a policy."""
     if not isinstance(value, dict) or set(value) != _FIELDS or not isinstance(value["allow_real"], bool):
         raise FormatError("A policy needs exactly the fields accountant, allow_real, limit, window.")
     accountant, window = value["accountant"], value["window"]
     if not isinstance(accountant, str) or not (window is None or _is_window(window)):
         raise FormatError("A policy's accountant must be a text, its window null or seconds and a limit.")
     return Policy(
-        limit=Guarantee.from_json(canonical(value["limit"])),
+        limit=Guarantee.from_json(canonical_json(value["limit"])),
         accountant=accountant,
-        window=None if window is None else _window(cast("dict[str, JSON]", window)),
+        window=None if window is None else _parse_window(cast("dict[str, JSON]", window)),
         allow_real=value["allow_real"],
     )
 
@@ -41,5 +41,5 @@ def _is_window(value: JSON) -> bool:
     return isinstance(value, dict) and set(value) == {"limit", "seconds"} and type(value["seconds"]) is int
 
 
-def _window(value: dict[str, JSON]) -> Window:
-    return Window(seconds=cast("int", value["seconds"]), limit=Guarantee.from_json(canonical(value["limit"])))
+def _parse_window(value: dict[str, JSON]) -> Window:
+    return Window(seconds=cast("int", value["seconds"]), limit=Guarantee.from_json(canonical_json(value["limit"])))

@@ -1,7 +1,7 @@
-"""Whose budget is meant: that of a data set, of an analyst, or of an analyst on a data set.
+"""Scopes of a budget: a data set, an analyst, or an analyst on a data set.
 
-A question is charged in every scope that it falls into. The data set's own scope is what protects the people in the
-data, whoever asks and however many ask together; the other two only share it out.
+A query is charged in every scope that applies to it. The data set's own scope protects the people in the data, however
+many analysts query it together; the other two only divide it.
 """
 
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ class Scope:
         return f"analyst {self.analyst!r}" + ("" if self.dataset is None else f" on data set {self.dataset!r}")
 
 
-def scopes_of(dataset: str, analyst: str | None) -> Iterator[Scope]:
-    """Return the scopes that a question falls into, the data set's own first."""
+def list_scopes(dataset: str, analyst: str | None) -> Iterator[Scope]:
+    """Return the scopes that apply to a query, the data set's own first."""
     yield Scope(dataset=dataset)
     if analyst is not None:
         yield Scope(analyst=analyst)

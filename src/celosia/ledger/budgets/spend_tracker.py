@@ -1,8 +1,8 @@
-"""What a scope has spent and may still spend: a filter that does not grow with its history.
+"""A tracker of a scope's spending: a filter that does not grow with its history.
 
-A filter keeps every different event apart and adds them up when it is asked. Where the sum is exact (of epsilons, of
-deltas, of rhos), the events so far can be replaced by one that costs exactly their sum; where an accountant keeps its
-sums by itself, the events are forgotten. So asking stays as quick after a hundred thousand questions as after ten.
+A filter stores every distinct event and adds them up on demand. Where the sum is exact (of epsilons, deltas or rhos),
+one event of exactly that cost replaces the past events; where an accountant keeps running sums, the filter forgets
+them. So a check is as quick after a hundred thousand queries as after ten.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
 
-_EXACT: Final = ("basic", "pure", "zcdp")
-_MOST: Final = 64  # different events, before they are added up
+_EXACT_SUMS: Final = ("basic", "pure", "zcdp")
+_MAX_DISTINCT_EVENTS: Final = 64  # beyond this number they are added up
 
 
 class SpendTracker:
-    """A filter that was opened by a policy."""
+    """A filter opened by a policy."""
 
     __slots__ = ("_accountant", "_filter", "_open")
 
@@ -31,36 +31,40 @@ class SpendTracker:
         self._filter = opening()
 
     def count(self, event: "Event", times: int = 1) -> None:
-        """Count what has happened, also beyond the limit."""
+        """Count an event, also beyond the limit."""
         self._filter.count(event, times)
-        if len(self._filter.events) > _MOST and not self._filter.forget() and self._accountant in _EXACT:
+        if (
+            len(self._filter.events) > _MAX_DISTINCT_EVENTS
+            and not self._filter.forget()
+            and self._accountant in _EXACT_SUMS
+        ):
             self._add_up()
 
     def _add_up(self) -> None:
         try:
             self._filter = self._open().count(GuaranteedEvent(guarantee=self._filter.spent))
-        except NotPricedError:  # a sum too small for an accountant, though its parts were not
+        except NotPricedError:  # the sum is too small for the accountant, though its parts are not
             return
 
     def admits(self, event: "Event") -> bool:
-        """Tell whether an event fits into what is left."""
+        """Return whether an event fits into the remaining budget."""
         return self._filter.admits(event)
 
     def charge(self, event: "Event") -> "Guarantee":
-        """Return what an event would take of what is left."""
+        """Return what an event would take from the remaining budget."""
         return self._filter.charge(event)
 
     @property
     def limit(self) -> "Guarantee":
-        """What may be spent in all, in the accountant's own kind."""
+        """The limit, in the accountant's own kind."""
         return self._filter.limit
 
     @property
     def spent(self) -> "Guarantee":
-        """What was spent."""
+        """The total spent."""
         return self._filter.spent
 
     @property
     def remaining(self) -> "Guarantee":
-        """What may still be spent."""
+        """The remaining budget."""
         return self._filter.remaining

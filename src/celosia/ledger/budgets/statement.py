@@ -1,4 +1,4 @@
-"""A line of a statement: what a scope may spend, has spent and has left."""
+"""A line of a statement: the limit, spending and remainder of a scope."""
 
 import json
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from celosia.ledger.budgets.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One budget. The last three are None where the policy has no window.
+class StatementLine:
+    """One budget. The last three fields are None if the policy has no window.
 
     >>> import celosia as cl
     >>> ledger = cl.open_ledger("memory://")

@@ -1,8 +1,9 @@
-"""Lines that hold each other: every line of the log carries the hash of the one before.
+"""A hash chain: every line of the log carries the hash of the one before.
 
 An edit, a deletion or a swap anywhere changes every hash from there on, so that the last hash, the *head*, stands for
-the whole history: kept elsewhere (on paper, in a mail), it proves that the log was not rewritten. The hash is SHA-256
-over canonical JSON ``[sequence, at, kind, body, previous]``: sorted keys, no spaces, ASCII. Haber and Stornetta 1991.
+the whole history. A copy stored elsewhere (on paper, in a mail) proves that the log was not rewritten. The hash is
+SHA-256 over canonical JSON ``[sequence, at, kind, body, previous]``: sorted keys, no spaces, ASCII. Haber and Stornetta
+1991.
 """
 
 import hashlib
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
-"""What the body of a line may hold."""
+"""The JSON values that the body of a line may hold."""
 
 GENESIS: Final = "0" * 64
-"""What the first line gives for the hash of the line before it."""
+"""The previous hash of the first line."""
 
 _WRITER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-_quoted: Final = json.encoder.encode_basestring_ascii  # what the writer does with a text, without the way there
+_encode_string: Final = json.encoder.encode_basestring_ascii  # as _WRITER encodes a string, but quicker
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class LogHead:
     """The last line of a log: its number and its hash, which stands for all lines before.
 
-    >>> head = Head(sequence=12, hash="ab" * 32)
-    >>> Head.read(str(head)) == head
+    >>> head = LogHead(sequence=12, hash="ab" * 32)
+    >>> LogHead.parse(str(head)) == head
     True
     """
 
@@ -45,10 +46,10 @@ class Head:
         return f"{self.sequence}:{self.hash}"
 
     @classmethod
-    def read(cls, text: str) -> "Head":
-        """Read what ``str`` wrote.
+    def parse(cls, text: str) -> "LogHead":
+        """Parse the string of a head.
 
-        >>> Head.read("twelve")
+        >>> LogHead.parse("twelve")
         Traceback (most recent call last):
         ...
         celosia.core.errors.ParameterError: head must be written as a number, a colon and 64 hexadecimal digits, ...
@@ -86,10 +87,10 @@ class LogLine:
         ... ).to_json()[-14:]
         ',"sequence":1}'
         """
-        return canonical(
+        return canonical_json(
             {
                 "sequence": self.sequence,
-                "at": moment(self.at),
+                "at": format_timestamp(self.at),
                 "kind": self.kind,
                 "body": self.body,
                 "previous": self.previous,
@@ -100,7 +101,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether a log is as it was written: how many lines hold, up to which head, and what is wrong.
+    """Result of a verification: how many lines are intact, up to which head, and the problem.
 
     >>> import celosia as cl
     >>> cl.open_ledger("memory://").verify().ok
@@ -109,12 +110,12 @@ class Verification:
 
     ok: bool
     lines: int
-    head: Head | None
+    head: LogHead | None
     problem: str | None = None
 
 
-def canonical(value: JSON) -> str:
-    r"""Return the one way to write a value as JSON: sorted keys, no spaces, ASCII, no NaN."""
+def canonical_json(value: JSON) -> str:
+    """Return a value as canonical JSON: sorted keys, no spaces, ASCII, no NaN."""
     try:
         return _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
@@ -126,21 +127,21 @@ def canonical(value: JSON) -> str:
 
 def line_hash(*, sequence: int, at: str, kind: str, body: str, previous: str) -> str:
     """Return the hash of a line whose ``body`` is canonical JSON already."""
-    text = f"[{sequence:d},{_quoted(at)},{_quoted(kind)},{body},{_quoted(previous)}]"
+    text = f"[{sequence:d},{_encode_string(at)},{_encode_string(kind)},{body},{_encode_string(previous)}]"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def moment(at: datetime) -> str:
-    """Write a moment to the microsecond, in UTC: texts are in order when moments are."""
+def format_timestamp(at: datetime) -> str:
+    """Format a timestamp to the microsecond, in UTC; the strings sort as the timestamps do."""
     return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def read_moment(text: str) -> datetime:
-    """Read a moment back; what was not written by ``moment`` is refused."""
+def parse_timestamp(text: str) -> datetime:
+    """Parse a timestamp; refuse a string that ``format_timestamp`` does not write."""
     try:
         at = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         at = None
-    if at is None or at.tzinfo is None or moment(at) != text:
+    if at is None or at.tzinfo is None or format_timestamp(at) != text:
         raise LedgerError("The log holds a time that is not written as it should be.")
     return at

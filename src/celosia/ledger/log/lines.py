@@ -1,4 +1,4 @@
-"""The log itself: lines are appended and read, never changed.
+"""Append and read the lines of the log; lines never change.
 
 A line's time is never before that of the line above it, whatever the clock says: windows of time only go forward.
 """
@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import bindparam, insert, select, update
 
 from celosia.core.errors import LedgerError
-from celosia.ledger.log.chain import GENESIS, JSON, Head, LogLine, canonical, line_hash, moment, read_moment
+from celosia.ledger.log.chain import (
+    GENESIS,
+    JSON,
+    LogHead,
+    LogLine,
+    canonical_json,
+    format_timestamp,
+    line_hash,
+    parse_timestamp,
+)
 from celosia.ledger.store.tables import HEAD, LOG
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_PAGE: Final = 2_000
+_PAGE_SIZE: Final = 2_000
 
 _COLUMNS: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous, LOG.c.hash)
 _AFTER: Final = (
@@ -30,8 +39,8 @@ _ADD: Final = insert(LOG)
 _MOVE: Final = update(HEAD).where(HEAD.c.id == 1)
 
 
-class Raw(NamedTuple):
-    """A line as the database has it."""
+class StoredLine(NamedTuple):
+    """A line as the database stores it."""
 
     sequence: int
     at: str
@@ -41,8 +50,8 @@ class Raw(NamedTuple):
     hash: str
 
     @property
-    def holds(self) -> bool:
-        """Whether the hash is that of the line."""
+    def is_intact(self) -> bool:
+        """Whether the hash matches the line."""
         return self.hash == line_hash(
             sequence=self.sequence, at=self.at, kind=self.kind, body=self.body, previous=self.previous
         )
@@ -54,70 +63,70 @@ def system_clock() -> datetime:
 
 
 def begin(connection: "Connection", body: dict[str, JSON], clock: Callable[[], datetime]) -> None:
-    """Write the first line and the head. The example is that of ``append``."""
-    at, text = moment(clock()), canonical(body)
-    first = Raw(
+    """Write the first line and the head."""
+    at, text = format_timestamp(clock()), canonical_json(body)
+    first = StoredLine(
         1, at, "opened", text, GENESIS, line_hash(sequence=1, at=at, kind="opened", body=text, previous=GENESIS)
     )
     connection.execute(_ADD, first._asdict())
     connection.execute(insert(HEAD), {"id": 1, "sequence": 1, "at": at, "hash": first.hash})
 
 
-def head_of(connection: "Connection") -> tuple[Head, str]:
+def read_head(connection: "Connection") -> tuple[LogHead, str]:
     """Return the last line's number and hash, and its time."""
     row = connection.execute(_HEAD).first()
     if row is None:
         raise LedgerError("The ledger has lost its head: the table celosia_head is empty.")
-    return Head(sequence=row.sequence, hash=row.hash), row.at
+    return LogHead(sequence=row.sequence, hash=row.hash), row.at
 
 
-def append(connection: "Connection", kind: str, body: dict[str, JSON], clock: Callable[[], datetime]) -> Raw:
+def append(connection: "Connection", kind: str, body: dict[str, JSON], clock: Callable[[], datetime]) -> StoredLine:
     """Add a line, within a write transaction."""
-    head, last = head_of(connection)
-    at, text = max(moment(clock()), last), canonical(body)
+    head, last = read_head(connection)
+    at, text = max(format_timestamp(clock()), last), canonical_json(body)
     sequence = head.sequence + 1
     digest = line_hash(sequence=sequence, at=at, kind=kind, body=text, previous=head.hash)
-    line = Raw(sequence, at, kind, text, head.hash, digest)
+    line = StoredLine(sequence, at, kind, text, head.hash, digest)
     connection.execute(_ADD, line._asdict())
     connection.execute(_MOVE, {"sequence": sequence, "at": at, "hash": digest})
     return line
 
 
-def lines_after(connection: "Connection", after: int, most: int | None = None) -> Iterator[Raw]:
-    """Return the lines behind a number, page by page."""
+def read_lines_after(connection: "Connection", after: int, most: int | None = None) -> Iterator[StoredLine]:
+    """Yield the lines after a number, reading page by page."""
     while most is None or most > 0:
-        page = _PAGE if most is None else min(most, _PAGE)
-        rows = connection.execute(_AFTER, {"after": after, "most": page}).all()
-        yield from (Raw._make(row) for row in rows)
-        if len(rows) < page:
+        size = _PAGE_SIZE if most is None else min(most, _PAGE_SIZE)
+        rows = connection.execute(_AFTER, {"after": after, "most": size}).all()
+        yield from (StoredLine._make(row) for row in rows)
+        if len(rows) < size:
             return
         after = rows[-1].sequence
-        most = None if most is None else most - page
+        most = None if most is None else most - size
 
 
-def lines_since(connection: "Connection", at: datetime) -> Iterator[Raw]:
-    """Return the lines from a moment on."""
-    first = connection.execute(_SINCE, {"at": moment(at)}).scalar()
-    return iter(()) if first is None else lines_after(connection, first - 1)
+def read_lines_since(connection: "Connection", at: datetime) -> Iterator[StoredLine]:
+    """Return the lines from a time on."""
+    first = connection.execute(_SINCE, {"at": format_timestamp(at)}).scalar()
+    return iter(()) if first is None else read_lines_after(connection, first - 1)
 
 
-def line_at(connection: "Connection", number: int) -> Raw | None:
+def read_line_at(connection: "Connection", number: int) -> StoredLine | None:
     """Return one line."""
     row = connection.execute(_ONE, {"number": number}).first()
-    return None if row is None else Raw._make(row)
+    return None if row is None else StoredLine._make(row)
 
 
-def read_line(raw: Raw) -> LogLine:
-    """Read a line as a value."""
+def parse_line(raw: StoredLine) -> LogLine:
+    """Parse a stored line."""
     try:
         body = json.loads(raw.body)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise LedgerError(f"Line {raw.sequence} of the log cannot be read.")
+        raise LedgerError(f"StatementLine {raw.sequence} of the log cannot be read.")
     return LogLine(
         sequence=raw.sequence,
-        at=read_moment(raw.at),
+        at=parse_timestamp(raw.at),
         kind=raw.kind,
         body=body,
         previous=raw.previous,

@@ -1,7 +1,6 @@
 """Reservations, requests and answers, found by id, by key and by fingerprint.
 
-These tables only repeat what the log says (but for the texts of the answers) and are written in the transaction of its
-lines.
+These tables only repeat the log (except the texts of the answers) and are written in the transaction of its lines.
 """
 
 import hashlib
@@ -12,8 +11,8 @@ from sqlalchemy import Row, Select, bindparam, insert, select, update
 
 from celosia.core.errors import LedgerError
 from celosia.core.events import Event
-from celosia.ledger.log.chain import canonical, read_moment
-from celosia.ledger.log.lines import Raw, read_line
+from celosia.ledger.log.chain import canonical_json, parse_timestamp
+from celosia.ledger.log.lines import StoredLine, parse_line
 from celosia.ledger.reservations.reservation import Request, Reservation
 from celosia.ledger.store.tables import ANSWERS, LOG, REQUESTS, RESERVATIONS
 
@@ -43,21 +42,21 @@ _ANSWER: Final = select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == 
 _CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted"))
 
 
-class Found(NamedTuple):
-    """A reservation as it is stored: with its fingerprint, and the reservation whose answer it repeats."""
+class StoredReservation(NamedTuple):
+    """A stored reservation with its fingerprint, and the reservation whose answer it repeats."""
 
     reservation: Reservation
     fingerprint: str | None
     source: str | None
 
 
-def answer_digest(text: str) -> str:
-    """Return the digest by which the log knows an answer."""
-    return bytes_digest(_bytes(text))
+def digest_answer(text: str) -> str:
+    """Return the digest of an answer in the log."""
+    return digest_bytes(_bytes(text))
 
 
-def bytes_digest(stored: bytes) -> str:
-    """Return the digest of an answer as it is stored."""
+def digest_bytes(stored: bytes) -> str:
+    """Return the digest of the stored bytes of an answer."""
     return hashlib.sha256(stored).hexdigest()
 
 
@@ -65,7 +64,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def remember(
+def store_reservation(
     connection: "Connection",
     reservation: Reservation,
     *,
@@ -74,7 +73,7 @@ def remember(
     request: Request | None,
     source: str | None = None,
 ) -> None:
-    """Write a reservation, and the request that it answers, beside its line of the log; see ``Ledger.reserve``."""
+    """Store a reservation, and its request, in the transaction of its line; see ``Ledger.reserve``."""
     connection.execute(
         insert(RESERVATIONS),
         {
@@ -100,35 +99,35 @@ def remember(
         )
 
 
-def close(connection: "Connection", wanted: str, *, state: str, closed: int) -> None:
-    """Write how a reservation ended; see ``Ledger.commit``."""
+def close_reservation(connection: "Connection", wanted: str, *, state: str, closed: int) -> None:
+    """Store the end of a reservation; see ``Ledger.commit``."""
     connection.execute(_CLOSE, {"wanted": wanted, "state": state, "closed": closed})
 
 
 def store_answer(connection: "Connection", wanted: str, text: str) -> None:
-    """Keep the text of an answer; see ``Ledger.commit``."""
-    connection.execute(insert(ANSWERS), {"id": wanted, "digest": answer_digest(text), "text": _bytes(text)})
+    """Store the text of an answer; see ``Ledger.commit``."""
+    connection.execute(insert(ANSWERS), {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
 
 
-def find(connection: "Connection", wanted: str) -> Found | None:
+def find_reservation(connection: "Connection", wanted: str) -> StoredReservation | None:
     """Return a reservation by its id, with the answer if there is one."""
     row = connection.execute(_BY_ID, {"wanted": wanted}).first()
-    return None if row is None else _found(connection, row)
+    return None if row is None else _load_answer(connection, row)
 
 
-def find_request(connection: "Connection", analyst: str | None, key: str) -> tuple[Request, Found] | None:
-    """Return what was sent with a key before, and the reservation that paid for it."""
+def find_request(connection: "Connection", analyst: str | None, key: str) -> tuple[Request, StoredReservation] | None:
+    """Return the request that an analyst sent with a key, and the reservation that paid for it."""
     row = connection.execute(_BY_KEY, {"analyst_": analyst or "", "key_": key}).first()
-    found = None if row is None else find(connection, row.reservation)
+    found = None if row is None else find_reservation(connection, row.reservation)
     return None if row is None or found is None else (Request(key=key, digest=row.digest), found)
 
 
 def find_answers(
     connection: "Connection", dataset: str, fingerprint: str, analyst: str | None
-) -> list[tuple[Found, bool]]:
-    """Return the answers that were given to a question, and whether the analyst has paid for each."""
+) -> list[tuple[StoredReservation, bool]]:
+    """Return the stored answers to a query, and whether the analyst has paid for each."""
     rows = connection.execute(_BY_FINGERPRINT, {"dataset_": dataset, "fingerprint_": fingerprint}).all()
-    found = [_found(connection, row) for row in rows]
+    found = [_load_answer(connection, row) for row in rows]
     return [(one, _has_paid(connection, one.reservation, analyst)) for one in found]
 
 
@@ -138,7 +137,7 @@ def _has_paid(connection: "Connection", reservation: Reservation, analyst: str |
     return connection.execute(_PAID, {"analyst_": analyst, "source_": reservation.id}).first() is not None
 
 
-def listing(
+def list_reservations(
     connection: "Connection",
     *,
     dataset: str | None = None,
@@ -158,30 +157,30 @@ def listing(
     rows: Sequence[Row[tuple[object, ...]]] = connection.execute(
         wanted.order_by(RESERVATIONS.c.opened.desc()).limit(most)
     ).all()
-    return tuple(_read(row) for row in reversed(rows))
+    return tuple(_parse_reservation(row) for row in reversed(rows))
 
 
-def _found(connection: "Connection", row: "Row[tuple[object, ...]]") -> Found:
-    reservation, fingerprint, source = _read(row), row.fingerprint, row.source
+def _load_answer(connection: "Connection", row: "Row[tuple[object, ...]]") -> StoredReservation:
+    reservation, fingerprint, source = _parse_reservation(row), row.fingerprint, row.source
     stored = connection.execute(_ANSWER, {"wanted": source or reservation.id}).first()
     if stored is not None:
-        if bytes_digest(bytes(stored.text)) != stored.digest:
+        if digest_bytes(bytes(stored.text)) != stored.digest:
             raise LedgerError(f"The stored answer to reservation {reservation.id} was changed. Verify the ledger.")
         reservation = replace(reservation, answer=bytes(stored.text).decode("utf-8", "surrogatepass"))
-    return Found(reservation, fingerprint, source)
+    return StoredReservation(reservation, fingerprint, source)
 
 
-def _read(row: "Row[tuple[object, ...]]") -> Reservation:
-    line = read_line(Raw(row.sequence, row.at, row.kind, row.body, row.previous, row.hash))
+def _parse_reservation(row: "Row[tuple[object, ...]]") -> Reservation:
+    line = parse_line(StoredLine(row.sequence, row.at, row.kind, row.body, row.previous, row.hash))
     body = line.body
     analyst = body["analyst"]
     return Reservation(
         id=str(row.id),
         dataset=str(body["dataset"]),
         analyst=None if analyst is None else str(analyst),
-        event=Event.from_json(canonical(body["event"])),
+        event=Event.from_json(canonical_json(body["event"])),
         question=str(body["question"]),
-        at=read_moment(row.at),
+        at=parse_timestamp(row.at),
         state=row.state,
         fresh=False,
     )

@@ -1,8 +1,8 @@
-"""What was asked, and how it ended: a request, and the reservation that paid for it.
+"""Requests, and the reservations that pay for them.
 
-A reservation is made before data are read and stays spent whatever happens then. ``committed`` means that an answer was
-given, ``failed`` that none was; one that is still ``reserved`` is being answered, or was left by a crash. ``repeated``
-is an answer that was given before, from the store, at no cost to the data set.
+A reservation is made before data are read and stays spent whatever happens then. ``committed`` has an answer and
+``failed`` has none; ``reserved`` is in progress, or was left by a crash. ``repeated`` is an earlier answer from the
+store, at no cost to the data set.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 from celosia.core.events import Event
 from celosia.core.record import exact_text
 
-State: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
-"""How far a reservation came."""
+ReservationState: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
+"""The states of a reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What makes a retry the same request: a key that its sender drew, and the digest of what was sent with it.
+    """The identity of a request, equal in every retry: a key drawn by its sender, and the digest of its content.
 
     >>> Request(key="7f3a", digest="9f86d081")
     Request(key='7f3a', digest='9f86d081')
@@ -34,9 +34,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A cost that is spent, with the answer once there is one.
+    """A spent cost, with the answer once there is one.
 
-    ``fresh`` is False where nothing is left to do: the request was seen before, or its answer came from the store.
+    ``fresh`` is False if nothing is left to do: the request was seen before, or its answer came from the store.
 
     >>> import celosia as cl
     >>> with cl.open_ledger("memory://") as ledger:
@@ -53,10 +53,10 @@ class Reservation:
     event: Event
     question: str = ""
     at: datetime
-    state: State = "reserved"
+    state: ReservationState = "reserved"
     answer: str | None = None
     fresh: bool = True
 
     def __repr__(self) -> str:
-        # The answer may be long, and belongs to whoever asked.
+        # The answer may be long, and is for the analyst only.
         return f"<Reservation {self.id}: {self.state}, {type(self.event).__name__} on {self.dataset!r}>"

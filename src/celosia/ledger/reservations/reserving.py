@@ -1,9 +1,9 @@
-"""How a cost is reserved: one decision, in one write transaction.
+"""Reserve a cost: one decision, in one write transaction.
 
-In this order. A request that was seen before is answered as before. A question whose answer is in the store costs the
-data set nothing; an analyst who has not paid for that answer pays for it from the own budget. Otherwise every scope
-that the question falls into must have room for its event, for good and in its window of time; then the event is written
-into the log, and from that moment it is spent.
+The order is: a request that was seen before is answered as before. A query whose answer is stored costs the data set
+nothing; an analyst who has not paid for that answer pays from their own budget. Otherwise every scope of the query must
+have room for its event, in its limit and in its window of time; then the event is written into the log, and is spent
+from then on.
 """
 
 import dataclasses
@@ -18,9 +18,9 @@ from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record, exact_text
 from celosia.ledger.budgets.advice import describe_refusal
-from celosia.ledger.budgets.scope import Scope, scopes_of
-from celosia.ledger.log.chain import JSON, moment
-from celosia.ledger.reservations.records import Found, find_answers, find_request, remember
+from celosia.ledger.budgets.scope import Scope, list_scopes
+from celosia.ledger.log.chain import JSON, format_timestamp
+from celosia.ledger.reservations.records import StoredReservation, find_answers, find_request, store_reservation
 from celosia.ledger.reservations.reservation import Request, Reservation
 from celosia.noise.source import SYSTEM
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from celosia.ledger.budgets.policy import Policy
     from celosia.ledger.state_reader import Snapshot
 
-_LONGEST_QUESTION: Final = 100_000
+_MAX_QUESTION_LENGTH: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendRequest:
-    """What somebody wants to pay for."""
+    """A request to spend an event on a data set."""
 
     event: Event
     dataset: str
@@ -48,8 +48,8 @@ class SpendRequest:
         if not isinstance(self.event, Event):
             raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(self.event)}.")
         words: object = self.text
-        if not isinstance(words, str) or len(words) > _LONGEST_QUESTION:
-            raise ParameterError(f"question must be a text of at most {_LONGEST_QUESTION} characters.")
+        if not isinstance(words, str) or len(words) > _MAX_QUESTION_LENGTH:
+            raise ParameterError(f"question must be a text of at most {_MAX_QUESTION_LENGTH} characters.")
         if self.request is not None and not isinstance(self.request, Request):
             raise ParameterError(f"request must be a Request(key=…, digest=…), not {safe_repr(self.request)}.")
         object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
@@ -58,7 +58,7 @@ class SpendRequest:
                 object.__setattr__(self, name, exact_text(getattr(self, name), name=name))
 
     def body(self, reservation: str) -> dict[str, JSON]:
-        """Return what the log says of the question."""
+        """Return the body of the log line."""
         return {
             "id": reservation,
             "dataset": self.dataset,
@@ -70,21 +70,21 @@ class SpendRequest:
         }
 
 
-def reserve(page: "Snapshot", question: SpendRequest) -> Reservation:
-    """Decide on a question within a write transaction; see ``Ledger.reserve``."""
+def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
+    """Decide on a spend request within a write transaction; see ``Ledger.reserve``."""
     if question.request is not None:
-        known = find_request(page.connection, question.analyst, question.request.key)
+        known = find_request(snapshot.connection, question.analyst, question.request.key)
         if known is not None:
-            return _seen(question.request, *known)
-    _check_policy(page, question)
-    answered = _answered(page, question)
-    if answered is not None:
-        return _repeat(page, question, *answered)
-    _check_room(page, scopes_of(question.dataset, question.analyst), question.event)
-    return _write(page, question)
+            return _check_same_request(question.request, *known)
+    _check_policy(snapshot, question)
+    answer = _find_answer(snapshot, question)
+    if answer is not None:
+        return _repeat(snapshot, question, *answer)
+    _check_room(snapshot, list_scopes(question.dataset, question.analyst), question.event)
+    return _open_reservation(snapshot, question)
 
 
-def _seen(request: Request, before: Request, found: Found) -> Reservation:
+def _check_same_request(request: Request, before: Request, found: StoredReservation) -> Reservation:
     if before.digest != request.digest:
         raise RequestConflictError(
             f"The key {safe_repr(request.key)} was used before for another request: draw a new one."
@@ -92,9 +92,9 @@ def _seen(request: Request, before: Request, found: Found) -> Reservation:
     return found.reservation
 
 
-def policy_of(page: "Snapshot", dataset: str) -> "Policy":
+def get_policy(snapshot: "Snapshot", dataset: str) -> "Policy":
     """Return the policy of a data set, which must have one."""
-    policy = page.state.policies.get(Scope(dataset=dataset))
+    policy = snapshot.state.policies.get(Scope(dataset=dataset))
     if policy is None:
         name = safe_repr(dataset)
         raise ParameterError(
@@ -103,8 +103,8 @@ def policy_of(page: "Snapshot", dataset: str) -> "Policy":
     return policy
 
 
-def _check_policy(page: "Snapshot", question: SpendRequest) -> None:
-    policy = policy_of(page, question.dataset)
+def _check_policy(snapshot: "Snapshot", question: SpendRequest) -> None:
+    policy = get_policy(snapshot, question.dataset)
     if not policy.allow_real and _is_real(question.event):
         raise ParameterError(
             f"The noise of this question would be in floating point, and data set {safe_repr(question.dataset)} takes "
@@ -114,7 +114,7 @@ def _check_policy(page: "Snapshot", question: SpendRequest) -> None:
 
 
 def _is_real(value: object) -> bool:
-    """Tell whether an event, or any event inside it, has noise from real arithmetic."""
+    """Return whether an event, or any event inside it, has noise from real arithmetic."""
     if isinstance(value, tuple):
         return any(map(_is_real, value))
     if not isinstance(value, Record):
@@ -124,24 +124,24 @@ def _is_real(value: object) -> bool:
     return any(_is_real(getattr(value, field.name)) for field in dataclasses.fields(value))
 
 
-def _answered(page: "Snapshot", question: SpendRequest) -> tuple[Found, bool] | None:
-    """Return the stored answer to a question, one that the analyst has paid for if there is such a one."""
+def _find_answer(snapshot: "Snapshot", question: SpendRequest) -> tuple[StoredReservation, bool] | None:
+    """Return the stored answer to a query, preferably one that the analyst has paid for."""
     if question.fingerprint is None:
         return None
-    found = find_answers(page.connection, question.dataset, question.fingerprint, question.analyst)
+    found = find_answers(snapshot.connection, question.dataset, question.fingerprint, question.analyst)
     same = [(one, paid) for one, paid in found if one.reservation.event == question.event]
     return min(same, key=lambda pair: not pair[1], default=None)
 
 
-def _repeat(page: "Snapshot", question: SpendRequest, found: Found, paid: bool) -> Reservation:  # noqa: FBT001 - as found
-    scopes = [scope for scope in scopes_of(question.dataset, question.analyst) if scope.analyst is not None]
+def _repeat(snapshot: "Snapshot", question: SpendRequest, found: StoredReservation, paid: bool) -> Reservation:  # noqa: FBT001 - as found
+    scopes = [scope for scope in list_scopes(question.dataset, question.analyst) if scope.analyst is not None]
     if not paid:
-        _check_room(page, scopes, question.event)
-    reservation = _reservation(page, question, state="repeated", answer=found.reservation.answer)
+        _check_room(snapshot, scopes, question.event)
+    reservation = _make_reservation(snapshot, question, state="repeated", answer=found.reservation.answer)
     source = found.reservation.id
-    line = page.append("repeated", question.body(reservation.id) | {"answer": source, "charged": not paid})
-    remember(
-        page.connection,
+    line = snapshot.append("repeated", question.body(reservation.id) | {"answer": source, "charged": not paid})
+    store_reservation(
+        snapshot.connection,
         reservation,
         opened=line.sequence,
         fingerprint=question.fingerprint,
@@ -151,64 +151,70 @@ def _repeat(page: "Snapshot", question: SpendRequest, found: Found, paid: bool) 
     return reservation
 
 
-def _write(page: "Snapshot", question: SpendRequest) -> Reservation:
-    reservation = _reservation(page, question, state="reserved")
-    line = page.append("reserved", question.body(reservation.id))
-    remember(
-        page.connection, reservation, opened=line.sequence, fingerprint=question.fingerprint, request=question.request
+def _open_reservation(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
+    reservation = _make_reservation(snapshot, question, state="reserved")
+    line = snapshot.append("reserved", question.body(reservation.id))
+    store_reservation(
+        snapshot.connection,
+        reservation,
+        opened=line.sequence,
+        fingerprint=question.fingerprint,
+        request=question.request,
     )
     return reservation
 
 
-def _reservation(page: "Snapshot", question: SpendRequest, *, state: str, answer: str | None = None) -> Reservation:
+def _make_reservation(
+    snapshot: "Snapshot", question: SpendRequest, *, state: str, answer: str | None = None
+) -> Reservation:
     return Reservation(
-        id=drawn_id(),
+        id=draw_id(),
         dataset=question.dataset,
         analyst=question.analyst,
         event=question.event,
         question=question.text,
-        at=page.at,
+        at=snapshot.at,
         state="reserved" if state == "reserved" else "repeated",
         answer=answer,
         fresh=state == "reserved",
     )
 
 
-def drawn_id() -> str:
-    """Return 128 random bits as text."""
+def draw_id() -> str:
+    """Return 128 random bits in hexadecimal."""
     return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
 
 
-def has_room(page: "Snapshot", scope: Scope, event: Event) -> bool:
-    """Tell whether a scope has room for an event, for good and in its window; one without a policy always has."""
-    if scope not in page.state.policies:
+def has_room(snapshot: "Snapshot", scope: Scope, event: Event) -> bool:
+    """Return whether a scope has room for an event, in its limit and its window; True without a policy."""
+    if scope not in snapshot.state.policies:
         return True
-    window = page.window(scope)
-    return page.state.meter(scope).admits(event) and (window is None or window.admits(event))
+    window = snapshot.window(scope)
+    return snapshot.state.tracker(scope).admits(event) and (window is None or window.admits(event))
 
 
-def _check_room(page: "Snapshot", scopes: "Iterable[Scope]", event: Event) -> None:
-    """Refuse an event that does not fit into every scope, and name the tightest: what fits there fits everywhere."""
-    refusals = [refusal for scope in scopes for refusal in _refusals(page, scope, event)]
+def _check_room(snapshot: "Snapshot", scopes: "Iterable[Scope]", event: Event) -> None:
+    """Refuse an event that does not fit into every scope, and name the tightest scope."""
+    refusals = [refusal for scope in scopes for refusal in _refusals(snapshot, scope, event)]
     if refusals:
-        # Guarantees of different kinds cannot be compared: among those of the first kind the least counts.
+        # Guarantees of different kinds cannot be compared: take the least of the first kind.
         alike = [one for one in refusals if type(one[0]) is type(refusals[0][0])]
         raise BudgetExceededError(min(alike, key=lambda one: _number(one[0]))[1])
 
 
-def _refusals(page: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
-    """Yield what a scope, and its window, have left if the event does not fit there, and how that is said."""
-    policy = page.state.policies.get(scope)
+def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
+    """Yield the remainder of a scope, and of its window, if the event does not fit there, with the message."""
+    policy = snapshot.state.policies.get(scope)
     if policy is None:
         return
-    meter = page.state.meter(scope)
-    if not meter.admits(event):
-        cost, left = cost_under(policy, event), meter.remaining
-        yield left, describe_refusal(cost, left, str(scope), meter.admits)
-    window = page.window(scope)
+    tracker = snapshot.state.tracker(scope)
+    if not tracker.admits(event):
+        cost, left = price_under(policy, event), tracker.remaining
+        yield left, describe_refusal(cost, left, str(scope), tracker.admits)
+    window = snapshot.window(scope)
     if window is not None and policy.window is not None and not window.admits(event):
-        renews = moment(policy.window.end(page.at))[:16].replace("T", " ")
-        cost, left = cost_under(policy, event), window.remaining
+        renews = format_timestamp(policy.window.end(snapshot.at))[:16].replace("T", " ")
+        cost, left = price_under(policy, event), window.remaining
         yield left, describe_refusal(cost, left, str(scope), window.admits, until=f"{renews} UTC")
 
 
@@ -216,6 +222,6 @@ def _number(left: Guarantee) -> Fraction:
     return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
 
 
-def cost_under(policy: "Policy", event: Event) -> Guarantee:
-    """Return what an event promises on its own, in the kind of a policy's accountant."""
+def price_under(policy: "Policy", event: Event) -> Guarantee:
+    """Return the guarantee of an event on its own, in the kind of a policy's accountant."""
     return policy.open().cost(event)

@@ -1,1 +1,1 @@
-"""Where a ledger is stored: tables, SQLAlchemy engines, transactions, forks."""
+"""Storage of a ledger: tables, SQLAlchemy engines, transactions, forks."""

@@ -1,7 +1,7 @@
-"""From a URL to a SQLAlchemy engine that keeps a ledger's promises: explicit transactions, on the disk when committed.
+"""SQLAlchemy engines for ledgers: explicit transactions, durable when committed.
 
-Python's driver for SQLite begins transactions by its own rules, which are switched off here (``BEGIN IMMEDIATE`` is
-said in so many words). A URL may hold a password: it is never shown.
+Python's driver for SQLite begins transactions by its own rules, which are switched off here in favour of explicit
+``BEGIN IMMEDIATE`` statements. A URL may hold a password: it is never shown.
 """
 
 import os
@@ -22,31 +22,31 @@ from celosia.core.extras import require
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
-_PATIENCE: Final = 60_000  # milliseconds that a writer waits for the others
-_IDLE: Final = 60_000  # milliseconds after which a writer that does nothing loses its turn
-_GLANCE: Final = 8  # milliseconds that SQLite itself waits before it is asked again
+_MAX_WAIT_MS: Final = 60_000  # that a writer waits for the others
+_MAX_IDLE_MS: Final = 60_000  # after which an idle writer loses its turn
+_POLL_MS: Final = 8  # that SQLite itself waits before the next attempt
 _EXAMPLES: Final = "memory://, sqlite:///budget.db or postgresql://host/database"
 
 
-def engine_for(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
-    """Return an engine, the kind of store, and a name for it that holds no secret.
+def make_engine(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
+    """Return an engine, the kind of store, and a name for it without secrets.
 
-    Without ``create`` a file must be there.
+    Without ``create`` a file must exist.
     """
     if url == "memory://":
         engine = create_engine(
             "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}, hide_parameters=True
         )
-        return _sqlite(engine), "memory", "memory"
-    parsed = _parsed(url)
+        return _configure_sqlite(engine), "memory", "memory"
+    parsed = _parse_url(url)
     if parsed.drivername == "sqlite":
-        path = _file(parsed, create=create)
+        path = _prepare_file(parsed, create=create)
         engine = create_engine(
             parsed.set(database=str(path)),
-            connect_args={"timeout": _PATIENCE / 1000, "check_same_thread": False},
+            connect_args={"timeout": _MAX_WAIT_MS / 1000, "check_same_thread": False},
             hide_parameters=True,
         )
-        return _sqlite(engine), "sqlite", str(path)
+        return _configure_sqlite(engine), "sqlite", str(path)
     require("psycopg", extra="postgres")
     engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"),
@@ -59,17 +59,16 @@ def engine_for(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
     return engine, "postgresql", f"postgresql://{parsed.host or ''}/{parsed.database or ''}"
 
 
-def _parsed(url: object) -> "URL":
+def _parse_url(url: object) -> "URL":
     parsed = None
-    with suppress(SQLAlchemyError, ValueError):  # said below, where nothing of it is attached
+    with suppress(SQLAlchemyError, ValueError):  # raised below, without the URL in its traceback
         parsed = make_url(url) if isinstance(url, str) else None
     if parsed is None or parsed.drivername not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
-        message = f"url must be {_EXAMPLES}."  # not quoted: it may hold a password
-        raise ParameterError(message)
+        raise ParameterError(f"url must be {_EXAMPLES}.")  # not quoted: it may hold a password
     return parsed
 
 
-def _file(parsed: "URL", *, create: bool) -> Path:
+def _prepare_file(parsed: "URL", *, create: bool) -> Path:
     if not parsed.database or parsed.database == ":memory:" or parsed.query or parsed.host:
         raise ParameterError(
             "url of a SQLite file must be sqlite:/// and a path, nothing more; in memory it is memory://."
@@ -80,36 +79,36 @@ def _file(parsed: "URL", *, create: bool) -> Path:
     if not create and not path.exists():
         raise ParameterError(f"url: there is no ledger {str(path)!r}.")
     try:
-        # Questions and answers are nobody else's; SQLite gives its log files the same mode.
+        # Only the owner may read queries and answers; SQLite gives its log files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise LedgerError(f"The ledger {str(path)!r} cannot be opened: {error.strerror}.") from None
     return path
 
 
-def _sqlite(engine: "Engine") -> "Engine":
+def _configure_sqlite(engine: "Engine") -> "Engine":
     event.listen(engine, "connect", _connect_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
 def _connect_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself
+    connection.isolation_level = None  # the driver begins no transactions
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+    cursor.execute(f"PRAGMA busy_timeout = {_MAX_WAIT_MS}")
     cursor.execute("PRAGMA foreign_keys = ON")
-    _write_ahead(cursor)
+    _enable_wal(cursor)
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
 
 
-def _write_ahead(cursor: Any) -> None:
-    # The first to open a file changes its mode, and SQLite does not wait here as it does elsewhere.
-    for waited in range(_PATIENCE // 20):
+def _enable_wal(cursor: Any) -> None:
+    # The first process to open a file changes its mode, and SQLite does not wait here as it does elsewhere.
+    for waited in range(_MAX_WAIT_MS // 20):
         try:
             cursor.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            if waited + 1 == _PATIENCE // 20:
+            if waited + 1 == _MAX_WAIT_MS // 20:
                 raise
             time.sleep(0.02)
         else:
@@ -120,16 +119,16 @@ def _begin_sqlite(connection: "Connection") -> None:
     if not connection.get_execution_options().get("celosia_writing", False):
         connection.exec_driver_sql("BEGIN")
     elif not _begin_writing(connection.connection.driver_connection):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # fails again, in SQLAlchemy's words
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # fails again, as a SQLAlchemy error
 
 
 def _begin_writing(connection: Any) -> bool:
-    """Take the write lock, looking again every few milliseconds.
+    """Take the write lock, retrying every few milliseconds.
 
-    Left to itself SQLite looks ten times in a second in the end, and whoever writes without a pause starves the others.
+    SQLite's own retries slow down to ten a second, and a process that writes without a pause starves the others.
     """
-    deadline = time.monotonic() + _PATIENCE / 1000
-    connection.execute(f"PRAGMA busy_timeout = {_GLANCE}")
+    deadline = time.monotonic() + _MAX_WAIT_MS / 1000
+    connection.execute(f"PRAGMA busy_timeout = {_POLL_MS}")
     try:
         while True:
             try:
@@ -141,15 +140,15 @@ def _begin_writing(connection: Any) -> bool:
             else:
                 return True
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        connection.execute(f"PRAGMA busy_timeout = {_MAX_WAIT_MS}")
 
 
 def _connect_postgresql(connection: Any, _record: object) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = {_PATIENCE}")
-        # A writer that was stopped, or cut off, must not keep the lock until somebody notices.
-        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
+        cursor.execute(f"SET lock_timeout = {_MAX_WAIT_MS}")
+        # A stopped or disconnected writer must not keep the lock.
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_MAX_IDLE_MS}")
         cursor.execute("SHOW synchronous_commit")
-        if cursor.fetchone()[0] == "off":  # a server may trade the last seconds for speed: a ledger may not
+        if cursor.fetchone()[0] == "off":  # a ledger must not lose its last seconds for speed
             cursor.execute("SET synchronous_commit = on")
     connection.commit()

@@ -1,8 +1,8 @@
-"""No fork while a database is at work.
+"""Keep forks apart from database transactions.
 
-A child that inherits an open SQLite connection inherits its locks too, without the thread that would let go of them:
-it would find the ledger busy for ever. So a fork waits until the threads of this process are outside of the database,
-all connections are closed before it, and nobody enters meanwhile.
+A child that inherits an open SQLite connection inherits its locks too, without the thread that would release them: the
+ledger would stay busy in the child. So a fork waits until the threads of this process have left the database, closes
+all connections, and lets no thread in meanwhile.
 """
 
 import threading
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_PATIENCE: Final = 60.0  # seconds, as long as a writer waits for others
+_MAX_WAIT_SECONDS: Final = 60.0  # seconds, as long as a writer waits for others
 
 
-class Gate:
-    """Threads pass it to work; a fork holds it shut."""
+class ForkGate:
+    """Gate that threads pass to use the database, and that a fork closes."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,12 +23,12 @@ class Gate:
 
     @property
     def busy(self) -> int:
-        """How many threads are inside."""
+        """The number of threads inside."""
         return len(self._inside)
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Go inside, once nobody forks; a thread that is inside already may go further."""
+        """Enter once no fork is under way; a thread that is inside may enter again."""
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: not self._shut or me in self._inside)
@@ -42,15 +42,15 @@ class Gate:
                     del self._inside[me]
                 self._changed.notify_all()
 
-    def shut(self, patience: float = _PATIENCE) -> bool:
-        """Let nobody in, and wait until all others are out; tell whether they are."""
+    def shut(self, patience: float = _MAX_WAIT_SECONDS) -> bool:
+        """Let no thread in, wait until all others have left, and return whether they have."""
         me = threading.get_ident()
         with self._changed:
             self._shut = True
             return self._changed.wait_for(lambda: not self._inside.keys() - {me}, patience)
 
     def open(self) -> None:
-        """Let them in again."""
+        """Let threads in again."""
         with self._changed:
             self._shut = False
             self._changed.notify_all()

@@ -1,9 +1,9 @@
-"""Where a ledger is kept: memory, a SQLite file or PostgreSQL. One writer at a time, and nothing said too early.
+"""The database of a ledger: memory, a SQLite file or PostgreSQL, with one writer at a time.
 
 A write transaction holds the one lock of the whole ledger from its beginning (SQLite: ``BEGIN IMMEDIATE``; PostgreSQL:
-the head's row ``FOR UPDATE``), so that what is read in it is still true when it commits; and it commits to the disk
-(``synchronous``) before anybody goes on. A forked child inherits no connection. What a database says about a failure
-may quote what is stored, and is not repeated.
+the head's row ``FOR UPDATE``), so that its reads are still true when it commits; and it commits to the disk
+(``synchronous``) before the next begins. A forked child inherits no connection. A driver's error message may quote
+stored values, so it is withheld.
 """
 
 import os
@@ -17,22 +17,22 @@ from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from celosia.core.errors import LedgerError
-from celosia.ledger.store.engines import engine_for
-from celosia.ledger.store.forking import Gate
+from celosia.ledger.store.engines import make_engine
+from celosia.ledger.store.forking import ForkGate
 from celosia.ledger.store.tables import HEAD, LOG, METADATA
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-_ADVISORY = 0x63656C6F736961  # names the lock under which PostgreSQL makes the tables
+_ADVISORY_LOCK = 0x63656C6F736961  # the lock under which PostgreSQL creates the tables
 _OPEN: "weakref.WeakSet[Store]" = weakref.WeakSet()
 
 
 class Store:
-    """The database of one ledger. The guard keeps its own tables here, changed in the same transactions."""
+    """Database of one ledger. The guard has its own tables here, changed in the same transactions."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self._engine, self.kind, self.name = engine_for(url, create=create)
+        self._engine, self.kind, self.name = make_engine(url, create=create)
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._holder: int | None = None
@@ -50,49 +50,49 @@ class Store:
         return self._engine
 
     def create(self, begin: "Callable[[Connection], None]") -> bool:
-        """Make the tables and begin the log unless that was done, and tell whether it was done now.
+        """Create the tables and begin the log if there is none; return whether this call did it.
 
-        Many may do it at once: one of them begins, the others wait and find the log.
+        Concurrent calls are safe: one begins the log, the others wait and find it.
         """
-        if self.has_begun():
+        if self.has_log():
             return False
-        with self._alone(), self._told(), self._connected(writing=True) as connection:
+        with self._hold_lock(), self._hide_driver_messages(), self._connect(writing=True) as connection:
             if self.kind == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ADVISORY})
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ADVISORY_LOCK})
             METADATA.create_all(connection)
-            if _has_begun(connection):
+            if _has_log(connection):
                 return False
             begin(connection)
         return True
 
-    def has_begun(self) -> bool:
-        """Tell whether there is a log."""
+    def has_log(self) -> bool:
+        """Return whether there is a log."""
         with self.reading() as connection:
-            return _has_begun(connection)
+            return _has_log(connection)
 
     @contextmanager
     def transaction(self) -> "Iterator[Connection]":
-        """Hold the write lock; all that was done is durable when the block ends, or nothing of it is done."""
-        with self._alone(), self._told(), self._connected(writing=True) as connection:
+        """Hold the write lock; the whole block is durable when it ends, or nothing of it is done."""
+        with self._hold_lock(), self._hide_driver_messages(), self._connect(writing=True) as connection:
             if self.kind == "postgresql":
                 connection.execute(select(HEAD.c.id).with_for_update())
             yield connection
 
     @contextmanager
     def reading(self) -> "Iterator[Connection]":
-        """See one moment of the ledger, without waiting for writers."""
+        """Yield a consistent read of the ledger, without waiting for writers."""
         if self.kind == "memory":  # one connection serves all threads
-            with self._alone(), self._told(), self._connected(writing=False) as connection:
+            with self._hold_lock(), self._hide_driver_messages(), self._connect(writing=False) as connection:
                 yield connection
         else:
-            with self._told(), self._connected(writing=False) as connection:
+            with self._hide_driver_messages(), self._connect(writing=False) as connection:
                 yield connection
 
     @contextmanager
-    def _connected(self, *, writing: bool) -> "Iterator[Connection]":
+    def _connect(self, *, writing: bool) -> "Iterator[Connection]":
         options: dict[str, object] = {"celosia_writing": writing}
         if self.kind == "postgresql":
-            # A reader sees one moment; a writer sees, once it has the lock, all that was committed before.
+            # A reader sees one snapshot; a writer with the lock sees all earlier commits.
             level = "READ COMMITTED" if writing else "REPEATABLE READ"
             options |= {"isolation_level": level, "postgresql_readonly": not writing}
         with _Forks.gate.passing(), self.engine.connect() as connection:
@@ -101,8 +101,8 @@ class Store:
                 yield connection
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let the threads of this process write one after another: waiting here is cheaper than in the database."""
+    def _hold_lock(self) -> Iterator[None]:
+        """Let one thread of this process write at a time: waiting here is cheaper than in the database."""
         _ = self.engine  # after a fork the lock is a new one
         if self._holder == threading.get_ident():
             raise LedgerError("A transaction is open already: do everything within its connection.")
@@ -114,16 +114,16 @@ class Store:
                 self._holder = None
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _hide_driver_messages(self) -> Iterator[None]:
         problem = None
         try:
             yield
         except SQLAlchemyError as error:
-            problem = self._words(error)
+            problem = self._describe_error(error)
         if problem is not None:
             raise LedgerError(problem) from None
 
-    def _words(self, error: SQLAlchemyError) -> str:
+    def _describe_error(self, error: SQLAlchemyError) -> str:
         cause = getattr(error, "orig", None)
         code = str(getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or "")
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or code == "55P03":
@@ -135,7 +135,7 @@ class Store:
         return f"The ledger {self.name} did not answer ({code or type(error).__name__})."
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         _OPEN.discard(self)
         if self._process == os.getpid():
             self._engine.dispose()
@@ -149,25 +149,25 @@ class Store:
         if self.kind != "memory":
             self._engine.dispose(close=False)
             self._process = os.getpid()
-        self._lock = threading.Lock()  # whoever held the old one stayed in the parent
+        self._lock = threading.Lock()  # the holder of the old lock stayed in the parent
         self._holder = None
 
     def __repr__(self) -> str:
         return f"<Store in {self.name}>"
 
 
-def _has_begun(connection: "Connection") -> bool:
+def _has_log(connection: "Connection") -> bool:
     tables = inspect(connection)
     if not (tables.has_table(HEAD.name) and tables.has_table(LOG.name)):
         return False
-    # A log without a head was tampered with: it has begun, and whoever reads it is told.
+    # A log without a head was tampered with: it exists, and reading it fails.
     return any(connection.execute(select(table).limit(1)).first() is not None for table in (HEAD, LOG))
 
 
 class _Forks:
-    """What is done around a fork, for all stores of this process."""
+    """Hooks around a fork, for all stores of this process."""
 
-    gate: ClassVar[Gate] = Gate()
+    gate: ClassVar[ForkGate] = ForkGate()
 
     @classmethod
     def before(cls) -> None:
@@ -181,7 +181,7 @@ class _Forks:
 
     @classmethod
     def in_child(cls) -> None:
-        cls.gate = Gate()  # the threads that were inside, or waited, stayed in the parent
+        cls.gate = ForkGate()  # the threads that were inside, or waited, stayed in the parent
         for store in list(_OPEN):
             store._after_fork()  # noqa: SLF001 - our own
 

@@ -1,7 +1,7 @@
-"""The tables of a ledger: the log and its head, and what is derived from the log to be found quickly.
+"""The tables of a ledger: the log and its head, and tables derived from the log for quick lookup.
 
-Everything that decides what may still be spent is in the log alone. Reservations and requests repeat what the log says,
-by id and by key; answers hold the texts, of which the log has the digests. ``verify`` compares them all.
+The log alone decides the remaining budget. Reservations and requests repeat the log, by id and by key; answers hold the
+texts, of which the log has the digests. ``verify`` compares them all.
 """
 
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
 
 METADATA: Final = MetaData()
-"""The tables of a ledger together; whoever keeps tables in the same database has metadata of their own."""
+"""The tables of a ledger; other tables in the same database have their own metadata."""
 
 _NUMBER: Final = BigInteger().with_variant(Integer, "sqlite")
 
@@ -34,7 +34,7 @@ HEAD: Final = Table(
     Column("at", Text, nullable=False),
     Column("hash", Text, nullable=False),
 )
-"""One row, the last line of the log: a tail that was cut off is missed, and whoever writes holds it."""
+"""One row, the last line of the log: it reveals a cut-off tail, and writers lock it."""
 
 RESERVATIONS: Final = Table(
     "celosia_reservations",
@@ -62,7 +62,7 @@ REQUESTS: Final = Table(
     Column("digest", Text, nullable=False),
     Column("reservation", Text, nullable=False),
 )
-"""Requests by whoever sent them and by the key that came with them."""
+"""Requests by their sender and key."""
 
 ANSWERS: Final = Table(
     "celosia_answers",

@@ -126,7 +126,7 @@ class Rappor(Memoised[Estimate]):
                 "p and q must be greater than 0 and less than 1 when f is 0: else reports tell the truth."
             )
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return ("epsilon",)
 
     @property

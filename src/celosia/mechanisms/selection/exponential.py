@@ -61,7 +61,7 @@ class Exponential(Selection):
 
     rho: Fraction | None = None
 
-    _shown_last: ClassVar[tuple[str, ...]] = ("sensitivity", "monotone", "adjacency", "unit")
+    _last_in_repr: ClassVar[tuple[str, ...]] = ("sensitivity", "monotone", "adjacency", "unit")
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Exponential(Selection):
             unit=unit,
         )
 
-    def _derived(self) -> tuple[str, ...]:
+    def _derived_fields(self) -> tuple[str, ...]:
         return () if self.rho is None else ("epsilon",)
 
     @property

@@ -17,7 +17,7 @@ from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.data.sources.classify import Frame, IbisSource
 from celosia.data.sources.files import Files
-from celosia.data.sources.text_values import LONGEST_NUMBER
+from celosia.data.sources.text_values import MAX_NUMBER_LENGTH
 from celosia.query.engines.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
 from celosia.query.engines.ibis import IbisEngine
 from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_read, remove_folder
@@ -80,7 +80,7 @@ class DuckDBDialect(Dialect):
         """
         import ibis
 
-        plain = text.between("-", ":") & ~text.contains("_") & (text.length() <= LONGEST_NUMBER)
+        plain = text.between("-", ":") & ~text.contains("_") & (text.length() <= MAX_NUMBER_LENGTH)
         scaled = ibis.cases((plain, text + "e0"), else_=ibis.literal(None, type="string"))
         return ibis.coalesce(scaled.try_cast("float64"), number)
 

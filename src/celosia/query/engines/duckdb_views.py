@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import SchemaError
 from celosia.core.exact import safe_repr
-from celosia.data.sources.files import csv_header
+from celosia.data.sources.files import read_csv_header
 from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def reader(source: "CheckedFiles") -> str:
         # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
         # even, would depend on the smallest and the largest of the other rows.
         return f"read_parquet({paths}, union_by_name = true, can_have_nan = true, hive_partitioning = false)"
-    _, header = csv_header(source.paths[0], TextFormat(delimiter=source.delimiter))
+    _, header = read_csv_header(source.paths[0], TextFormat(delimiter=source.delimiter))
     columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in header)
     longest = source.longest + _SLACK
     return (

@@ -8,7 +8,15 @@ does not match is null, and follows the null rule of its column.
 
 from typing import TYPE_CHECKING
 
-from celosia.data.sources.text_values import FALSE, ISO_DATE, LONGEST_NUMBER, TRUE, date_patterns, date_rewrites, number
+from celosia.data.sources.text_values import (
+    FALSE,
+    ISO_DATE,
+    MAX_NUMBER_LENGTH,
+    TRUE,
+    date_patterns,
+    date_rewrites,
+    number,
+)
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -33,7 +41,7 @@ def _number(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
     import ibis
 
     decimal = dialect.text.decimal
-    fits = dialect.matches(text, number(decimal)) & (text.length() <= LONGEST_NUMBER)
+    fits = dialect.matches(text, number(decimal)) & (text.length() <= MAX_NUMBER_LENGTH)
     plain = ibis.cases((fits, text), else_=ibis.literal(None, type="string"))
     if decimal == ".":
         return dialect.prefer_cast(text, dialect.to_number(plain))

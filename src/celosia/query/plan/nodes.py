@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import safe_repr, show
+from celosia.core.exact import format_exact, safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, columns_in
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def default_name(
 ) -> str:
     """Return the name of an aggregate that was given none: ``mean_age``, and ``mean_2`` for the second of no column."""
     parts = [kind, *(column.name.replace(".", "_") for column in columns if isinstance(column, Column))]
-    parts += [show(parameter).strip("'") for parameter in parameters if isinstance(parameter, Fraction)]
+    parts += [format_exact(parameter).strip("'") for parameter in parameters if isinstance(parameter, Fraction)]
     name, number = "_".join(parts), 2
     while name in taken:
         name, number = f"{'_'.join(parts)}_{number}", number + 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.exact import show
+from celosia.core.exact import format_exact
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation, default_name
 
@@ -264,7 +264,7 @@ def _aggregate(aggregate: Aggregate) -> str:
 
 
 def _parameter(parameter: int | Fraction) -> str:
-    return show(parameter).strip("'") if not isinstance(parameter, int) else str(parameter)
+    return format_exact(parameter).strip("'") if not isinstance(parameter, int) else str(parameter)
 
 
 def _relation(relation: Relation) -> str:

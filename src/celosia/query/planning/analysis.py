@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import exact, safe_repr
-from celosia.data.schema.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp, Value
-from celosia.data.schema.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
+from celosia.data.schema.columns import MAX_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp, Value
+from celosia.data.schema.values import as_boolean, as_category, as_date, as_integer, as_text, as_timestamp
 from celosia.query.plan.calendar_rules import add_months
 from celosia.query.plan.expressions import Call, Expression, Literal, columns_in, is_condition, kind_of, substituted
 from celosia.query.plan.nodes import Joined, PerPerson, Plan, Projected, Relation
@@ -33,13 +33,13 @@ _HALF = Fraction(1, 2)
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _STEPS = {"week": dt.timedelta(days=7), "day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
 _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
-    Boolean: as_truth,
+    Boolean: as_boolean,
     Category: as_category,
     Date: as_date,
-    Integer: as_whole,
+    Integer: as_integer,
     Real: exact,
     Text: as_text,
-    Timestamp: as_moment,
+    Timestamp: as_timestamp,
 }
 
 
@@ -176,7 +176,7 @@ def key_domain(expression: Expression, kind: Kind) -> tuple[Value, ...] | None:
         case Call(name="date_trunc", arguments=(_, Literal(value=str(unit)))), Date() | Timestamp():
             found: list[Value] = []
             for moment in _beginnings(kind, unit):
-                if len(found) == MOST_KEYS:
+                if len(found) == MAX_KEYS:
                     return None
                 found.append(moment if isinstance(kind, Timestamp) else moment.date())
             return tuple(found)

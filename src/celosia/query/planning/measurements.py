@@ -20,7 +20,7 @@ from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.cells import MOST_CELLS
 from celosia.statistics import (
-    MOST_COLUMNS,
+    MAX_SHARED_COLUMNS,
     CentredSum,
     Choice,
     CrossMoments,
@@ -135,7 +135,8 @@ def plan_measurements(
         return tuple(whole)
     # The rows of a person are averaged, which needs parts finer than a step.
     return tuple(
-        replace(need, measure=need.measure.averaged()) if isinstance(need.measure, Measure) else need for need in whole
+        replace(need, measure=need.measure.refine_for_averages()) if isinstance(need.measure, Measure) else need
+        for need in whole
     )
 
 
@@ -170,7 +171,7 @@ def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Measuremen
 def _sharing(found: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Measurement]:
     """Let means of several columns, and sums of those that have a value in every row, share measurements."""
     several = [need for need in found if _is_shareable(need, kinds)]
-    groups = [several[start : start + MOST_COLUMNS] for start in range(0, len(several), MOST_COLUMNS)]
+    groups = [several[start : start + MAX_SHARED_COLUMNS] for start in range(0, len(several), MAX_SHARED_COLUMNS)]
     joined = [_join(group, kinds, with_rows=with_rows) if len(group) > 1 else group[0] for group in groups]
     return [*joined, *(need for need in found if need not in several)]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.exact import exact, safe_repr
-from celosia.data.schema.values import as_moment
+from celosia.data.schema.values import as_timestamp
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.serial.json_fields import fields, listed, one_of, text, truth, whole_number
 
@@ -78,7 +78,7 @@ def value_to_json(value: object) -> dict[str, Any]:
         case str():
             written, word = str.__str__(plain), "text"
         case dt.datetime():
-            moment = as_moment(plain, name="A listed time").replace(tzinfo=None)
+            moment = as_timestamp(plain, name="A listed time").replace(tzinfo=None)
             written, word = f"{moment.isoformat()}Z", "timestamp"
         case dt.date():
             written, word = plain.isoformat(), "date"

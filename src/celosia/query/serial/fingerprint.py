@@ -63,7 +63,7 @@ def _state(table: "Table", version: str | None) -> str | None:
 
 def declaration(table: "Table") -> dict[str, Any]:
     """Return all that was declared of a table, as plain values."""
-    text, most = table.text.declared(), table.max_rows_per_person
+    text, most = table.text.to_dict(), table.max_rows_per_person
     return {
         **({"text": text} if text else {}),
         **({} if most is None else {"max_rows_per_person": most}),

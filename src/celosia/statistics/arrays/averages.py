@@ -73,20 +73,20 @@ def mean(  # noqa: PLR0913 - the bounds, and the terms of a release
     array
         The column: a NumPy array, a list, a column of pandas, Polars or Arrow.
     bounds
-        The least and the largest value, known without a look at the data; values are clipped to them.
+        The least and the largest value, known without looking at the data; values are clipped to them.
     epsilon, delta
         The price; with a delta Gaussian noise is used where it is better.
     grid
-        To what values are rounded; by default 1 for arrays of integers with whole bounds, else a power of two so small
-        that nobody will notice.
+        The step that values are rounded to; by default 1 for arrays of integers with integer bounds, else a power of
+        two far finer than the noise.
     null
-        ``"drop"``, or the value that takes the place of what is missing (None, NaN, an infinity).
+        ``"drop"``, or the value that replaces missing ones (None, NaN, an infinity).
     method
-        ``"joint"``, or ``"half-half"`` for the textbook's: half of epsilon on the sum and half on the count.
+        ``"joint"``, or ``"half-half"`` for the textbook method: half of epsilon on the sum and half on the count.
     adjacency, unit
-        Which neighbours the price is for, and what one of them has more, less or different.
+        The neighbouring relation and the privacy unit of the price.
     source
-        Where randomness comes from; the operating system unless a test says otherwise.
+        The source of randomness; by default the operating system.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def mean(  # noqa: PLR0913 - the bounds, and the terms of a release
 
 
 def _rows_are_public(column: "Column", kind: "Integer | Real", adjacency: Adjacency) -> bool:
-    """Under replace-one the length is public, and it is the number of rows if no row of the type can be left out."""
+    """Return whether the number of rows is public: under replace-one, if no row can be left out."""
     dropped = column.nullable and kind.nullable
     return adjacency is ReplaceOne and not dropped and len(column.values) > 0
 

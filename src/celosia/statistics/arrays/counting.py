@@ -1,4 +1,4 @@
-"""Counts of a plain array: its values, its different values, and how many fall into each bin or category.
+"""Counts of a plain array: its values, its distinct values, and the values in each bin or category.
 
 One row changes a count by one. A histogram is as private as one count, for a row falls into one bin: under add-remove
 the bins share the noise scale of a single one, under replace-one a row can change two.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.core.release import Release
 
-_MOST_EDGES = 1_000_001
+_MAX_EDGES = 1_000_001
 
 
 def count(
@@ -35,7 +35,7 @@ def count(
     unit: str = "row",
     source: "Source | None" = None,
 ) -> "Release[int]":
-    """Return how many values there are; what is missing (None, NaN, an infinity) does not count.
+    """Return the number of values; missing ones (None, NaN, an infinity) do not count.
 
     >>> from celosia.noise import Seeded
     >>> count([34, None, 71], epsilon=1, source=Seeded(7))
@@ -55,14 +55,14 @@ def count_distinct(
     unit: str = "row",
     source: "Source | None" = None,
 ) -> "Release[int]":
-    """Return how many different values there are; what is missing is none.
+    """Return the number of distinct values; missing ones do not count.
 
     >>> from celosia.noise import Seeded
     >>> count_distinct(["U071", "E10", "U071"], epsilon=1, source=Seeded(7))
     Release(6, PureDP(epsilon=1), seeded=True)
     """
     column = read_column(array)
-    found = _different(column.values[column.present])
+    found = _count_different(column.values[column.present])
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)
     return terms.release(Distinct(), "distinct", np.array([[found]]))
 
@@ -79,7 +79,7 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     unit: str = "row",
     source: "Source | None" = None,
 ) -> "Release[NDArray[np.int64]]":
-    """Return how many values fall into each bin or category.
+    """Return the number of values in each bin or category.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     epsilon, delta
         The price; with a delta Gaussian noise is used where it is better.
     edges
-        Of the bins, in increasing order; a value on an edge belongs to the bin above, but the last edge to the last
-        bin. Values beyond the ends count in the first and the last bin.
+        The edges of the bins, in increasing order; a value on an edge belongs to the bin above, the last edge to
+        the last bin. Values beyond the ends count in the first and the last bin.
     categories
-        The categories instead, texts or integers.
+        The categories instead, strings or integers.
     null
-        ``"drop"``, or the value or category that takes the place of what is missing or unknown.
+        ``"drop"``, or the value or category that replaces missing or unknown ones.
     adjacency, unit, source
-        Which neighbours the price is for, and where randomness comes from.
+        The neighbouring relation and the privacy unit of the price, and the source of randomness.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     if (edges is None) == (categories is None):
         raise ParameterError("Give either edges, of bins, or categories.")
     if edges is not None:
-        cuts = _cuts(edges)
-        places, bins = _binned(read_numbers(array), cuts, null), len(cuts) - 1
+        cuts = _parse_edges(edges)
+        places, bins = _assign_bins(read_numbers(array), cuts, null), len(cuts) - 1
     else:
         kind = Category(categories or (), null=null)  # type: ignore[arg-type]  # it says what it needs
         places, bins = indices(read_column(array), kind), len(kind.values)
@@ -118,20 +118,20 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     return terms.release(Bins(bins), "histogram", summary)
 
 
-def _different(values: NDArray[Any]) -> int:
+def _count_different(values: NDArray[Any]) -> int:
     return len(set(values.tolist())) if values.dtype == object else len(np.unique(values))
 
 
-def _cuts(edges: Sequence[Exact]) -> NDArray[np.float64]:
-    if isinstance(edges, str) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= _MOST_EDGES:
-        raise ParameterError(f"edges must be a list of 2 to {_MOST_EDGES} numbers, not {safe_repr(edges)}.")
+def _parse_edges(edges: Sequence[Exact]) -> NDArray[np.float64]:
+    if isinstance(edges, str) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= _MAX_EDGES:
+        raise ParameterError(f"edges must be a list of 2 to {_MAX_EDGES} numbers, not {safe_repr(edges)}.")
     cuts = np.array([double_at_least(exact(edge, name="edges")) for edge in edges])
     if not np.all(np.diff(cuts) > 0):
         raise ParameterError("edges must be in increasing order, each larger than the one before.")
     return cuts
 
 
-def _binned(column: Column, cuts: NDArray[np.float64], null: Exact) -> NDArray[np.int64]:
+def _assign_bins(column: Column, cuts: NDArray[np.float64], null: Exact) -> NDArray[np.int64]:
     values, present = column.values.astype(np.float64), column.present
     if not (isinstance(null, str) and null == "drop"):
         values, present = np.where(present, values, float(exact(null, name="null"))), np.ones(len(values), dtype=bool)

@@ -44,7 +44,7 @@ def covariance(  # noqa: PLR0913 - the bounds, and the terms of a release
     -850
     """
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)
-    return _cross("covariance", (x, y), bounds, null, terms)
+    return _release_cross_moment("covariance", (x, y), bounds, null, terms)
 
 
 def correlation(  # noqa: PLR0913 - the bounds, and the terms of a release
@@ -70,10 +70,10 @@ def correlation(  # noqa: PLR0913 - the bounds, and the terms of a release
     -1.0
     """
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)
-    return _cross("correlation", (x, y), bounds, null, terms)
+    return _release_cross_moment("correlation", (x, y), bounds, null, terms)
 
 
-def _cross(
+def _release_cross_moment(
     quantity: str, arrays: tuple[object, object], bounds: "Bounds", null: Exact, terms: Terms
 ) -> "Release[float]":
     pairs = pair(bounds, "bounds must be ((low, high), (low, high)), one pair for each column")

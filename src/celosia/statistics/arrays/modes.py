@@ -1,7 +1,7 @@
 """Mode and top-k of a plain column of categories, in one call.
 
-The categories are public; what is none of them is missing and follows the null rule. The answer is chosen by its number
-of rows (``most_common``, ``peeling``), and every row counts as one unit.
+The categories are public; any other value is missing and follows the null rule. The answer is chosen by its number of
+rows (``most_common``, ``peeling``), and every row counts as one unit.
 """
 
 import math
@@ -17,7 +17,7 @@ from celosia.data.schema.columns import DROP, Category
 from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_column
 from celosia.statistics.arrays.stepping import indices
-from celosia.statistics.base.choice import promised
+from celosia.statistics.base.choice import make_guarantee
 from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.selection.most_common import Mode
 from celosia.statistics.selection.peeling import TopK
@@ -36,7 +36,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ChoiceRelease(Release[Answer]):
-    """A chosen category, or several, and how much less common than the most common ones they may be.
+    """One or more chosen categories, with a bound on how much less common than the best they are.
 
     >>> mode(["U071"] * 500, ["E119", "I219", "U071"], epsilon=1).rows_behind(0.95)
     4
@@ -45,15 +45,15 @@ class ChoiceRelease(Release[Answer]):
     behind: "Callable[[float], float]" = field(default=lambda _: math.inf)
 
     def rows_behind(self, level: "Exact" = 0.95) -> int:
-        """Return how many rows a chosen category has less than the most common one that was left, at most.
+        """Return a bound on how many rows fewer a chosen category has than the most common one that was left.
 
-        It holds with probability ``level`` or more, for all that were chosen together, and follows from the price and
-        the number of categories alone.
+        It holds with probability ``level`` or more, for all choices together, and follows from the price and the number
+        of categories alone.
         """
         return math.floor(self.behind(exact_level(level)))
 
 
-def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
+def mode(  # noqa: PLR0913 - the column and its declarations
     array: object,
     categories: "Category | Iterable[str | int]",
     epsilon: "Exact | None" = None,
@@ -71,23 +71,23 @@ def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
     array
         A NumPy array, a list, or a column of pandas, Polars or Arrow.
     categories
-        All values there can be, texts or integers, known without a look at the data.
+        All possible values, strings or integers, known without looking at the data.
     epsilon, rho
         The price, as pure privacy or as zCDP.
     null
-        ``"drop"``, or the category that stands for what is none of them; a ``Category`` brings its own.
+        ``"drop"``, or the category that replaces any other value; a ``Category`` has its own rule.
     adjacency, unit
-        Whether a row is there or not, or has another value, and what the rows are.
+        The neighbouring relation and the privacy unit.
     source
-        Where randomness comes from; the operating system unless a test says otherwise.
+        The source of randomness; by default the operating system.
 
     Examples
     --------
     >>> mode(["I219"] * 300 + ["U071"] * 500, ["E119", "I219", "U071"], epsilon=1)
     Release('U071', PureDP(epsilon=1))
     """
-    names = _named(categories, null)
-    return _released(
+    names = _make_category(categories, null)
+    return _release_choice(
         _counts(array, names),
         Mode(candidates=len(names.values)),
         (epsilon, rho),
@@ -109,7 +109,7 @@ def top_k(  # noqa: PLR0913 - as for mode
     unit: str = "row",
     source: "Source | None" = None,
 ) -> ChoiceRelease[tuple[str | int, ...]]:
-    """Return the ``k`` most common categories, or such as are nearly as common, the first one first.
+    """Return the ``k`` most common categories, or nearly so, the most common first.
 
     Parameters as for ``mode``.
 
@@ -117,8 +117,8 @@ def top_k(  # noqa: PLR0913 - as for mode
     >>> top_k(causes, 2, ["E119", "I219", "U071"], epsilon=1).value
     ('U071', 'I219')
     """
-    names = _named(categories, null)
-    return _released(
+    names = _make_category(categories, null)
+    return _release_choice(
         _counts(array, names),
         TopK(candidates=len(names.values), k=k),
         (epsilon, rho),
@@ -128,7 +128,7 @@ def top_k(  # noqa: PLR0913 - as for mode
     )
 
 
-def _named(categories: "Category | Iterable[str | int]", null: str | int) -> Category:
+def _make_category(categories: "Category | Iterable[str | int]", null: str | int) -> Category:
     if not isinstance(categories, Category):
         return Category(categories, null=null)
     return categories if null == DROP else Category(categories.values, ordered=categories.ordered, null=null)
@@ -139,7 +139,7 @@ def _counts(array: object, names: Category) -> "NDArray[np.int64]":
     return counts[None]
 
 
-def _released(
+def _release_choice(
     counts: "NDArray[np.int64]",
     choice: "Choice",
     price: "tuple[Exact | None, Exact | None]",
@@ -156,7 +156,7 @@ def _released(
     return ChoiceRelease(
         value=read(chosen),
         event=choice.event(epsilon, bounding, rho=rho),
-        guarantee=promised(epsilon, rho, bounding),
+        guarantee=make_guarantee(epsilon, rho, bounding),
         seeded=source.seeded,
         behind=behind,
     )

@@ -19,7 +19,7 @@ from celosia.core.release import Release
 from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_numbers
 from celosia.statistics.arrays.stepping import kind_for, steps_on
-from celosia.statistics.base.choice import promised
+from celosia.statistics.base.choice import make_guarantee
 from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.selection.ranks import Quantiles
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[Any, Any]]
 
-_MOST_BINS = 2**20
+_MAX_BINS = 2**20
 
 
 class _Options(TypedDict, total=False):
-    """What ``quantiles`` takes beside the column, its bounds and epsilon."""
+    """The options of ``quantiles`` beside the column, its bounds and epsilon."""
 
     rho: Exact | None
     grid: Exact | None
@@ -45,7 +45,7 @@ class _Options(TypedDict, total=False):
     source: "Source | None"
 
 
-def quantiles(  # noqa: PLR0913 - the column and all that the schema would say of it
+def quantiles(  # noqa: PLR0913 - the column and its declarations
     array: object,
     qs: Iterable[Exact],
     bounds: tuple[Exact, Exact],
@@ -68,20 +68,20 @@ def quantiles(  # noqa: PLR0913 - the column and all that the schema would say o
     qs
         Shares between 0 (the minimum) and 1 (the maximum).
     bounds
-        The least and the greatest value, known without a look at the data; values beyond are clipped.
+        The least and the greatest value, known without looking at the data; values beyond are clipped.
     epsilon, rho
         The price of all quantiles together, as pure privacy or as zCDP.
     grid
-        What values are rounded to; without it a power of two that is far finer than any noise.
+        The step that values are rounded to; by default a power of two far finer than the noise.
     null
-        ``"drop"``, or the value that stands for what is missing.
+        ``"drop"``, or the value that replaces missing ones.
     adjacency, unit
-        Whether a row is there or not, or has another value, and what the rows are.
+        The neighbouring relation and the privacy unit.
     interval
         Whether the release has intervals. For quantiles other than the minimum and the maximum these take two thirds of
         the price; without them the answers are three times as near in rank.
     source
-        Where randomness comes from; the operating system unless a test says otherwise.
+        The source of randomness; by default the operating system.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def quantiles(  # noqa: PLR0913 - the column and all that the schema would say o
     """
     column = read_numbers(array)
     kind = kind_for(column, bounds, grid=grid, null=null)
-    choice = Quantiles(axis=kind.axis, quantiles=_shares(qs), bins=_MOST_BINS, interval=interval)
+    choice = Quantiles(axis=kind.axis, quantiles=_check_shares(qs), bins=_MAX_BINS, interval=interval)
     bounding = ContributionBounds(adjacency=adjacency, unit=unit)
     event, source = choice.event(epsilon, bounding, rho=rho), source_or_system(source)
     steps, present = steps_on(kind.axis, column, kind)
@@ -103,9 +103,9 @@ def quantiles(  # noqa: PLR0913 - the column and all that the schema would say o
     return Release(
         value=chosen.value[0],
         event=event,
-        guarantee=promised(epsilon, rho, bounding),
+        guarantee=make_guarantee(epsilon, rho, bounding),
         seeded=source.seeded,
-        interval=None if chosen.interval is None else _of_one_cell(chosen.interval),
+        interval=None if chosen.interval is None else _take_cell(chosen.interval),
     )
 
 
@@ -127,7 +127,7 @@ def quantile(
         event=several.event,
         guarantee=several.guarantee,
         seeded=several.seeded,
-        interval=None if several.interval is None else _of_one_number(several.interval),
+        interval=None if several.interval is None else _take_number(several.interval),
     )
 
 
@@ -166,7 +166,7 @@ def maximum(
     return quantile(array, 1, bounds, epsilon, **options)
 
 
-def _of_one_cell(interval: "Interval") -> "Interval":
+def _take_cell(interval: "Interval") -> "Interval":
     def ends(level: float) -> "tuple[NDArray[Any], NDArray[Any]]":
         low, high = interval(level)
         return low[0], high[0]
@@ -174,7 +174,7 @@ def _of_one_cell(interval: "Interval") -> "Interval":
     return ends
 
 
-def _of_one_number(interval: "Interval") -> "Interval":
+def _take_number(interval: "Interval") -> "Interval":
     def ends(level: float) -> tuple[Any, Any]:
         low, high = interval(level)
         return low[0].item(), high[0].item()
@@ -182,7 +182,7 @@ def _of_one_number(interval: "Interval") -> "Interval":
     return ends
 
 
-def _shares(qs: Iterable[Exact]) -> tuple[Exact, ...]:
+def _check_shares(qs: Iterable[Exact]) -> tuple[Exact, ...]:
     if isinstance(qs, str) or not isinstance(qs, Iterable):
         raise ParameterError(f"qs must be a list of numbers between 0 and 1, not {safe_repr(qs)}.")
     return tuple(qs)

@@ -1,8 +1,8 @@
-"""Columns from outside: NumPy arrays, lists, and the columns of pandas, Polars and Arrow.
+"""Read columns: NumPy arrays, lists, and the columns of pandas, Polars and Arrow.
 
-How a column is read follows from its type, never from what is in it: an array of integers stays one, a list is read
-item by item as real numbers, whatever its items are. So no row decides how another is read, and no row can raise an
-error. What is no value (None, NaN, an infinity, a text that is no number) is missing.
+The type of a column decides how it is read, never its values: an array of integers stays one, a list is read item by
+item as real numbers, whatever its items are. So no row affects how another is read, and no row can raise an error.
+Items without a value (None, NaN, an infinity, a string that is no number) are missing.
 """
 
 import math
@@ -21,13 +21,13 @@ from celosia.core.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST = 2**62
-_LARGEST = sys.float_info.max
+_MAX_INTEGER = 2**62
+_MAX_DOUBLE = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Column:
-    """Values and which of them are there; ``nullable`` if, by its type, some could be missing, ``texts`` if all are."""
+    """Values and which are present; ``nullable`` if the type allows missing ones, ``texts`` if all are strings."""
 
     values: NDArray[Any]
     present: NDArray[np.bool_]
@@ -55,11 +55,11 @@ def read_column(array: object, *, name: str = "array") -> Column:
 
 
 def read_numbers(array: object, *, name: str = "array") -> Column:
-    """Return a column of numbers: whole ones if the type says so, else doubles; texts are read as numbers."""
+    """Return a column of numbers: integers if that is the type, else doubles; strings are parsed as numbers."""
     if isinstance(array, list | tuple):
-        quick = _quick(array)
+        quick = _read_plain_numbers(array)
         if quick is not None:
-            return _reals(quick)
+            return _make_reals(quick)
     column = read_column(array, name=name)
     if column.texts:
         raise InputError(f"{name} must hold numbers, not texts: convert it before.")
@@ -67,11 +67,11 @@ def read_numbers(array: object, *, name: str = "array") -> Column:
         return column
     if column.values.dtype.kind != "O":
         raise InputError(f"{name} must hold numbers, not {column.values.dtype.name}.")
-    return _reals(np.array([_number(item) for item in column.values], dtype=np.float64))
+    return _make_reals(np.array([_to_double(item) for item in column.values], dtype=np.float64))
 
 
-def _quick(items: Sequence[object]) -> "NDArray[np.float64] | None":
-    """Return a list of plain numbers as doubles, at once; None if something else is among them."""
+def _read_plain_numbers(items: Sequence[object]) -> "NDArray[np.float64] | None":
+    """Return a list of plain numbers as doubles; None if it has other items."""
     try:
         array = np.asarray(items)
     except (ValueError, TypeError, OverflowError):
@@ -79,7 +79,7 @@ def _quick(items: Sequence[object]) -> "NDArray[np.float64] | None":
     return array.astype(np.float64) if array.ndim == 1 and array.dtype.kind in "biuf" else None
 
 
-def _reals(values: NDArray[np.float64]) -> Column:
+def _make_reals(values: NDArray[np.float64]) -> Column:
     return Column(values=values, present=np.isfinite(values), nullable=True)
 
 
@@ -91,7 +91,7 @@ def _from_numpy(array: NDArray[Any], name: str) -> Column:
     plain = np.asarray(np.ma.getdata(array))
     match plain.dtype.kind:
         case "b" | "i" | "u":
-            return Column(values=_whole(plain), present=~mask, nullable=masked)
+            return Column(values=_to_int64(plain), present=~mask, nullable=masked)
         case "f":
             with np.errstate(over="ignore"):
                 values = plain.astype(np.float64)
@@ -106,12 +106,12 @@ def _from_numpy(array: NDArray[Any], name: str) -> Column:
             raise InputError(f"{name} must hold numbers, texts or times, not {plain.dtype.name}.")
 
 
-def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
+def _to_int64(array: NDArray[Any]) -> NDArray[np.int64]:
     """Return integers of any width, clipped at 2^62: bounds are never beyond."""
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        array = np.minimum(array, np.uint64(_MOST))
+        array = np.minimum(array, np.uint64(_MAX_INTEGER))
     values: NDArray[np.int64] = array.astype(np.int64)
-    return np.clip(values, -_MOST, _MOST)
+    return np.clip(values, -_MAX_INTEGER, _MAX_INTEGER)
 
 
 def _from_objects(items: NDArray[np.object_]) -> Column:
@@ -120,20 +120,20 @@ def _from_objects(items: NDArray[np.object_]) -> Column:
 
 
 def _is_value(item: object) -> bool:
-    """Tell whether an object is a text, a number or a time, and not one of the ways to write that there is none."""
+    """Return whether an object is a string, a number or a time, and not a null."""
     if isinstance(item, str | bytes):
         return True
     if isinstance(item, numbers.Number | Decimal | np.generic):
-        return not isinstance(item, complex | np.complexfloating) and math.isfinite(_number(item))
+        return not isinstance(item, complex | np.complexfloating) and math.isfinite(_to_double(item))
     return hasattr(item, "isoformat") and item == item  # noqa: PLR0124 - pandas' NaT is unlike itself
 
 
-def _number(item: Any) -> float:
-    """Return a number, or the number that a text is, as a double; NaN for anything else."""
+def _to_double(item: Any) -> float:
+    """Return a number, or a string parsed as one, as a double; NaN for anything else."""
     try:
         return float(item)
     except OverflowError:  # an integer beyond the doubles, and beyond any bounds
-        return math.copysign(_LARGEST, 1 if item > 0 else -1)
+        return math.copysign(_MAX_DOUBLE, 1 if item > 0 else -1)
     except (TypeError, ValueError):
         return math.nan
 
@@ -151,9 +151,9 @@ def _from_frame(array: object, name: str) -> Column | None:
         if is_pandas_series(array):
             if array.dtype == object:
                 return _from_objects(array.to_numpy())
-            arrow = _one_array(_to_arrow(array))
+            arrow = _combine_chunks(_to_arrow(array))
         else:
-            arrow = _one_array(array.to_arrow() if is_polars_series(array) else array)
+            arrow = _combine_chunks(array.to_arrow() if is_polars_series(array) else array)
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
         raise InputError(
             f"{name} could not be read: convert the {type(array).__name__} to numbers, texts or times before."
@@ -167,7 +167,7 @@ def _to_arrow(series: Any) -> "pa.Array":
     return pa.array(series, from_pandas=True)
 
 
-def _one_array(array: object) -> "pa.Array | None":
+def _combine_chunks(array: object) -> "pa.Array | None":
     if type(array).__module__.partition(".")[0] != "pyarrow":
         return None
     import pyarrow as pa
@@ -188,15 +188,15 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
     present = array.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         whole = (array.cast(pa.int8()) if pa.types.is_boolean(kind) else array).fill_null(0).to_numpy()
-        return Column(values=_whole(whole), present=present, nullable=True)
+        return Column(values=_to_int64(whole), present=present, nullable=True)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _reals(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return _make_reals(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
     if pa.types.is_temporal(kind):
         moments = array.cast(pa.int64() if array.type.bit_width == 64 else pa.int32()).fill_null(0)
         values = moments.to_numpy(zero_copy_only=False).astype("datetime64[s]")
         return Column(values=values, present=present, nullable=True)
     if pa.types.is_null(kind):
-        return _reals(np.full(len(array), math.nan))
+        return _make_reals(np.full(len(array), math.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True, texts=True)
     raise InputError(f"{name} must hold numbers, texts or times, not {kind}.")

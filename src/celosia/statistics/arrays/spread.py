@@ -40,7 +40,7 @@ def variance(  # noqa: PLR0913 - the bounds, and the terms of a release
     325.0
     """
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)
-    return _second("variance", array, bounds, grid, null, terms)
+    return _release_second_moment("variance", array, bounds, grid, null, terms)
 
 
 def std(  # noqa: PLR0913 - the bounds, and the terms of a release
@@ -64,10 +64,10 @@ def std(  # noqa: PLR0913 - the bounds, and the terms of a release
     18.03
     """
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)
-    return _second("std", array, bounds, grid, null, terms)
+    return _release_second_moment("std", array, bounds, grid, null, terms)
 
 
-def _second(
+def _release_second_moment(
     quantity: str, array: object, bounds: tuple[Exact, Exact], grid: Exact | None, null: Exact, terms: Terms
 ) -> "Release[float]":
     column = read_numbers(array)

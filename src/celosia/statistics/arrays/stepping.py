@@ -1,7 +1,7 @@
-"""From a column to whole steps on its axis, by the rules of the schema, and from steps to exact sums.
+"""Convert a column to steps on its axis, by the rules of the schema, and steps to exact sums.
 
-What is missing follows the null rule, numbers are clipped to their bounds and rounded to the nearest step,
-``floor(value / grid + 0.5)`` in doubles, as every engine does it. Sums are exact: integers of any size.
+Missing values follow the null rule; numbers are clipped to their bounds and rounded to the nearest step, ``floor(value
+/ grid + 0.5)`` in doubles, as every engine does it. Sums are exact: integers of any size.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from celosia.statistics.base.measure import Measure
 
 _LOW_BITS = 20
-_FITS = 2**62
+_MAX_INT64_SUM = 2**62
 
 
 def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | None, null: Exact) -> Integer | Real:
-    """Return the kind that a column of numbers has between bounds: integers keep steps of one."""
+    """Return the kind of a column of numbers between bounds: integers keep steps of one."""
     low, high = pair(bounds, "bounds must be (low, high), known without a look at the data")
     whole = not isinstance(low, bool) and hasattr(low, "__index__") and hasattr(high, "__index__")
     if column.integral and whole and grid is None:
@@ -33,21 +33,21 @@ def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | Non
 
 
 def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
-    """Return the two items of a pair, or say what was ``wanted``."""
+    """Return the two items of a pair, or raise an error that begins with ``wanted``."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(f"{wanted}, not {safe_repr(bounds)}.")
     return bounds[0], bounds[1]
 
 
 def steps_on(axis: Axis, column: "Column", kind: Integer | Real) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each row's step, counted from the lower end, and which rows take part."""
+    """Return each row's step, counted from the lower end, and which rows are present."""
     present, null = column.present, kind.null
     values = column.values
     if not isinstance(null, str):
         filler = int(null) if column.integral and isinstance(kind, Integer) else float(null)
         values, present = np.where(present, values, filler), np.ones(len(values), dtype=bool)
     else:
-        values = np.where(present, values, values.dtype.type(0))  # not looked at, but NaN would warn
+        values = np.where(present, values, values.dtype.type(0))  # unused, but NaN would warn
     if values.dtype.kind == "i" and isinstance(kind, Integer) and axis.grid == 1:
         return np.clip(values, kind.low, kind.high) - axis.lowest, present
     clipped = np.clip(values.astype(np.float64), float(kind.low), float(kind.high))
@@ -67,14 +67,14 @@ def summary_of(measure: "Measure", steps: Sequence[NDArray[np.int64]], rows: int
 def _exact_sum(feature: Any, rows: int, largest: int) -> int:
     if isinstance(feature, int):
         return feature * rows
-    if largest * rows < _FITS:
+    if largest * rows < _MAX_INT64_SUM:
         return int(feature.sum(dtype=np.int64))
     low = feature & np.int64((1 << _LOW_BITS) - 1)
     return (int((feature >> np.int64(_LOW_BITS)).sum(dtype=np.int64)) << _LOW_BITS) + int(low.sum(dtype=np.int64))
 
 
 def indices(column: "Column", categories: Category) -> NDArray[np.int64]:
-    """Return the place of each row's category, of those rows that take part."""
+    """Return the index of the category of each row that is present."""
     values = categories.values
     if column.values.dtype.kind in "if":
         found = _numeric_indices(column.values, values)

@@ -1,9 +1,9 @@
-"""What statistics that choose have in common: exact counts in, one or several candidates out, and what that costs.
+"""Base of the statistics that choose: exact counts in, one or several candidates out, and the cost.
 
-A mode or a median is no number to which noise could be added; it is chosen among public candidates, with probability
-that falls with how far a candidate is from the truth in rows. A choice takes several *selections* in each cell of the
-group by; its share of epsilon is divided among the cells that one unit can touch and the selections in each. Why that
-is private, for both adjacencies, is in ``proofs/quantiles.md``. McSherry and Talwar 2007; McKenna and Sheldon 2020.
+Noise cannot be added to a mode or a median; it is chosen among public candidates, with probability that falls with how
+far a candidate is from the truth in rows. A choice takes several *selections* in each cell of the group by; its share
+of epsilon is divided among the cells that one unit can touch and the selections in each. Why that is private, for both
+adjacencies, is in ``proofs/quantiles.md``. McSherry and Talwar 2007; McKenna and Sheldon 2020.
 """
 
 import math
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from celosia.data.schema.axis import Axis
     from celosia.statistics.base.contribution import ContributionBounds
 
-_AT_ONCE = 2**19  # counts that are worked on together: more would only move memory
-_MOST = 2**62
-_LARGEST = Fraction(2) ** 1000  # an epsilon of nearly nothing leaves an error of any size, but a double
+_MAX_BATCH_COUNTS = 2**19  # more would only move memory
+_MAX_COUNT = 2**62
+_MAX_GAP = Fraction(2) ** 1000  # the error of a tiny epsilon still fits a double
 
 
 class Choice(ABC):
     """The base of ``Mode``, ``TopK`` and ``Quantiles``.
 
-    The share of the budget is said as ``epsilon`` or as ``rho`` (zCDP). Where several releases are composed better than
-    by adding their epsilons, ``pure=False`` takes the exponential mechanism in place of permute-and-flip.
+    The share of the budget is an ``epsilon`` or a ``rho`` (zCDP). Where several releases are composed better than by
+    adding their epsilons, ``pure=False`` takes the exponential mechanism in place of permute-and-flip.
 
     >>> from celosia.statistics.selection.most_common import Mode
     >>> Mode(candidates=3).width
@@ -62,17 +62,17 @@ class Choice(ABC):
 
     @property
     def bin_width(self) -> int:
-        """How many points of the axis are counted together."""
+        """The number of axis points that are counted together."""
         return 1
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many counts it needs in each cell."""
+        """The number of counts in each cell."""
 
     @abstractmethod
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:
-        """Return how many selections are made one after another in each cell."""
+        """Return the number of sequential selections in each cell."""
 
     @abstractmethod
     def spread(
@@ -85,7 +85,7 @@ class Choice(ABC):
         rows: float | None = None,
         level: Exact = 0.95,
     ) -> float | None:
-        """Return how many rows the answer is off at most, with probability ``level``, whatever the data."""
+        """Return a bound on the error of the answer in rows, with probability ``level``, for any data."""
 
     @abstractmethod
     def explain(
@@ -106,7 +106,7 @@ class Choice(ABC):
         """Return the chosen indices for some of the cells; ``each`` is the epsilon of one selection."""
 
     def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
-        """Return what was chosen in the user's units, with intervals where there are any."""
+        """Return the choice in the user's units, with intervals if there are any."""
         return Estimate(value=chosen)
 
     def each(self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None) -> Fraction:
@@ -122,7 +122,7 @@ class Choice(ABC):
     def event(
         self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> "Event":
-        """Return what a release runs, for all cells together.
+        """Return the event of a release, for all cells together.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
@@ -155,22 +155,22 @@ class Choice(ABC):
         >>> Mode(candidates=3).release(counts, 1, ContributionBounds(cells=2)).value.tolist()
         [1, 0]
         """
-        numbers = self._counted(counts)
+        numbers = self._check_counts(counts)
         each, source = self.each(epsilon, bounding, rho=rho), source_or_system(source)
         pure = pure and rho is None
         chosen = [
             self._choose(numbers[cells], each, bounding, pure=pure, source=source)
-            for cells in _together(*numbers.shape)
+            for cells in _make_batches(*numbers.shape)
         ]
         return self._estimate(np.concatenate(chosen))
 
-    def _counted(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    def _check_counts(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
         numbers = np.asarray(counts)
         if numbers.ndim != 2 or numbers.shape[1] != self.width or numbers.dtype.kind not in "iuO":
             raise InputError(f"counts must be a table of integers with {self.width} columns, one for each candidate.")
         if numbers.dtype.kind == "i":
             return numbers.astype(np.int64, copy=False)
-        return np.minimum(numbers, _MOST).astype(np.int64)  # clipping keeps neighbours as near as they were
+        return np.minimum(numbers, _MAX_COUNT).astype(np.int64)  # clipping keeps neighbours as near as they were
 
 
 def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> Fraction:
@@ -181,8 +181,8 @@ def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> F
     return root_at_most(8 * exact_positive(rho if rho is not None else 0, name="rho") / times)
 
 
-def promised(epsilon: Exact | None, rho: Exact | None, bounding: "ContributionBounds") -> Guarantee:
-    """Return what a release promises, in the kind of its price."""
+def make_guarantee(epsilon: Exact | None, rho: Exact | None, bounding: "ContributionBounds") -> Guarantee:
+    """Return the guarantee of a release, in the kind of its price."""
     one_of(epsilon=epsilon, rho=rho)
     if epsilon is not None:
         return PureDP(epsilon=epsilon, adjacency=bounding.adjacency, unit=bounding.unit)
@@ -190,7 +190,7 @@ def promised(epsilon: Exact | None, rho: Exact | None, bounding: "ContributionBo
 
 
 def count_rate(each: Fraction, bounding: "ContributionBounds") -> Fraction:
-    """Return what one row counts in the exponent when the utility of a candidate is its number of rows.
+    """Return the weight of one row in the exponent if the utility of a candidate is its number of rows.
 
     Under add-remove a unit only adds rows, or only takes them away, and the utility is monotone.
     """
@@ -198,11 +198,11 @@ def count_rate(each: Fraction, bounding: "ContributionBounds") -> Fraction:
 
 
 def gap_at_most(candidates: int, missed: float, rate: Fraction) -> float:
-    """Return how many rows a choice is below the best at most, but for a chance of ``missed``.
+    """Return a bound on how many rows a choice is below the best, except with probability ``missed``.
 
     McSherry and Talwar 2007: ``ln(candidates / missed) / rate``; permute-and-flip does no worse.
     """
-    return float(min(Fraction(math.log(candidates / missed)) / rate, _LARGEST))
+    return float(min(Fraction(math.log(candidates / missed)) / rate, _MAX_GAP))
 
 
 def choose_largest(
@@ -218,6 +218,6 @@ def choose_largest(
     return (flip_each if flips else choose_each)(rate, gaps, allowed=allowed, source=source)
 
 
-def _together(cells: int, width: int) -> Iterator[slice]:
-    step = max(1, _AT_ONCE // max(1, width))
+def _make_batches(cells: int, width: int) -> Iterator[slice]:
+    step = max(1, _MAX_BATCH_COUNTS // max(1, width))
     return (slice(first, first + step) for first in range(0, max(cells, 1), step))

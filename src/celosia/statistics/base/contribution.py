@@ -1,9 +1,9 @@
-"""How much of a summary one privacy unit can change: contribution bounds, and the sensitivity that follows.
+"""Contribution bounds of one privacy unit, and the sensitivity of a summary that follows from them.
 
-Summaries are sums over rows of integer features. A ``RowSensitivity`` bounds how far one row's features lie from 0,
-which stands for an absent row, and how far two rows lie apart. A unit's part of one cell is bounded by that times its
-rows there, also when its rows are averaged towards 0. From this follows what adding, removing or replacing a unit
-changes. Everything is an integer number of steps. The proof is in ``proofs/moments.md``.
+Summaries are sums over rows of integer features. A row's features lie in a *region* around 0, which stands for an
+absent row; a unit's part of one cell lies in that region times the rows it may have there, also when its rows were
+averaged down. From how far the region reaches, and how far it is across, follows what adding, removing or replacing a
+unit can do. Everything is an integer number of steps. The proof is in ``proofs/moments.md``.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.record import exact_text
 
-_EXACT = 2**51  # what a unit's rows are averaged to is exact in doubles up to here
+_MAX_STEPS_PER_UNIT = 2**51  # averages of a unit's rows are exact in doubles up to here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContributionBounds:
-    """What one unit contributes at the most: ``rows`` rows in each of ``groups`` cells of the ``cells`` there are.
+    """Bounds on one unit's contribution: ``rows`` rows in each of ``groups`` out of ``cells`` cells.
 
     The cells are those of a GROUP BY; without one there is one. Whether there is more than one decides whether a
     replaced unit can leave a cell and enter another.
@@ -46,9 +46,9 @@ class ContributionBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """How far apart the summaries of neighbours are at the most, over all cells and coordinates, in steps.
+    """The largest distance of neighbours' summaries, over all cells and coordinates, in steps.
 
-    ``l2_squared`` is the square of the Euclidean distance: whole, where the distance is not.
+    ``l2_squared`` is the square of the Euclidean distance, which is an integer.
 
     >>> Sensitivity(l1=2, l2_squared=2)
     Sensitivity(l1=2, l2_squared=2)
@@ -60,7 +60,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSensitivity:
-    """Where one row's features can lie: how far from 0 (an absent row), and how far from each other or from 0.
+    """Distances of one row's features: from 0 (an absent row), and from another row's or 0.
 
     >>> age = RowSensitivity(l1=120, l2_squared=120**2, replace_l1=240, replace_l2_squared=2 * 120**2)
     >>> age.sensitivity(ContributionBounds())
@@ -73,7 +73,7 @@ class RowSensitivity:
     replace_l2_squared: int
 
     def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
-        """Return what one unit can change under the bounding's adjacency.
+        """Return the sensitivity to one unit under the adjacency of the bounds.
 
         An added or removed unit changes ``groups`` cells by up to ``rows`` rows. A replaced one changes cells that it
         keeps by the width of the row_sensitivity, and may instead leave ``groups`` cells and enter as many others.
@@ -84,7 +84,7 @@ class RowSensitivity:
         ... )
         Sensitivity(l1=12, l2_squared=36)
         """
-        if self.l1 * bounding.rows > _EXACT:
+        if self.l1 * bounding.rows > _MAX_STEPS_PER_UNIT:
             raise ParameterError(
                 f"rows must be smaller than {safe_repr(bounding.rows)}: one unit would contribute more than 2^51 "
                 "steps. Allow fewer rows of a unit in a group, or declare a coarser grid."

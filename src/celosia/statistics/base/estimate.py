@@ -1,7 +1,7 @@
-"""What a noisy summary answers: a value for every cell, and the confidence intervals of the noise.
+"""Estimates from a noisy summary: a value for every cell, and the confidence intervals of the noise.
 
 An estimate is computed from noisy numbers and public parameters alone, so it costs no privacy. Its values are always
-finite, whatever the noise did.
+finite, whatever the noise.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ Interval: TypeAlias = Callable[[float], tuple[Values, Values]]
 class Estimate:
     """Values in the caller's units, one (or one row of several) for each cell, and their intervals.
 
-    ``interval(level)`` gives the lower and the upper ends: each covers what the exact summary would have answered with
-    probability ``level`` or more. It is None where there is none.
+    ``interval(level)`` gives the lower and the upper ends: each covers the answer of the exact summary with probability
+    ``level`` or more. It is None where there is none.
 
     >>> estimate = Estimate.within(np.array([112]), lambda level: 3)
     >>> [end.tolist() for end in estimate.interval(0.95)]
@@ -43,9 +43,9 @@ class Estimate:
 
     @classmethod
     def around(cls, value: Values, between: Interval) -> "Estimate":
-        """Return values with intervals that are drawn out, if need be, to hold them.
+        """Return values with intervals that are widened, if need be, to contain them.
 
-        Far beyond what is likely the noise can take a value out of its own confidence set.
+        Very unlikely noise can move a value out of its own confidence set.
 
         >>> estimate = Estimate.around(np.array([3.0]), lambda level: (np.array([1.0]), np.array([2.0])))
         >>> estimate.interval(0.95)
@@ -59,8 +59,8 @@ class Estimate:
         return cls(value=value, interval=interval)
 
     @classmethod
-    def within(cls, value: Values, margin: Callable[[float], Any]) -> "Estimate":
-        """Return values whose intervals reach ``margin(level)`` to both sides.
+    def within(cls, centre: Values, margin: Callable[[float], Any], value: Values | None = None) -> "Estimate":
+        """Return values whose intervals reach ``margin(level)`` to both sides of ``centre``, by default the values.
 
         >>> Estimate.within(np.array([0.5]), lambda level: level).interval(0.5)
         (array([0.]), array([1.]))
@@ -68,6 +68,6 @@ class Estimate:
 
         def interval(level: float) -> tuple[Values, Values]:
             reach = np.asarray(margin(level))
-            return value - reach, value + reach
+            return centre - reach, centre + reach
 
-        return cls(value=value, interval=interval)
+        return cls(value=centre if value is None else value, interval=interval)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.estimate import Estimate
 
-_FINE = 2**24  # parts of a person's average: rounded down, a million persons lose a few hundredths of one
+_AVERAGE_PARTS = 2**24  # parts of a person's average: rounded down, a million persons lose a few hundredths of one
 
 
 class Measure(ABC):
-    """What all measures have; ``k`` is a row's step on an axis, counted from its lower end.
+    """Base of all measures; ``k`` is a row's step on an axis, counted from its lower end.
 
     >>> from celosia.statistics.moments.measures import RowCount
     >>> RowCount().sensitivity(ContributionBounds(groups=2, cells=5))
@@ -34,7 +34,7 @@ class Measure(ABC):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes on which the steps of its columns are taken; none if it only counts.
+        """The axes of its columns; none if it only counts.
 
         >>> from fractions import Fraction
         >>> from celosia.statistics.moments.measures import Total
@@ -46,21 +46,21 @@ class Measure(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many numbers are summed."""
+        """The number of features that are summed."""
 
     @property
     @abstractmethod
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
 
     @property
     @abstractmethod
     def row_sensitivity(self) -> RowSensitivity:
-        """Where one row's features can lie."""
+        """The distances of one row's features."""
 
     @property
     def row(self) -> int:
-        """How much one row adds to one of the numbers, at most: the unit in which noise is shown and compared.
+        """The most that one row adds to one of the numbers: the unit in which noise is shown and compared.
 
         >>> from celosia.statistics.moments.measures import RowCount
         >>> RowCount().row
@@ -70,7 +70,7 @@ class Measure(ABC):
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
-        """The least and the largest of each feature, an absent row's 0 included: what averaged rows are clamped to.
+        """The least and the largest of each feature, including an absent row's 0: the limits of averaged rows.
 
         >>> from fractions import Fraction
         >>> from celosia.statistics.moments.measures import Total
@@ -81,7 +81,7 @@ class Measure(ABC):
 
     @property
     def counts_missing(self) -> bool:
-        """Whether rows without a value count as well: ``features`` then takes, after the step, whether there is one.
+        """Whether rows without a value count as well: ``features`` then takes, after the step, 1 or 0 for a value.
 
         >>> from celosia.statistics.moments.measures import RowCount
         >>> RowCount().counts_missing
@@ -93,18 +93,18 @@ class Measure(ABC):
     def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the ``width`` integers of a row."""
 
-    def averaged(self) -> "Measure":
-        """Return the measure to take where the rows of a person are averaged: in parts so small that rounding is none.
+    def refine_for_averages(self) -> "Measure":
+        """Return the measure for averaged rows of a person, in parts so fine that rounding is negligible.
 
         >>> from fractions import Fraction
         >>> from celosia.statistics.moments.measures import Total
-        >>> Total(Axis(0, 1, Fraction(1))).averaged().parts
+        >>> Total(Axis(0, 1, Fraction(1))).refine_for_averages().parts
         16777216
         """
         return self
 
     def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
-        """Return how much of the summary one unit can change.
+        """Return the sensitivity of the summary to one unit.
 
         >>> from celosia.statistics.moments.measures import Distinct
         >>> Distinct().sensitivity(ContributionBounds(rows=3))
@@ -132,13 +132,13 @@ class Measure(ABC):
 
     @abstractmethod
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: Noise) -> "Estimate":
-        """Return what a noisy summary, cells by width, says of a quantity, in the caller's units."""
+        """Return a quantity from a noisy summary, cells by width, in the caller's units."""
 
     @abstractmethod
     def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off the answer will be at most, with probability ``level``; a ratio needs a guess of ``rows``.
+        """Return a bound on the error of the answer, with probability ``level``; a ratio needs a guess of ``rows``.
 
-        ``rows`` is a public guess of the rows of a cell; None is returned where it is needed and missing.
+        ``rows`` is a public guess of the rows of a cell; the result is None if it is needed and missing.
         """
 
     def _check(self, quantity: str) -> None:
@@ -149,7 +149,7 @@ class Measure(ABC):
 
 
 def nearer(axis: Axis, most: int) -> Axis:
-    """Return the axis with a grid so coarse that neither end is more than ``most`` steps from 0."""
+    """Return the axis with the finest grid on which neither end is more than ``most`` steps from 0."""
     factor = 1
     while max(-(axis.lowest // factor), -(-axis.highest // factor)) > most:
         factor *= 2
@@ -157,5 +157,5 @@ def nearer(axis: Axis, most: int) -> Axis:
 
 
 def parts_of(total: int) -> int:
-    """Return into how many parts to cut a step if the largest row has ``total`` of them."""
-    return 1 << max(0, (_FINE // total).bit_length() - 1)
+    """Return the number of parts of a step if the largest row has ``total`` steps."""
+    return 1 << max(0, (_AVERAGE_PARTS // total).bit_length() - 1)

@@ -1,9 +1,9 @@
-"""The noise of a summary: draws of the same distribution for every cell and coordinate.
+"""The noise of a summary: one distribution for every cell and coordinate.
 
-A summary is an array of integers, cells by coordinates, whose neighbours differ by at most a stated number of
-steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and
-tells how far sums of noisy coordinates can be off: that is what confidence intervals are made of. K-norm noise is drawn
-for all coordinates of a cell together.
+A summary is an array of integers, cells by coordinates, whose neighbours differ by at most a stated number of steps
+over the whole array. ``Noise`` wraps the Laplace, the Gaussian or the K-norm mechanism for it. It gives the event, and
+the error bounds of sums of noisy coordinates, from which confidence intervals are made. K-norm noise is drawn for all
+coordinates of a cell together.
 """
 
 import math
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
 
-_MOST = 2**62 - 1
+_MAX_SUM = 2**62 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Noise:
             if self.cells not in (0, self.mechanism.blocks):
                 object.__setattr__(self, "mechanism", replace(self.mechanism, blocks=self.cells))
         elif size not in (0, self.mechanism.dimension):  # fewer cells are shown than were planned for
-            object.__setattr__(self, "mechanism", _resized(self.mechanism, size))
+            object.__setattr__(self, "mechanism", _resize(self.mechanism, size))
 
     @classmethod
     def laplace(
@@ -65,7 +65,7 @@ class Noise:
         mechanism = Laplace(
             epsilon=epsilon,
             sensitivity=sensitivity.l1,
-            dimension=_size(cells, width),
+            dimension=_check_size(cells, width),
             adjacency=bounding.adjacency,
             unit=bounding.unit,
         )
@@ -100,7 +100,7 @@ class Noise:
         mechanism = Gaussian(
             rho=rho,
             sensitivity_squared=sensitivity.l2_squared,
-            dimension=_size(cells, width),
+            dimension=_check_size(cells, width),
             adjacency=bounding.adjacency,
             unit=bounding.unit,
         )
@@ -125,7 +125,7 @@ class Noise:
             epsilon=epsilon,
             delta=delta,
             sensitivity_squared=sensitivity.l2_squared,
-            dimension=_size(cells, width),
+            dimension=_check_size(cells, width),
             adjacency=bounding.adjacency,
             unit=bounding.unit,
         )
@@ -144,7 +144,7 @@ class Noise:
 
     @property
     def event(self) -> "LaplaceEvent | GaussianEvent | KNormEvent":
-        """What is run, known before anything is read.
+        """The event, known before any data are read.
 
         >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).event
         LaplaceEvent(scale=1, sensitivity=1)
@@ -153,7 +153,7 @@ class Noise:
 
     @property
     def guarantee(self) -> "Guarantee":
-        """What the whole noisy summary promises.
+        """The guarantee of the whole noisy summary.
 
         >>> Noise.gaussian(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         ZCDP(rho=1)
@@ -184,14 +184,14 @@ class Noise:
         if summary.shape != (self.cells, self.width):
             raise InputError(f"The summary must have {self.cells} cells of {self.width} coordinates.")
         if summary.dtype == object:  # Python's integers, where 64 bits could be too few
-            summary = np.minimum(np.maximum(summary, -_MOST), _MOST).astype(np.int64)
+            summary = np.minimum(np.maximum(summary, -_MAX_SUM), _MAX_SUM).astype(np.int64)
         if summary.dtype.kind not in "iu":
             raise InputError(f"The summary must hold integers, not {summary.dtype}.")
         noisy: NDArray[np.int64] = self.mechanism.release(summary, source=source).value
         return noisy
 
     def margin(self, level: Exact = 0.95) -> int:
-        """Return how far off one coordinate is at most, in steps, with probability ``level`` or more.
+        """Return a bound on the error of one coordinate, in steps, with probability ``level`` or more.
 
         >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).margin(0.95)
         3
@@ -201,10 +201,10 @@ class Noise:
         return int(self.mechanism.error(level))
 
     def margin_of(self, weights: "ArrayLike", level: Exact = 0.95) -> "NDArray[np.float64]":
-        """Return how far off weighted sums of a cell's coordinates are at most, with probability ``level`` or more.
+        """Return a bound on the error of weighted sums of a cell's coordinates, with probability ``level`` or more.
 
         The last axis of ``weights`` runs over coordinates. Larger weights never give a smaller margin than the truth
-        for smaller ones: where weights are known up to a range, the largest magnitudes will do.
+        for smaller ones: for weights known up to a range, take the largest magnitudes.
 
         >>> noise = Noise.laplace(1, Sensitivity(l1=100, l2_squared=10000), 1, 2, ContributionBounds())
         >>> noise.margin_of([[1, 0], [0.5, 0.5]]).round().tolist()
@@ -229,8 +229,8 @@ class Noise:
         return margins
 
 
-def _resized(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
-    """Return a mechanism that adds the very same noise to another number of coordinates."""
+def _resize(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
+    """Return a mechanism that adds the same noise to another number of coordinates."""
     if isinstance(mechanism, Laplace):
         return replace(mechanism, dimension=size)
     event = mechanism.event
@@ -243,7 +243,7 @@ def _resized(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
     )
 
 
-def _size(cells: int, width: int) -> int:
+def _check_size(cells: int, width: int) -> int:
     return exact_integer(cells, name="cells") * exact_integer(width, name="width")
 
 

@@ -1,9 +1,9 @@
-"""Sums of products of columns: what least squares, principal components and normal classes are learned from.
+"""Sums of products of columns, for least squares, principal components and normal classes.
 
-A column's step ``k`` of ``R`` is centred, ``2k - R``, and stretched by an integer, so that every column reaches
-about as far from 0, whatever its grid: then one noise fits all. Products of at most two columns are integers, and
-so are their sums, in memory and in a database alike. How far one row moves a chosen set of sums depends on the set, so
-whoever chooses it states the row sensitivity; the one here holds for any set.
+A column's step ``k`` of ``R`` is centred, ``2k - R``, and stretched by an integer, so that every column reaches about
+as far from 0, whatever its grid: then one noise fits all. Products of at most two columns are integers, and so are
+their sums, in memory and in a database alike. The sensitivity of a set of sums depends on the set, so its user states
+the row sensitivity; the one here holds for any set.
 """
 
 import itertools
@@ -35,7 +35,7 @@ Monomial = tuple[int, ...]
 class Products(Measure):
     """Sums of products of centred columns, one for every monomial: ``()`` counts, ``(0,)`` is a column, ``(0, 1)`` two.
 
-    ``weights``, if given, multiply them: integers that say how much of the noise's precision each one gets.
+    ``weights``, if given, multiply them: integers that share out the precision of the noise.
 
     >>> from fractions import Fraction
     >>> products = Products((Axis(0, 10, Fraction(1)),), ((), (0,), (0, 0)))
@@ -68,11 +68,11 @@ class Products(Measure):
         >>> Products((axis_between(0, 1),), ((0,),)).axes
         (Axis(0, 65536, 1.52587890625e-05),)
         """
-        return tuple(axis.coarsened(REACH) for axis in self.columns)
+        return tuple(axis.coarsen(REACH) for axis in self.columns)
 
     @property
     def multipliers(self) -> tuple[int, ...]:
-        """By what each centred column is stretched.
+        """The factor that stretches each centred column.
 
         >>> from fractions import Fraction
         >>> Products((Axis(0, 10, Fraction(1)),), ((0,),)).multipliers
@@ -82,17 +82,17 @@ class Products(Measure):
 
     @property
     def reaches(self) -> tuple[int, ...]:
-        """How far each centred and stretched column reaches from 0."""
+        """The largest magnitude of each centred and stretched column."""
         return tuple(factor * axis.steps for factor, axis in zip(self.multipliers, self.axes, strict=True))
 
     @property
     def middles(self) -> tuple[float, ...]:
-        """What 0 of each centred column stands for, in the caller's units."""
+        """The value of 0 of each centred column, in the caller's units."""
         return tuple(float((axis.low + axis.high) / 2) for axis in self.axes)
 
     @property
     def halves(self) -> tuple[float, ...]:
-        """What the whole reach of each centred column stands for: half the range, in the caller's units."""
+        """Half the range of each column, in the caller's units."""
         return tuple(float((axis.high - axis.low) / 2) for axis in self.axes)
 
     @property
@@ -102,7 +102,7 @@ class Products(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Nothing by itself: an estimator solves for what it wants."""
+        """None: an estimator solves for its own quantities."""
         return ()
 
     @property
@@ -119,7 +119,7 @@ class Products(Measure):
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
-        """The least and the largest of each feature: what cannot be negative is not."""
+        """The least and the largest of each feature."""
         return tuple(
             (0 if not monomial or _is_square(monomial) else -far, far)
             for monomial, far in zip(self.monomials, self.largest, strict=True)
@@ -127,7 +127,7 @@ class Products(Measure):
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
-        """How far a row can be from none, and from another: for any set of monomials, so not always tight."""
+        """The distances of a row from 0 and from another, for any set of monomials, so not always tight."""
         far = self.largest
         across = [0 if not m else (high - low) for m, (low, high) in zip(self.monomials, self.reach, strict=True)]
         # A row may also be left out by the schema (a null that is dropped), so a replaced one can come or go.

@@ -1,4 +1,4 @@
-"""Confidence sets of ratios: means and their kin are quotients of sums that are noisy, above and below the line.
+"""Confidence sets of ratios: means and similar quantities are quotients of two noisy sums.
 
 If t is the true ratio, a weighted sum of features with weights that depend on t is 0 without noise; t stays in the set
 as long as the noisy sum is within what the noise alone explains (Fieller 1954). The set is found from outside: start
@@ -20,7 +20,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 Between: TypeAlias = tuple[Numbers, Numbers]
 """The lower and the upper ends of an interval, cell by cell."""
 
-_CUTS = 3
+_ITERATIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +39,11 @@ class Ratio:
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def between(self, low: Numbers, high: Numbers, failure: float) -> Between:
-        """Return where the ratio lies but for ``failure``, if the noisy one lies between two numbers."""
+        """Return an interval of the ratio, except with ``failure``, if the noisy one lies between two numbers."""
         some = self.rows > 0
         rows = np.where(some, self.rows, 1.0) * self.total
         ends = np.full_like(rows, self.bounds[0]), np.full_like(rows, self.bounds[1])
-        for _ in range(_CUTS):
+        for _ in range(_ITERATIONS):
             reach = self.noise.margin_of(self.weights(*ends), 1 - failure) / rows
             cut = np.clip(low - reach, *self.bounds), np.clip(high + reach, *self.bounds)
             ends = np.where(some, cut[0], self.bounds[0]), np.where(some, cut[1], self.bounds[1])
@@ -78,10 +78,10 @@ def magnitudes(low: Numbers, high: Numbers) -> Numbers:
 
 
 def variance_between(variance: Numbers, mean: Numbers, means: Between, ratio: Ratio, failure: float) -> Between:
-    """Return where a variance lies, given its noisy value and where the mean lies.
+    """Return an interval of a variance, given its noisy value and an interval of the mean.
 
     The sum of ``(x - c)^2 - v`` is 0 at the true c and v. Divided by the noisy rows it is ``variance - v`` and the
-    square of how far c is from the noisy mean: what the noise of the mean does is of second order.
+    square of how far c is from the noisy mean: the effect of the noise of the mean is of second order.
     """
     farthest = np.maximum(np.square(means[0] - mean), np.square(means[1] - mean))
     return ratio.between(variance, variance + farthest, failure)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.data.schema.columns import Kind, Value
 
-_MOST = 2**62 - 1  # what noise is added to at the most: see ``Noise.release``
+_MAX_SUM = 2**62 - 1  # what noise is added to at the most: see ``Noise.release``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,9 @@ class SummaryRequest:
     def release(self, exact: "NDArray[Any]", source: Any = None) -> "NDArray[np.int64]":
         """Return combined numbers with fresh noise; refuse, judging by them, sums that were cut off for their size."""
         noisy: NDArray[np.int64] = self.noise.release(np.asarray(exact).reshape(1, -1), source)[0]
-        edge = max(_MOST - 40 * self.noise.variance**0.5, _MOST / 2)  # where a sum that was cut off is found, noisy
+        edge = max(
+            _MAX_SUM - 40 * self.noise.variance**0.5, _MAX_SUM / 2
+        )  # where a sum that was cut off is found, noisy
         if np.abs(noisy).max(initial=0) >= edge:
             raise InputError("There are more rows than can be added up exactly: fit a random part of them.")
         return noisy

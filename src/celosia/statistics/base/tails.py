@@ -1,4 +1,4 @@
-"""How far a weighted sum of independent noises goes: quantiles of sums of Laplace and of normal variables.
+"""Quantiles of weighted sums of independent noises: of Laplace and of normal variables.
 
 The noises of the mechanisms are discrete. Spread evenly over their steps they are symmetric and unimodal and lie closer
 to 0, in the sense of Birnbaum's peakedness (1948), than a continuous noise of slightly larger scale; then so do their
@@ -18,16 +18,16 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_APART = 0.02  # relative distance to which coinciding weights are moved, each its half
-_LEAST = 0.01  # of the largest weight: smaller ones count as that
+_MIN_GAP = 0.02  # relative distance to which coinciding weights are moved, each its half
+_MIN_WEIGHT = 0.01  # of the largest weight: smaller ones count as that
 _ROUNDING = 2.0**-50  # of the coefficients, whose sum is 1 but which may be large
-_ROWS = 8_192  # of weights at a time: some megabytes
-_ROUNDED = 1e-9  # relative, of the last step
-_STEPS = 6
-_RATIOS = 128  # of the largest weight, to which the others are rounded up: some thousandths of a margin
-_HALVINGS = 50
-_MOST_TERMS = 3
-_LEAST_FAILURE = 1e-8  # below, rounding could be felt
+_BATCH_ROWS = 8_192  # of weights at a time: some megabytes
+_ROUNDING_MARGIN = 1e-9  # relative, of the last step
+_NEWTON_STEPS = 6
+_WEIGHT_PARTS = 128  # of the largest weight, to which the others are rounded up: some thousandths of a margin
+_BISECTIONS = 50
+_MAX_TERMS = 3
+_MIN_FAILURE = 1e-8  # below, rounding errors could matter
 _SLACK = 1e-11
 
 
@@ -39,30 +39,31 @@ def laplace_scale(scale: float) -> float:
 def normal_deviation(variance: float) -> float:
     """Return the deviation of normal noise that lies less close to 0 than discrete noise spread over its steps.
 
-    What is needed beyond ``variance`` is at most 0.195, and 0.175 where the noise is wide.
+    The least sufficient excess over ``variance`` is at most 0.195, and 0.175 for wide noise.
     """
     return math.sqrt(variance + 0.25)
 
 
 def normal_margin(weights: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":
-    """Return what ``|sum of weights * normal|`` exceeds with probability ``failure``, along the last axis."""
+    """Return the bound that ``|sum of weights * normal|`` exceeds with probability ``failure``, along the last axis."""
     quantile = -NormalDist().inv_cdf(failure / 2)
     lengths: NDArray[np.float64] = np.sqrt(np.sum(np.square(weights), axis=-1))
     return lengths * quantile
 
 
 def laplace_margin(weights: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":
-    """Return what ``|sum of weights * Laplace|`` exceeds with probability ``failure`` at most, along the last axis.
+    """Return a bound that ``|sum of weights * Laplace|`` exceeds with probability ``failure`` at most.
 
-    The logarithm of the tail is concave, so that every step of Newton's method towards the quantile ends beyond it.
+    The last axis runs over the weights. The logarithm of the tail is concave, so that every step of Newton's method
+    towards the quantile ends beyond it.
     """
     rows = np.abs(weights).reshape(-1, weights.shape[-1])
-    parts = [_margins(rows[start : start + _ROWS], failure) for start in range(0, len(rows), _ROWS)]
+    parts = [_compute_margins(rows[start : start + _BATCH_ROWS], failure) for start in range(0, len(rows), _BATCH_ROWS)]
     return np.concatenate([np.empty(0), *parts]).reshape(weights.shape[:-1])
 
 
 def cube_margin(weights: "NDArray[np.float64]", dimension: int, failure: float) -> "NDArray[np.float64]":
-    """Return what ``|sum of weights * noise|`` exceeds with probability ``failure`` at most, for noise from cubes.
+    """Return a bound that ``|sum of weights * noise|`` exceeds with ``failure`` at most, for noise from cubes.
 
     The noise is uniform in a cube of ``dimension`` coordinates whose half-width is Gamma-distributed, of shape
     ``dimension + 1`` and scale 1. Weights, along the last axis, are rounded up to a few parts of the largest.
@@ -71,12 +72,12 @@ def cube_margin(weights: "NDArray[np.float64]", dimension: int, failure: float) 
 
     rows = -np.sort(-np.abs(weights).reshape(-1, weights.shape[-1]), axis=1)
     widest = float(gammainccinv(dimension + 1, failure))  # of the cube itself
-    if failure < _LEAST_FAILURE or np.count_nonzero(rows, axis=1).max(initial=0) > _MOST_TERMS:
+    if failure < _MIN_FAILURE or np.count_nonzero(rows, axis=1).max(initial=0) > _MAX_TERMS:
         sums: NDArray[np.float64] = rows.sum(axis=1) * widest
         return sums.reshape(weights.shape[:-1])
-    rows = np.pad(rows[:, :_MOST_TERMS], ((0, 0), (0, max(0, _MOST_TERMS - rows.shape[1]))))
+    rows = np.pad(rows[:, :_MAX_TERMS], ((0, 0), (0, max(0, _MAX_TERMS - rows.shape[1]))))
     largest = np.where(rows[:, 0] > 0, rows[:, 0], 1.0)
-    shares = np.ceil(rows / largest[:, None] * _RATIOS - _ROUNDED).astype(np.int64)
+    shares = np.ceil(rows / largest[:, None] * _WEIGHT_PARTS - _ROUNDING_MARGIN).astype(np.int64)
     kinds, places = np.unique(shares, axis=0, return_inverse=True)
     found = np.array([_cube_margin(tuple(kind.tolist()), dimension, failure, widest) for kind in kinds])
     margins: NDArray[np.float64] = rows[:, 0] * found[places.reshape(-1)]
@@ -85,17 +86,17 @@ def cube_margin(weights: "NDArray[np.float64]", dimension: int, failure: float) 
 
 @lru_cache(maxsize=4096)
 def _cube_margin(shares: tuple[int, ...], dimension: int, failure: float, widest: float) -> float:
-    """The margin for weights that are so many parts of the largest, by halving: the upper end."""
-    weights = np.array([share / _RATIOS for share in shares if share])
+    """Return the margin for weights given in parts of the largest, by bisection: the upper end."""
+    weights = np.array([share / _WEIGHT_PARTS for share in shares if share])
     low, high = 0.0, float(weights.sum()) * widest
-    for _ in range(_HALVINGS if weights.size else 0):
+    for _ in range(_BISECTIONS if weights.size else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if _cube_tail(middle, weights, dimension) <= failure - _SLACK else (middle, high)
-    return high * (1 + _ROUNDED)
+    return high * (1 + _ROUNDING_MARGIN)
 
 
 def _cube_tail(reach: float, weights: "NDArray[np.float64]", dimension: int) -> float:
-    """The probability that ``G |w . U|`` exceeds a reach, U uniform in the cube from -1 to 1 and G of the Gamma law.
+    """Return the probability that ``G |w . U|`` exceeds a reach, U uniform in the cube [-1, 1] and G of the Gamma law.
 
     For G = 1 it is a sum over the corners s of the box of w of their signs times ``(s - reach)^m`` where that is
     positive; the powers of 1/G have incomplete Gamma functions as their means.
@@ -115,42 +116,42 @@ def _cube_tail(reach: float, weights: "NDArray[np.float64]", dimension: int) -> 
     return float(2 * (odd * total).sum() / (2**terms * math.factorial(terms) * weights.prod()))
 
 
-def _margins(rows: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":
+def _compute_margins(rows: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":
     largest: NDArray[np.float64] = rows.max(axis=1)
     single = -math.log(failure)
     if rows.shape[1] == 1:
         return largest * single
     with np.errstate(invalid="ignore"):
         scaled = np.where(largest[:, None] > 0, rows / largest[:, None], 0.0)
-    scaled = _apart(np.maximum(-np.sort(-scaled, axis=1), _LEAST))
-    coefficients = _coefficients(scaled)
+    scaled = _separate(np.maximum(-np.sort(-scaled, axis=1), _MIN_WEIGHT))
+    coefficients = _compute_coefficients(scaled)
     slack = _ROUNDING * np.abs(coefficients).sum(axis=1)
-    # All at once, each at its share of the failure, is above: where rounding spoils the sum, it has to do.
+    # The union bound is always above: use it where rounding spoils the sum.
     most: NDArray[np.float64] = scaled.sum(axis=1) * -math.log(failure / rows.shape[1])
     wanted = np.maximum(failure - 3 * slack, failure / 2)
     reach = np.maximum(single, normal_margin(scaled, failure) * math.sqrt(2))
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON_STEPS):
         terms = coefficients * np.exp(-reach[:, None] / scaled)
         tail = np.maximum(terms.sum(axis=1), slack)
         slope = np.maximum(np.sum(terms / scaled, axis=1), slack)
-        reach = np.clip(reach + np.log(tail / wanted) * tail / slope, single, most) * (1 + _ROUNDED)
+        reach = np.clip(reach + np.log(tail / wanted) * tail / slope, single, most) * (1 + _ROUNDING_MARGIN)
     reached = np.sum(coefficients * np.exp(-reach[:, None] / scaled), axis=1) + slack <= failure
     return largest * np.where(reached, np.minimum(reach, most), most)
 
 
-def _apart(scaled: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _separate(scaled: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return sorted weights with a little moved from the smaller to the larger of every two that are close."""
     moved = scaled.copy()
     for i in range(scaled.shape[1]):
         for j in range(i + 1, scaled.shape[1]):
             larger, smaller = scaled[:, i], scaled[:, j]
-            part = np.maximum(_APART * smaller - (larger - smaller) / 2, 0.0)
+            part = np.maximum(_MIN_GAP * smaller - (larger - smaller) / 2, 0.0)
             moved[:, i] += part
             moved[:, j] -= part
     return moved
 
 
-def _coefficients(scaled: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _compute_coefficients(scaled: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return the factors of the exponentials: the product over the others j of ``w_i^2 / (w_i^2 - w_j^2)``."""
     squares = scaled**2
     gaps = squares[:, :, None] - squares[:, None, :]

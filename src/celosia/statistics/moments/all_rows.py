@@ -47,7 +47,7 @@ class MomentsOfAll(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("rows", *self.present.quantities)
 
     @property
@@ -72,12 +72,12 @@ class MomentsOfAll(Measure):
         parts, total = self.present.parts, self.present.total
         return step * parts, there * total - step * parts, total - there * total
 
-    def averaged(self) -> "MomentsOfAll":
+    def refine_for_averages(self) -> "MomentsOfAll":
         """Return the same in parts of steps."""
-        return replace(self, present=self.present.averaged())
+        return replace(self, present=self.present.refine_for_averages())
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
-        """Return what a noisy summary says of a quantity.
+        """Return a quantity from a noisy summary.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
@@ -92,16 +92,14 @@ class MomentsOfAll(Measure):
         if quantity != "rows":
             return self.present.answer(quantity, noisy[:, :2], noise)
         total = self.present.total
-        centre = noisy.sum(axis=1) / total
-
-        def interval(level: float) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-            reach = float(noise.margin_of(np.ones(3), level)) / total
-            return centre - reach, centre + reach
-
-        return Estimate(value=whole_counts(noisy, total), interval=interval)
+        return Estimate.within(
+            noisy.sum(axis=1) / total,
+            lambda level: float(noise.margin_of(np.ones(3), level)) / total,
+            whole_counts(noisy, total),
+        )
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off a quantity will be, with this many rows.
+        """Return a bound on the error of a quantity, with this many rows.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise

@@ -1,4 +1,4 @@
-"""Means, variances and standard deviations from features that sum to the same whatever the value is.
+"""Means, variances and standard deviations from features whose sum does not depend on the value.
 
 A row at step k of an axis of R steps gives ``(k, R - k)``, or for second moments ``((R - k)^2, 2k(R - k), k^2)``: whole
 numbers of 0 or more that sum to R, or R^2 (Bernstein polynomials). So noise of the scale of *one* number protects all
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = NDArray[np.float64]
 
-_MOST_STEPS = 2**16  # of a column whose squares are summed: their rounding is far below any noise
-_NUISANCE = 0.1  # of the failure goes to where the mean may be, when the variance is asked
-_EVEN = 1 / 12  # the variance of values spread evenly over a range of 1
+_MAX_STEPS = 2**16  # of a column whose squares are summed: their rounding is far below any noise
+_MEAN_FAILURE_SHARE = 0.1  # of the failure probability of a variance goes to the mean
+_UNIFORM_VARIANCE = 1 / 12  # the variance of values spread evenly over a range of 1
 
 
 def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:
@@ -42,7 +42,7 @@ def simplex(total: int) -> RowSensitivity:
 
 
 class Moments(Measure):
-    """What the moments of one column have in common.
+    """Base of the moments of one column.
 
     Inside, a value is a share of the range, between 0 and 1; a polynomial of it is read off the sums with its Bernstein
     coefficients as weights.
@@ -56,7 +56,7 @@ class Moments(Measure):
 
     @property
     def total(self) -> int:
-        """What the features of a row sum to."""
+        """The sum of the features of a row."""
         return self.row_sensitivity.l1
 
     @property
@@ -85,12 +85,7 @@ class Moments(Measure):
     def _linear(self, noisy: NDArray[np.int64], noise: "Noise", weights: Numbers, value: Any = None) -> Estimate:
         """Return a weighted sum of the features with its interval."""
         centre = noisy @ weights / self.total
-
-        def interval(level: float) -> Between:
-            reach = float(noise.margin_of(weights, level)) / self.total
-            return centre - reach, centre + reach
-
-        return Estimate(value=centre if value is None else value, interval=interval)
+        return Estimate.within(centre, lambda level: float(noise.margin_of(weights, level)) / self.total, value)
 
     def _ratio(self, quantity: str, shares: Numbers, noise: "Noise") -> Estimate:  # noqa: ARG002 - some have more than the mean
         mean, between = self._mean(shares, noise)
@@ -103,7 +98,7 @@ class Moments(Measure):
         return Estimate.around(low + size * np.clip(mean, 0.0, 1.0), interval)
 
     def _mean(self, shares: Numbers, noise: "Noise") -> tuple[Numbers, Callable[[float], Between]]:
-        """Return the mean as a share of the range, and where it lies but for a probability of failure."""
+        """Return the mean as a share of the range, and its interval by probability of failure."""
         line, rows = self._line, shares.sum(axis=1)
         mean = over(shares @ line, rows, 0.5)
         ratio = Ratio(
@@ -115,7 +110,7 @@ class Moments(Measure):
         return mean, lambda failure: ratio.between(mean, mean, failure)
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off a quantity will be, for the worst of columns; a ratio, with this many rows.
+        """Return a bound on the error of a quantity for the worst column; a ratio needs a number of rows.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
@@ -171,7 +166,7 @@ class FirstMoments(Moments):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("count", "sum", "mean")
 
     @property
@@ -191,9 +186,9 @@ class FirstMoments(Moments):
         (3, 7)
         """
         (step,) = k
-        return _cut((step, self.axis.steps - step), self.parts)
+        return _split_steps((step, self.axis.steps - step), self.parts)
 
-    def averaged(self) -> "FirstMoments":
+    def refine_for_averages(self) -> "FirstMoments":
         """Return the same in parts of steps."""
         return replace(self, parts=parts_of(self.axis.steps))
 
@@ -221,7 +216,7 @@ class SecondMoments(Moments):
         >>> SecondMoments(Axis(0, 2**30, Fraction(1))).axes
         (Axis(0, 65536, 16384),)
         """
-        return (self.axis.coarsened(_MOST_STEPS),)
+        return (self.axis.coarsen(_MAX_STEPS),)
 
     @property
     def width(self) -> int:
@@ -230,7 +225,7 @@ class SecondMoments(Moments):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("count", "sum", "mean", "variance", "std")
 
     @property
@@ -250,15 +245,15 @@ class SecondMoments(Moments):
         (49, 42, 9)
         """
         (step,) = k
-        return _cut(bernstein(step, self.axes[0].steps, 2), self.parts)
+        return _split_steps(bernstein(step, self.axes[0].steps, 2), self.parts)
 
-    def averaged(self) -> "SecondMoments":
+    def refine_for_averages(self) -> "SecondMoments":
         """Return the same in parts of squared steps."""
         return replace(self, parts=parts_of(self.axes[0].steps ** 2))
 
     @property
     def rounding(self) -> float:
-        """How far a value may be from the step that stands for it: half a step, where the axis had to be coarser.
+        """The largest rounding of a value: half a step, if the axis had to be coarser.
 
         >>> from fractions import Fraction
         >>> SecondMoments(Axis(0, 120, Fraction(1))).rounding, SecondMoments(Axis(0, 2**30, Fraction(1))).rounding
@@ -297,7 +292,7 @@ class SecondMoments(Moments):
 
         def interval(level: float) -> Between:
             failure = 1 - level
-            means = between(_NUISANCE * failure)
+            means = between(_MEAN_FAILURE_SHARE * failure)
             low, high = squares(means)
             ratio = Ratio(
                 weights=lambda least, most: magnitudes(low - most[:, None], high - least[:, None]),
@@ -306,7 +301,7 @@ class SecondMoments(Moments):
                 noise=noise,
                 bounds=(0.0, 0.25),
             )
-            ends = variance_between(variance, mean, means, ratio, (1 - _NUISANCE) * failure)
+            ends = variance_between(variance, mean, means, ratio, (1 - _MEAN_FAILURE_SHARE) * failure)
             return self._unit(quantity, ends[0]), self._unit(quantity, ends[1])
 
         return Estimate.around(self._unit(quantity, np.clip(variance, 0.0, 0.25)), interval)
@@ -321,8 +316,8 @@ class SecondMoments(Moments):
         if quantity == "variance":
             return min(reach, 0.25) * self._range**2
         # The worst case of a root is no use: take values spread evenly over the range.
-        return min(reach / (2 * math.sqrt(_EVEN)), 0.5) * self._range
+        return min(reach / (2 * math.sqrt(_UNIFORM_VARIANCE)), 0.5) * self._range
 
 
-def _cut(features: tuple[Any, ...], parts: int) -> tuple[Any, ...]:
+def _split_steps(features: tuple[Any, ...], parts: int) -> tuple[Any, ...]:
     return features if parts == 1 else tuple(feature * parts for feature in features)

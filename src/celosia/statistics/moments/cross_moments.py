@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = NDArray[np.float64]
 
-_LARGEST_ROW = 2**40
-_EVEN = 1 / 12  # the variance of values spread evenly over a range of 1
+_MAX_ROW = 2**40
+_UNIFORM_VARIANCE = 1 / 12  # the variance of values spread evenly over a range of 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class CrossMoments(Measure):
         >>> CrossMoments(fine, fine).axes
         (Axis(0, 1024, 0.0009765625), Axis(0, 1024, 0.0009765625))
         """
-        most = math.isqrt(math.isqrt(_LARGEST_ROW) if self.degree == 2 else _LARGEST_ROW)
-        return self.x.coarsened(most), self.y.coarsened(most)
+        most = math.isqrt(math.isqrt(_MAX_ROW) if self.degree == 2 else _MAX_ROW)
+        return self.x.coarsen(most), self.y.coarsen(most)
 
     @property
     def width(self) -> int:
@@ -71,12 +71,12 @@ class CrossMoments(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("count", "covariance") if self.degree == 1 else ("count", "covariance", "correlation")
 
     @property
     def total(self) -> int:
-        """What the features of a row sum to."""
+        """The sum of the features of a row."""
         x, y = self.axes
         area = x.steps * y.steps
         return (area if self.degree == 1 else area * area) * self.parts
@@ -98,7 +98,7 @@ class CrossMoments(Measure):
             first = tuple(feature * self.parts for feature in first)
         return tuple(a * b for a in first for b in second)
 
-    def averaged(self) -> "CrossMoments":
+    def refine_for_averages(self) -> "CrossMoments":
         """Return the same in parts of products of steps."""
         return replace(self, parts=parts_of(self.total // self.parts))
 
@@ -128,18 +128,16 @@ class CrossMoments(Measure):
         return Estimate.around(np.clip(both.covariance, -0.25, 0.25) * unit, interval)
 
     def _count(self, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
-        rows = noisy.sum(axis=1, dtype=np.float64) / self.total
-
-        def interval(level: float) -> Between:
-            reach = float(noise.margin_of(np.ones(self.width), level)) / self.total
-            return rows - reach, rows + reach
-
-        return Estimate(value=whole_counts(noisy, self.total), interval=interval)
+        return Estimate.within(
+            noisy.sum(axis=1, dtype=np.float64) / self.total,
+            lambda level: float(noise.margin_of(np.ones(self.width), level)) / self.total,
+            whole_counts(noisy, self.total),
+        )
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off a quantity will be with this many rows, for the worst of columns.
+        """Return a bound on the error of a quantity with this many rows, for the worst columns.
 
-        A correlation has no worst case worth telling: it is for values spread evenly over their ranges.
+        A correlation has no useful worst case: its bound is for values spread evenly over their ranges.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
@@ -158,7 +156,7 @@ class CrossMoments(Measure):
         if quantity == "covariance":
             corner = np.outer(*(np.linspace(0, 1, self.degree + 1),) * 2).ravel()
             return min(float(noise.margin_of(corner, level)) / (self.total * rows), 0.25) * self._unit
-        return min(float(noise.margin_of(corners, level)) / (self.total * rows * _EVEN), 1.0)
+        return min(float(noise.margin_of(corners, level)) / (self.total * rows * _UNIFORM_VARIANCE), 1.0)
 
     @property
     def _unit(self) -> float:

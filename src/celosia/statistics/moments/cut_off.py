@@ -1,8 +1,8 @@
-"""What contribution limits cut off: rows kept and cut off in each cell, and persons of whom all or not all rows count.
+"""What contribution limits cut off: the rows kept and cut off in each cell, and the persons with rows cut off.
 
-Unlike other measures these are not bounded by the limits, for they are about what lies beyond them. ``CutRows`` relies
-on a public number: over all cells together one person has at most ``most`` rows. ``CutPersons`` counts each person
-once. The proof is in ``proofs/cut-off.md``.
+The limits do not bound these measures, because they count what lies beyond them. ``CutRows`` relies on a public number:
+over all cells together one person has at most ``most`` rows. ``CutPersons`` counts each person once. The proof is in
+``proofs/cut-off.md``.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CutOffMeasure(Measure):
-    """Two integers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.
+    """Base of two counts: kept and cut off by the limits. ``kept`` is the share of the former in all cells.
 
     Take its sensitivity for one cell and one row of a unit: the row sensitivity is that of a person.
 
@@ -42,11 +42,11 @@ class CutOffMeasure(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("kept",)
 
     def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - no row has features of its own
-        """Raise an error: what is cut off depends on all rows of a person, so engines count it by themselves."""
+        """Raise an error: the cut-off rows depend on all rows of a person, so engines count them."""
         raise QueryError("What limits cut off is no sum over rows.")
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
@@ -72,7 +72,7 @@ class CutOffMeasure(Measure):
         return Estimate.around(_share(kept, cut, 0.5), interval)
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:  # noqa: ARG002 - of one number, whatever the rows
-        """Return how far off one of the numbers will be."""
+        """Return a bound on the error of one of the counts."""
         self._check(quantity)
         return float(noise.margin(level))
 
@@ -113,10 +113,10 @@ class CutPersons(CutOffMeasure):
 
 
 def _reach(noise: "Noise", cells: int, failure: float) -> float:
-    """How far off, to either side, the sum of one coordinate over all cells is, but for a probability of failure."""
+    """Return a two-sided bound on the error of the sum of one coordinate over all cells, except with ``failure``."""
     return noise.margin(1 - failure) if cells == 1 else sum_margin(noise.mechanism, cells, failure / 2)
 
 
 def _share(part: float, rest: float, otherwise: float) -> "NDArray[np.float64]":
-    whole_number = part + rest
-    return np.array([part / whole_number if whole_number > 0 else otherwise])
+    total = part + rest
+    return np.array([part / total if total > 0 else otherwise])

@@ -1,4 +1,4 @@
-"""The textbook's mean: half the budget on the sum, half on the count (Algorithm 2), here to compare with.
+"""The textbook's mean: half the budget on the sum, half on the count (Algorithm 2), for comparison.
 
 Both are noised at once, in units in which one row moves either by at most M, the bound further from 0: noise of the
 scale of 2M is then the textbook's, Lap(2M / epsilon) on the sum and Lap(2 / epsilon) on the count. Noising the
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.noise import Noise
 
-_LARGEST_STEP = 2**39  # so that a row's two features stay below 2^40 together
-_AVERAGED_APART = 2**13  # below, nobody's rows are so many that their sums times the rows allowed reach 2^53
+_MAX_STEP = 2**39  # so that a row's two features stay below 2^40 together
+_MIN_ROUNDED_SUM = 2**13  # below, no unit's sums times its allowed rows reach 2^53
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class HalfHalfMean(Measure):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axis, coarser where its ends are far from 0."""
-        return (nearer(self.axis, _LARGEST_STEP),)
+        return (nearer(self.axis, _MAX_STEP),)
 
     @property
     def width(self) -> int:
@@ -49,7 +49,7 @@ class HalfHalfMean(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("mean",)
 
     @property
@@ -70,7 +70,7 @@ class HalfHalfMean(Measure):
         )
 
     def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
-        """Return how much one unit can change, with what rounding the averages of very many rows may add.
+        """Return the sensitivity to one unit, with the rounding of averages of very many rows.
 
         The two features of a person are rounded apart where their sums are beyond 2^53: by up to two steps each.
 
@@ -79,7 +79,7 @@ class HalfHalfMean(Measure):
         4
         """
         exact = self.row_sensitivity.sensitivity(bounding)
-        more = 4 * bounding.groups if self._unit * bounding.rows >= _AVERAGED_APART else 0
+        more = 4 * bounding.groups if self._unit * bounding.rows >= _MIN_ROUNDED_SUM else 0
         return Sensitivity(l1=exact.l1 + more, l2_squared=exact.l2_squared + more)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
@@ -117,7 +117,7 @@ class HalfHalfMean(Measure):
         return Estimate.around(mean * grid, interval)
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off the mean will be with this many rows, for the worst of columns.
+        """Return a bound on the error of the mean with this many rows, for the worst column.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise

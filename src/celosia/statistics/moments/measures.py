@@ -1,4 +1,4 @@
-"""Counts, sums and histograms: measures whose noisy sums are the answers, or nearly.
+"""Counts, sums and histograms: measures whose noisy sums are nearly the answers.
 
 A row moves a count by one, a sum by the bound further from 0, and one bin of a histogram; where the number of rows is
 public, a sum is counted from the middle of the range. The proof is in ``proofs/moments.md``.
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.noise import Noise
 
-_LARGEST_ROW = 2**40  # steps of one row: sums of 2^22 rows stay below 2^62
+_MAX_ROW = 2**40  # steps of one row: sums of 2^22 rows stay below 2^62
 _ONE = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
 
 
 class _Counts(Measure):
-    """One integer that is itself the answer."""
+    """Base of measures with one integer that is the answer."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class Distinct(_Counts):
 class Total(Measure):
     """The sum of a column; one row moves it by the bound that is further from 0.
 
-    ``parts`` cuts every step into so many: where the rows of a person are averaged, a coarse axis would round too much.
+    ``parts`` splits every step: where the rows of a person are averaged, a coarse axis would round too much.
 
     >>> Total(Axis(-5, 3, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=5, l2_squared=25)
@@ -108,7 +108,7 @@ class Total(Measure):
         >>> Total(Axis(2**50, 2**50 + 1, Fraction(1))).axes
         (Axis(549755813888, 549755813889, 2048),)
         """
-        return (nearer(self.axis, _LARGEST_ROW // self.parts),)
+        return (nearer(self.axis, _MAX_ROW // self.parts),)
 
     @property
     def width(self) -> int:
@@ -117,7 +117,7 @@ class Total(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("sum",)
 
     @property
@@ -128,7 +128,7 @@ class Total(Measure):
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
-        """How far from 0 a row can be, and how far from another or from an absent one."""
+        """The distances of a row from 0, and from another row or 0."""
         ((low, high),) = self.reach
         far = max(-low, high)
         return RowSensitivity(l1=far, l2_squared=far**2, replace_l1=high - low, replace_l2_squared=(high - low) ** 2)
@@ -143,7 +143,7 @@ class Total(Measure):
         value = step + self.axes[0].lowest
         return (value if self.parts == 1 else value * self.parts,)
 
-    def averaged(self) -> "Total":
+    def refine_for_averages(self) -> "Total":
         """Return the same sum in parts of steps."""
         return replace(self, parts=parts_of(self.row_sensitivity.l1))
 
@@ -156,7 +156,7 @@ class Total(Measure):
         return Estimate.within(noisy[:, 0] * float(grid), lambda level: noise.margin(level) * float(grid))
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None = None, level: float = 0.95) -> float:  # noqa: ARG002 - a sum is as far off whatever the rows
-        """Return how far off the sum will be."""
+        """Return a bound on the error of the sum."""
         self._check(quantity)
         return noise.margin(level) * float(self._grid)
 
@@ -194,7 +194,7 @@ class CentredSum(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("sum", "mean")
 
     @property
@@ -245,7 +245,7 @@ class CentredSum(Measure):
         return Estimate(value=np.clip(middle + noisy[:, 0] * half, low, high), interval=interval)
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None = None, level: float = 0.95) -> float:  # noqa: ARG002 - the rows are known
-        """Return how far off the sum or the mean will be."""
+        """Return a bound on the error of the sum or the mean."""
         self._check(quantity)
         return noise.margin(level) * self._half(quantity)
 
@@ -258,7 +258,7 @@ class CentredSum(Measure):
 
 @dataclass(frozen=True, slots=True)
 class Bins(Measure):
-    """How many rows fall into each of several bins or categories; a row falls into one.
+    """The numbers of rows in each of several bins or categories; a row falls into one.
 
     >>> Bins(3).features(1)
     (0, 1, 0)
@@ -276,7 +276,7 @@ class Bins(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         return ("histogram",)
 
     @property
@@ -286,7 +286,7 @@ class Bins(Measure):
         return RowSensitivity(l1=1, l2_squared=1, replace_l1=moved, replace_l2_squared=moved)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
-        """Return one at the bin's index and nothing elsewhere; an engine rather counts rows by bin."""
+        """Return one at the bin's index and 0 elsewhere; engines count rows by bin instead."""
         (index,) = k
         return tuple((index == each) * 1 for each in range(self.count))
 
@@ -296,6 +296,6 @@ class Bins(Measure):
         return Estimate.within(noisy, noise.margin)
 
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None = None, level: float = 0.95) -> float:  # noqa: ARG002 - a count is as far off whatever the rows
-        """Return how far off one bin will be."""
+        """Return a bound on the error of one bin."""
         self._check(quantity)
         return float(noise.margin(level))

@@ -1,10 +1,9 @@
 """Means and sums of several columns of the same rows, which share one measurement and one noisy number of rows.
 
 A row gives a constant P and, for each column, the value's distance from the middle of the range, scaled to lie between
--P and P. A column that may miss a value gives a second number, that tells whether it has one. All lie in a cube, so
-K-norm noise of the scale of *one* number protects all of them together. For one column that is what ``FirstMoments``
-does, turned by 45 degrees; for more it has less noise than a measurement for each. The proof is in
-``proofs/k-norm.md``.
+-P and P. A column that may miss a value gives a second number for its presence. All lie in a cube, so K-norm noise of
+the scale of *one* number protects all of them together. For one column that is what ``FirstMoments`` does, turned by 45
+degrees; for more it has less noise than a measurement for each. The proof is in ``proofs/k-norm.md``.
 """
 
 from dataclasses import dataclass
@@ -27,21 +26,21 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.statistics.base.contribution import ContributionBounds
 
-MOST_COLUMNS: Final = 7
+MAX_SHARED_COLUMNS: Final = 7
 """Columns that share a measurement: noise vectors have at most 16 coordinates."""
 
-_MOST_STEPS = 2**24  # rounding to these is far below any noise
-_LEAST_ROW = 2**24
+_MAX_STEPS = 2**24  # rounding to these is far below any noise
+_MIN_ROW = 2**24
 _FINENESS = 2**6  # a column uses at least all but one part in this of the cube
 _PRESENCE = Fraction(5, 8)  # of P, for or against a value: then means have less Gaussian noise, too, than apart
 
 
 @dataclass(frozen=True, slots=True)
 class SharedMoments(Measure):
-    """Quantities are "rows", and "count 0", "sum 0", "mean 0", "count 1" … by the number of the column.
+    """The number of rows, and the count, sum and mean of each column: "rows", "count 0", "sum 0", "mean 0", "count 1".
 
-    ``nullable`` says which columns may miss a value; ``with_rows`` whether all rows are counted, too, as they must be
-    where a column never misses one.
+    ``nullable`` marks the columns that may miss a value; ``with_rows`` counts all rows as well, as is necessary if a
+    column never misses one.
 
     >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
@@ -56,15 +55,17 @@ class SharedMoments(Measure):
     with_rows: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.columns) <= MOST_COLUMNS or len(self.nullable) != len(self.columns):
-            raise ParameterError(f"From 1 to {MOST_COLUMNS} columns can share a measurement, not {len(self.columns)}.")
+        if not 1 <= len(self.columns) <= MAX_SHARED_COLUMNS or len(self.nullable) != len(self.columns):
+            raise ParameterError(
+                f"From 1 to {MAX_SHARED_COLUMNS} columns can share a measurement, not {len(self.columns)}."
+            )
         if not (self.with_rows or all(self.nullable)):
             raise ParameterError("The rows are counted wherever a column never misses a value: with_rows=True.")
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes, each with at most 2^24 steps."""
-        return tuple(axis.coarsened(_MOST_STEPS) for axis in self.columns)
+        return tuple(axis.coarsen(_MAX_STEPS) for axis in self.columns)
 
     @property
     def width(self) -> int:
@@ -73,18 +74,18 @@ class SharedMoments(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What it can answer."""
+        """The names of the quantities that it answers."""
         each = (f"{name} {place}" for place in range(len(self.columns)) for name in ("count", "sum", "mean"))
         return (*(("rows",) if self.with_rows else ()), *each)
 
     @property
     def row(self) -> int:
         """The half-width P of the cube."""
-        return max(_LEAST_ROW, _FINENESS * max(axis.steps for axis in self.axes))
+        return max(_MIN_ROW, _FINENESS * max(axis.steps for axis in self.axes))
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
-        """P for each row, at most P to both sides of the middle of each column, and what says that there is a value."""
+        """P for each row, at most P to both sides of the middle of each column, and the presence of a value."""
         total, against = self.row, -self._presence if self.with_rows else 0
         values = ((-total, total) for _ in self.columns)
         return (*(((0, total),) if self.with_rows else ()), *values, *((against, self._presence),) * sum(self.nullable))
@@ -108,7 +109,7 @@ class SharedMoments(Measure):
         return any(self.nullable)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
-        """Return P, the scaled distances from the middles, and what says whether there is a value.
+        """Return P, the scaled distances from the middles, and the presence of values.
 
         >>> SharedMoments((Axis(0, 4, Fraction(1)),), (False,)).features(3)
         (16777216, 8388608)
@@ -176,7 +177,7 @@ class SharedMoments(Measure):
         return Estimate(value=found.value, interval=interval)
 
     def rounding(self, place: int) -> float:
-        """Return how far a value may be from the step that stands for it: half a step, where the axis is coarser.
+        """Return the largest rounding of a value: half a step, if the axis is coarser.
 
         >>> SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 2**30, Fraction(1))), (True, True)).rounding(1)
         32.0
@@ -189,7 +190,7 @@ class SharedMoments(Measure):
         if name != "mean":
             centre = noisy @ weights
             value = np.rint(centre).astype(np.int64) if name in ("rows", "count") else centre
-            return Estimate(value=value, interval=_around(centre, lambda level: float(noise.margin_of(weights, level))))
+            return Estimate.within(centre, lambda level: float(noise.margin_of(weights, level)), value)
         place, count = int(quantity.partition(" ")[2]), self._weights(quantity.replace("mean", "count"))[1]
         return self._mean(place, noisy @ weights, noisy @ count, noise, (weights * self.row, count * self.row))
 
@@ -218,7 +219,7 @@ class SharedMoments(Measure):
         return Estimate.around(middle + half * np.clip(share, -1.0, 1.0), interval)
 
     def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return how far off a quantity will be; a mean, for the worst of columns with this many rows.
+        """Return a bound on the error of a quantity; of a mean, for the worst column with this many rows.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
@@ -237,7 +238,7 @@ class SharedMoments(Measure):
         return min(reach, 2.0) * self._half(int(quantity.partition(" ")[2]))
 
     def _weights(self, quantity: str) -> tuple[str, NDArray[np.float64]]:
-        """With which weights the numbers give a quantity; for a mean, the distances from the middle in half ranges."""
+        """Return the weights that give a quantity; for a mean, its distance from the middle in half ranges."""
         name, _, number = quantity.partition(" ")
         weights = np.zeros(self.width)
         place, value = int(number or 0), int(number or 0) + self.with_rows
@@ -271,10 +272,3 @@ class SharedMoments(Measure):
 
     def _middle(self, place: int) -> float:
         return float(self.axes[place].low) + self._half(place)
-
-
-def _around(centre: NDArray[np.float64], reach: Any) -> Any:
-    def interval(level: float) -> Between:
-        return centre - reach(level), centre + reach(level)
-
-    return interval

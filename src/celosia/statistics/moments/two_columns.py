@@ -1,4 +1,4 @@
-"""What noisy products of two columns say: means, variances, covariance and correlation, and where they lie.
+"""Means, variances, covariance and correlation from noisy products of two columns, with intervals.
 
 Values are shares of their ranges, between 0 and 1. Each interval is one side of a confidence set for all unknowns
 together. At the true means c, d and the true covariance v, the sum of ``(x - c)(y - d) - v`` is 0 but for the noise.
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = NDArray[np.float64]
 
-_EACH = 0.05  # of the failure, for each of the unknowns that are not asked for
-_CUTS = 3
+_NUISANCE_SHARE = 0.05  # of the failure, for each of the other unknowns
+_ITERATIONS = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoColumns:
-    """Noisy sums of products of Bernstein polynomials, over what those of one row sum to."""
+    """Noisy sums of products of Bernstein polynomials, divided by their sum over one row."""
 
     shares: Numbers
     total: int
@@ -70,14 +70,14 @@ class TwoColumns:
         return np.where(known, np.clip(self.covariance / scale, -1.0, 1.0), 0.0)
 
     def means_between(self, failure: float) -> tuple[Between, Between]:
-        """Return where the two means lie, each but for ``failure``."""
+        """Return intervals of the two means, each except with probability ``failure``."""
         c, d = self.means
 
         def x_weights(low: Numbers, high: Numbers) -> Numbers:
-            return self._across(magnitudes(*lines((low, high), self.degree)), first=True)
+            return self._spread_weights(magnitudes(*lines((low, high), self.degree)), first=True)
 
         def y_weights(low: Numbers, high: Numbers) -> Numbers:
-            return self._across(magnitudes(*lines((low, high), self.degree)), first=False)
+            return self._spread_weights(magnitudes(*lines((low, high), self.degree)), first=False)
 
         return (
             Ratio(weights=x_weights, rows=self.rows, total=self.total, noise=self.noise).between(c, c, failure),
@@ -85,11 +85,13 @@ class TwoColumns:
         )
 
     def variance_between(self, means: Between, failure: float, *, first: bool) -> Between:
-        """Return where a column's variance lies but for ``failure``, given where its mean does."""
+        """Return an interval of a column's variance, except with ``failure``, given one of its mean."""
         index = 0 if first else 1
         least, most = squares(means)
         ratio = Ratio(
-            weights=lambda low, high: self._across(magnitudes(least - high[:, None], most - low[:, None]), first=first),
+            weights=lambda low, high: self._spread_weights(
+                magnitudes(least - high[:, None], most - low[:, None]), first=first
+            ),
             rows=self.rows,
             total=self.total,
             noise=self.noise,
@@ -98,8 +100,8 @@ class TwoColumns:
         return variance_between(self.variances[index], self.means[index], means, ratio, failure)
 
     def covariance_between(self, failure: float) -> Between:
-        """Return where the covariance lies but for ``failure``."""
-        means = self.means_between(_EACH * failure)
+        """Return an interval of the covariance, except with probability ``failure``."""
+        means = self.means_between(_NUISANCE_SHARE * failure)
         least, most = _outer(lines(means[0], self.degree), lines(means[1], self.degree))
         ratio = Ratio(
             weights=lambda low, high: magnitudes(least - high[:, None], most - low[:, None]),
@@ -108,25 +110,25 @@ class TwoColumns:
             noise=self.noise,
             bounds=(-0.25, 0.25),
         )
-        low, high = self._moved(means)
-        return ratio.between(self.covariance + low, self.covariance + high, (1 - 2 * _EACH) * failure)
+        low, high = self._covariance_shift(means)
+        return ratio.between(self.covariance + low, self.covariance + high, (1 - 2 * _NUISANCE_SHARE) * failure)
 
     def correlation_between(self, failure: float) -> Between:
-        """Return where the correlation lies but for ``failure``."""
-        means = self.means_between(_EACH * failure)
-        x = self.variance_between(means[0], _EACH * failure, first=True)
-        y = self.variance_between(means[1], _EACH * failure, first=False)
+        """Return an interval of the correlation, except with probability ``failure``."""
+        means = self.means_between(_NUISANCE_SHARE * failure)
+        x = self.variance_between(means[0], _NUISANCE_SHARE * failure, first=True)
+        y = self.variance_between(means[1], _NUISANCE_SHARE * failure, first=False)
         known = (x[0] > 0) & (y[0] > 0) & (self.rows > 0)
         slopes = _root(y[0], x[1], known), _root(y[1], x[0], known)
-        above, below = self._moved(means), self._below(means, slopes, known)
+        above, below = self._covariance_shift(means), self._denominator_range(means, slopes, known)
         above = self.covariance + above[0], self.covariance + above[1]
         rows = np.where(known, self.rows, 1.0) * self.total
         low, high = -np.ones_like(rows), np.ones_like(rows)
-        for _ in range(_CUTS):
+        for _ in range(_ITERATIONS):
             weights = _correlation_weights(means, slopes, (low, high))
-            reach = self.noise.margin_of(weights, 1 - (1 - 4 * _EACH) * failure) / rows
-            low = np.where(known, -_at_most(reach - above[0], below), -1.0)
-            high = np.where(known, _at_most(reach + above[1], below), 1.0)
+            reach = self.noise.margin_of(weights, 1 - (1 - 4 * _NUISANCE_SHARE) * failure) / rows
+            low = np.where(known, -_largest_quotient(reach - above[0], below), -1.0)
+            high = np.where(known, _largest_quotient(reach + above[1], below), 1.0)
         return low, high
 
     @property
@@ -139,17 +141,17 @@ class TwoColumns:
         square = self.shares.reshape(-1, self.degree + 1, self.degree + 1)
         return square.sum(axis=2), square.sum(axis=1)
 
-    def _across(self, weights: Numbers, *, first: bool) -> Numbers:
+    def _spread_weights(self, weights: Numbers, *, first: bool) -> Numbers:
         """Return the weights of all products, from those of one column's polynomials."""
         wide = weights[:, :, None] if first else weights[:, None, :]
         return np.broadcast_to(wide, (len(weights), self.degree + 1, self.degree + 1)).reshape(self.shares.shape)
 
-    def _moved(self, means: tuple[Between, Between]) -> Between:
+    def _covariance_shift(self, means: tuple[Between, Between]) -> Between:
         """Return by how much the covariance changes when it is taken from other means than the noisy ones."""
         (c, d), (x, y) = self.means, means
         return _product((x[0] - c, x[1] - c), (y[0] - d, y[1] - d))
 
-    def _below(self, means: tuple[Between, Between], slopes: Between, known: NDArray[np.bool_]) -> Between:
+    def _denominator_range(self, means: tuple[Between, Between], slopes: Between, known: NDArray[np.bool_]) -> Between:
         """Return the range of the mean of ``(s (x - c)^2 + (y - d)^2 / s) / 2``: at the truth, the two deviations."""
         x, y = (np.where(known, variance, 1.0) for variance in self.variances)
         best = np.clip(np.sqrt(y / x), *slopes)
@@ -186,6 +188,6 @@ def _root(above: Numbers, below: Numbers, known: NDArray[np.bool_]) -> Numbers:
     return np.sqrt(np.where(known, above / np.where(known, below, 1.0), 1.0))
 
 
-def _at_most(above: Numbers, below: Between) -> Numbers:
-    """Return the largest quotient, between -1 and 1, with what is below the line between two positive numbers."""
+def _largest_quotient(above: Numbers, below: Between) -> Numbers:
+    """Return the largest quotient, between -1 and 1, for a denominator between two positive numbers."""
     return np.clip(above / np.where(above > 0, below[0], below[1]), -1.0, 1.0)

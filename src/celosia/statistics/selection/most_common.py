@@ -61,7 +61,7 @@ class Mode(Choice):
         rows: float | None = None,  # noqa: ARG002 - nothing depends on it
         level: Exact = 0.95,
     ) -> float:
-        """Return how many rows the chosen value has less than the most common one, at most, at this level.
+        """Return a bound on how many rows fewer the chosen value has than the most common one, at this level.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> round(Mode(candidates=49).spread(1, ContributionBounds()), 1)

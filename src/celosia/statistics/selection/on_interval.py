@@ -1,9 +1,9 @@
 """A private choice of a point of an interval, by any utility that the caller can bound.
 
-The exponential mechanism takes whatever utility there is: where to put a warehouse, which threshold to use, a quantile
-of one's own. It is given as a function of points, or as numbers between edges; all that privacy needs is how far one
-unit can move it at any point. Points are drawn exactly, each with probability proportional to
-``exp(epsilon * utility / (2 * sensitivity))``. McSherry and Talwar 2007.
+The exponential mechanism takes any utility: where to put a warehouse, which threshold to use, a quantile of one's own.
+It is given as a function of points, or as numbers between edges; all that privacy needs is how far one unit can move it
+at any point. Points are drawn exactly, each with probability proportional to ``exp(epsilon * utility / (2 *
+sensitivity))``. McSherry and Talwar 2007.
 """
 
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     Utility: TypeAlias = Callable[[NDArray[np.float64]], ArrayLike] | tuple[ArrayLike, ArrayLike]
 
-_MOST_PIECES = 2**22
+_MAX_PIECES = 2**22
 
 
-def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanism is told
+def choose(  # noqa: PLR0913 - the interval, the utility and the options of a mechanism
     utility: "Utility",
     low: Exact,
     high: Exact,
@@ -47,23 +47,23 @@ def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanis
     Parameters
     ----------
     utility
-        A function that gives the utilities of an array of points; it is asked once, for the middles of ``pieces``
+        A function that returns the utilities of an array of points; it is called once, for the middles of ``pieces``
         equal pieces of the interval, and holds for the whole piece. Or ``(edges, utilities)``: edges in increasing
         order between ``low`` and ``high``, which may come from the data, and one utility more than there are edges.
     low, high
         The interval, public.
     sensitivity
-        How far one unit can move the utility of any point. The guarantee is as good as this number.
+        The most that one unit moves the utility of any point. The guarantee relies on this number.
     epsilon, rho
         The price, as pure privacy or as zCDP.
     monotone
         Whether an added unit moves all utilities in the same direction: twice the accuracy, add-remove only.
     pieces
-        How finely a function is looked at.
+        The number of pieces on which a function is evaluated.
     adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
+        The neighbouring relation and the privacy unit of the sensitivity.
     source
-        Where randomness comes from; the operating system unless a test says otherwise.
+        The source of randomness; by default the operating system.
 
     Examples
     --------
@@ -79,9 +79,11 @@ def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanis
     )
     first, last = _bounds(low, high)
     count = exact_integer(pieces, name="pieces")
-    if count > _MOST_PIECES:
-        raise ParameterError(f"pieces must be at most {_MOST_PIECES}, not {safe_repr(pieces)}.")
-    edges, utilities = _asked(utility, first, last, count) if callable(utility) else _given(utility, first, last)
+    if count > _MAX_PIECES:
+        raise ParameterError(f"pieces must be at most {_MAX_PIECES}, not {safe_repr(pieces)}.")
+    edges, utilities = (
+        _evaluate_utility(utility, first, last, count) if callable(utility) else _check_utility(utility, first, last)
+    )
     return mechanism.release_on_line(edges, utilities, source=source)
 
 
@@ -93,7 +95,7 @@ def _bounds(low: Exact, high: Exact) -> tuple[float, float]:
     return first, last
 
 
-def _asked(
+def _evaluate_utility(
     utility: "Callable[[NDArray[np.float64]], ArrayLike]", low: float, high: float, pieces: int
 ) -> "tuple[NDArray[np.float64], ArrayLike]":
     edges = np.linspace(low, high, pieces + 1)
@@ -103,7 +105,7 @@ def _asked(
     return edges, utilities
 
 
-def _given(utility: object, low: float, high: float) -> "tuple[NDArray[np.float64], ArrayLike]":
+def _check_utility(utility: object, low: float, high: float) -> "tuple[NDArray[np.float64], ArrayLike]":
     if not isinstance(utility, tuple) or len(utility) != 2:
         raise ParameterError(
             f"utility must be a function of points or (edges, utilities), not {type(utility).__name__}."

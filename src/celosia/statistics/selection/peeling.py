@@ -1,4 +1,4 @@
-"""The k most common of a public list of values, in order: k choices, each among what is left.
+"""The k most common of a public list of values, in order: k choices, each among the remaining values.
 
 Each selection is that of the mode, on the candidates that were not chosen before, with one k-th of the epsilon
 (*peeling*). The order of the answer is the order of choosing: the first was nearly the most common of all. With
@@ -68,7 +68,7 @@ class TopK(Choice):
         rows: float | None = None,  # noqa: ARG002 - nothing depends on it
         level: Exact = 0.95,
     ) -> float:
-        """Return how many rows each chosen value has less than the best that was left, at most, for all k together.
+        """Return a bound on how many rows fewer each chosen value has than the best that was left, for all k together.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> round(TopK(candidates=49, k=3).spread(1, ContributionBounds()), 1)

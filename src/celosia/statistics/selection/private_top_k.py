@@ -1,4 +1,4 @@
-"""The k most common of texts that nobody listed: those that enough units share, in the order of their noisy numbers.
+"""The k most common strings without a public list: those that enough units share, by their noisy numbers.
 
 Which texts occur is private, so candidates cannot be listed. They are found as the private keys of a group-by are
 (``mechanisms.StableKeys``): every text that occurs gets noise on its number of units, those that reach a threshold are
@@ -45,7 +45,7 @@ class PrivateTopK(Choice):
 
     @property
     def width(self) -> int:
-        """No count is asked of an engine: it is asked for the texts."""
+        """None: an engine returns the strings instead of counts."""
         return 0
 
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
@@ -78,7 +78,7 @@ class PrivateTopK(Choice):
         rho: Exact | None = None,  # noqa: ARG002 - refused where it is planned
         pure: bool = True,  # noqa: ARG002 - there is one mechanism
     ) -> "Event":
-        """Return what a release runs, for all texts together."""
+        """Return the event of a release, for all strings together."""
         return self.keys(epsilon, bounding).event
 
     def spread(
@@ -91,7 +91,7 @@ class PrivateTopK(Choice):
         rows: float | None = None,  # noqa: ARG002 - nothing depends on it
         level: Exact = 0.95,
     ) -> float:
-        """Return how far off the number of units is by which one text is put in its place.
+        """Return a bound on the error of the number of units of a string.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).spread(1, ContributionBounds())
@@ -131,7 +131,7 @@ class PrivateTopK(Choice):
     def best(
         self, cells: "NDArray[np.int64]", texts: "list[str]", counts: "NDArray[np.int64]", number: int
     ) -> list[list[str]]:
-        """Return the texts of each of ``number`` cells from what was shown: cell, text and noisy number of units.
+        """Return the strings of each of ``number`` cells, from the shown cells, strings and noisy numbers of units.
 
         >>> import numpy as np
         >>> PrivateTopK(k=2).best(np.array([0, 0, 1, 0]), ["b", "a", "c", "d"], np.array([9, 20, 7, 9]), 2)

@@ -1,9 +1,9 @@
 """Lower and upper ends of intervals for quantiles: further private choices, a known number of rows beyond the target.
 
-What was released of a quantile says nothing about the values beside it, so an interval needs choices of its own. A
-lower end is looked for so many rows below the quantile that the error of the choice does not reach it, but for a small
-probability; where there are too few rows, the end is the bound of the axis. An upper end is a lower end of the mirrored
-axis. The ends of several quantiles are found by splitting, as the quantiles are. ``proofs/quantiles.md``.
+A released quantile reveals nothing about the values beside it, so an interval needs choices of its own. A lower end is
+searched far enough below the quantile that the error of the choice does not reach it, except with a small probability;
+where there are too few rows, the end is the bound of the axis. An upper end is a lower end of the mirrored axis. The
+ends of several quantiles are found by splitting, as the quantiles are. ``proofs/quantiles.md``.
 """
 
 import math
@@ -33,10 +33,7 @@ _BELOW, _ABOVE = 1, 2  # rows between an end and the rank q * n: all usual defin
 def choose_ends(
     counts: "NDArray[np.int64]", quantiles: tuple[Fraction, ...], rate: "Rate", *, source: "Source"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return the bins of the lower and of the upper ends, cells by quantiles.
-
-    Which are between 0 and 1 and in order.
-    """
+    """Return the bins of the lower and of the upper ends, cells by quantiles, which are increasing in (0, 1)."""
     mirrored = tuple(1 - share for share in reversed(quantiles))
     low = _choose_low(counts, quantiles, rate, slack=_BELOW, source=source)
     high = _choose_low(counts[:, ::-1], mirrored, rate, slack=_ABOVE, source=source)
@@ -44,10 +41,7 @@ def choose_ends(
 
 
 def rows_beyond(quantiles: tuple[Fraction, ...], rate: "Rate", *, bins: int) -> float:
-    """Return how many rows lie between an end and its quantile at most, with probability ``LEVEL``.
-
-    If there are any.
-    """
+    """Return a bound on the rows between an end and its quantile, with probability ``LEVEL``, if there are enough."""
     levels = problems(quantiles, down=True)
     off: dict[int | None, float] = {None: 0.0}
     for problem in (problem for level in levels for problem in level):
@@ -79,6 +73,6 @@ def _choose_low(
 
 
 def _error(problem: Problem, rate: "Rate", bins: int, levels: int) -> float:
-    """The rows by which a choice misses its target at most: ends fail with (1 - LEVEL) / 2, over all their levels."""
+    """Return a bound on the rows by which a choice misses its target: ends fail with (1 - LEVEL) / 2 in all."""
     candidates = bins * (1 if problem.last else POINTS)
     return gap_at_most(candidates, (1 - LEVEL) / 2 / levels, rate(problem))

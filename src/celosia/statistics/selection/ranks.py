@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.contribution import ContributionBounds
 
-_MOST_BINS = 2**16
-_MOST_COUNTS = 2**22
-_LARGEST = 2**62
-_MOST_QUANTILES = 1_000
-_MISSED = 0.01  # chance at most that a minimum is looked for where there are no rows
+_MAX_BINS = 2**16
+_MAX_COUNTS = 2**22
+_MAX_INT64_VALUE = 2**62
+_MAX_QUANTILES = 1_000
+_EMPTY_CHANCE = 0.01  # at most, that a minimum is searched where there are no rows
 
 
 def bins_for(axis: Axis, cells: int = 1) -> int:
-    """Return into how many bins an axis is cut: its points, if there are not too many of them for so many cells.
+    """Return the number of bins of an axis: its points, unless they are too many for this number of cells.
 
     >>> bins_for(Axis(0, 120, Fraction(1))), bins_for(Axis(0, 2**30, Fraction(1)), cells=1000)
     (121, 4194)
     """
-    return max(2, min(axis.steps + 1, _MOST_BINS, _MOST_COUNTS // exact_integer(cells, name="cells")))
+    return max(2, min(axis.steps + 1, _MAX_BINS, _MAX_COUNTS // exact_integer(cells, name="cells")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -71,13 +71,11 @@ class Quantiles(Choice):
         self, *, axis: Axis, quantiles: "tuple[Exact, ...]", bins: int | None = None, interval: bool = False
     ) -> None:
         shares = tuple(exact_probability(share, name="quantiles") for share in quantiles)
-        if not 1 <= len(shares) <= _MOST_QUANTILES:
-            raise ParameterError(
-                f"quantiles must be 1 to {_MOST_QUANTILES} numbers between 0 and 1, not {len(shares)}."
-            )
+        if not 1 <= len(shares) <= _MAX_QUANTILES:
+            raise ParameterError(f"quantiles must be 1 to {_MAX_QUANTILES} numbers between 0 and 1, not {len(shares)}.")
         count = bins_for(axis) if bins is None else exact_integer(bins, name="bins", least=2)
-        if count > _MOST_COUNTS:
-            raise ParameterError(f"bins must be at most {_MOST_COUNTS}, not {safe_repr(bins)}.")
+        if count > _MAX_COUNTS:
+            raise ParameterError(f"bins must be at most {_MAX_COUNTS}, not {safe_repr(bins)}.")
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "quantiles", shares)
         object.__setattr__(self, "bins", min(count, axis.steps + 1))
@@ -125,10 +123,10 @@ class Quantiles(Choice):
         [2, 6]
         """
         ends = 2 * len(self._inner).bit_length() if self.interval else 0
-        return len(self._ordered).bit_length() + ends
+        return len(self._sorted_quantiles).bit_length() + ends
 
     def sensitivity(self, problem: Problem, bounding: "ContributionBounds") -> Fraction:
-        """Return how many rows one unit can move a problem's utility, counted so that a level costs one selection.
+        """Return how many rows one unit moves a problem's utility, counted so that a level costs one selection.
 
         A replaced unit takes rows from one problem and gives them to another, so both halves are counted where there
         are several problems or several cells; in one problem alone it moves a rank by its rows.
@@ -154,7 +152,7 @@ class Quantiles(Choice):
         rows: float | None = None,
         level: Exact = 0.95,
     ) -> float:
-        """Return how many rows lie between an answer and its quantile at most, for all quantiles of a cell together.
+        """Return a bound on the rows between an answer and its quantile, for all quantiles of a cell together.
 
         It holds at this level whatever the data, but for one part in 128 of the rows that share a value; usually
         answers are nearer. With a public guess of the ``rows`` in a cell it is never more than these.
@@ -165,9 +163,9 @@ class Quantiles(Choice):
         7.8
         """
         each = self.each(epsilon, bounding, rho=rho)
-        missed = (1 - exact_level(level)) / len(self._ordered)
+        missed = (1 - exact_level(level)) / len(self._sorted_quantiles)
         off: dict[int | None, float] = {None: 0.0}
-        for problem in (problem for each_level in problems(self._ordered) for problem in each_level):
+        for problem in (problem for each_level in problems(self._sorted_quantiles) for problem in each_level):
             rate, share = self._rate(problem, each, bounding), float(problem.share)
             extreme = problem.share in (0, 1)  # with intervals, its candidates stand twice
             own = gap_at_most(self._candidates(problem) * (2 if extreme and self.interval else 1), missed, rate)
@@ -179,7 +177,7 @@ class Quantiles(Choice):
     def explain(
         self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> tuple[str, ...]:
-        """Return how quantiles are chosen, and why noise on them would be hopeless.
+        """Explain how quantiles are chosen, and why adding noise to them would be hopeless.
 
         >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",))
@@ -192,50 +190,51 @@ class Quantiles(Choice):
         """
         far = math.ceil(self.spread(epsilon, bounding, rho=rho, pure=pure))
         how = (
-            f"{self._subject()} chosen by rank among {self.width} {'values' if self.bin_width == 1 else 'bins'} by the "
-            f"exponential mechanism{self._rounds()}; with probability 95 % at most {far} rows lie between "
-            f"{'it and the truth' if len(self._ordered) == 1 else 'each and the truth'}."
+            f"{self._subject()} chosen by rank among {self.width} {'values' if self.bin_width == 1 else 'bins'} "
+            f"by the exponential mechanism{self._rounds()}; with probability 95 % at most {far} rows lie between "
+            f"{'it and the truth' if len(self._sorted_quantiles) == 1 else 'each and the truth'}."
         )
-        sentences = [how, self._hopeless(epsilon, bounding)]
+        sentences = [how, self._explain_noise(epsilon, bounding)]
         each = self.each(epsilon, bounding, rho=rho)
         if self.interval and self._inner:
-            sentences.append(self._bracketed(each, bounding))
+            sentences.append(self._explain_ends(each, bounding))
         if not {0, 1}.isdisjoint(self.quantiles):
-            sentences.append(self._extremes(each, bounding))
-            sentences += self._clipped() if self.interval else []
+            sentences.append(self._explain_extremes(each, bounding))
+            sentences += self._explain_bounds() if self.interval else []
         if self.bin_width > 1:
             sentences.append(
-                f"A bin is {_text(self.bin_width * self.axis.grid)} wide; inside it rows are taken to be spread evenly."
+                f"A bin is {_format(self.bin_width * self.axis.grid)} wide; inside it rows are taken to be spread "
+                "evenly."
             )
         return tuple(sentences)
 
     def _subject(self) -> str:
         names = {Fraction(0): "The minimum is", Fraction(1, 2): "The median is", Fraction(1): "The maximum is"}
-        if len(self._ordered) > 1:
-            return f"{len(self._ordered)} quantiles are"
-        return names.get(self._ordered[0], f"The quantile {_text(self._ordered[0])} is")
+        if len(self._sorted_quantiles) > 1:
+            return f"{len(self._sorted_quantiles)} quantiles are"
+        return names.get(self._sorted_quantiles[0], f"The quantile {_format(self._sorted_quantiles[0])} is")
 
     def _rounds(self) -> str:
-        levels = len(self._ordered).bit_length()
+        levels = len(self._sorted_quantiles).bit_length()
         if levels == 1:
             return ""
         return (
             f" in {levels} rounds, the middle one first and then those on either side of it, so that they are in order"
         )
 
-    def _hopeless(self, epsilon: Exact | None, bounding: "ContributionBounds") -> str:
+    def _explain_noise(self, epsilon: Exact | None, bounding: "ContributionBounds") -> str:
         low, high, reach = self.axis.low, self.axis.high, self.axis.high - self.axis.low
-        scale = f"scale {_text(reach)} / epsilon"
+        scale = f"scale {_format(reach)} / epsilon"
         if epsilon is not None:
-            scale = f"scale {_text(reach * bounding.groups / exact_positive(epsilon, name='epsilon'))}"
+            scale = f"scale {_format(reach * bounding.groups / exact_positive(epsilon, name='epsilon'))}"
         return (
-            f"Laplace noise would be hopeless: one {bounding.unit} can move a median from {_text(low)} to "
-            f"{_text(high)}, if half of the rows are at either end, so the noise would have {scale}, "
+            f"Laplace noise would be hopeless: one {bounding.unit} can move a median from {_format(low)} to "
+            f"{_format(high)}, if half of the rows are at either end, so the noise would have {scale}, "
             "as wide as the axis for any number of rows."
         )
 
-    def _extremes(self, each: Fraction, bounding: "ContributionBounds") -> str:
-        ends = [problem for level in problems(self._ordered) for problem in level if problem.share in (0, 1)]
+    def _explain_extremes(self, each: Fraction, bounding: "ContributionBounds") -> str:
+        ends = [problem for level in problems(self._sorted_quantiles) for problem in level if problem.share in (0, 1)]
         ranks = sorted({self._rank(problem, self._rate(problem, each, bounding)) for problem in ends})
         return (
             f"A minimum or maximum is looked for {' or '.join(map(str, ranks))} rows from the end, and in the middle "
@@ -243,7 +242,7 @@ class Quantiles(Choice):
             "together they would be chosen nearly always."
         )
 
-    def _bracketed(self, each: Fraction, bounding: "ContributionBounds") -> str:
+    def _explain_ends(self, each: Fraction, bounding: "ContributionBounds") -> str:
         far = rows_beyond(self._inner, lambda problem: self._rate(problem, each, bounding), bins=self.width)
         levels = 2 * len(self._inner).bit_length()
         return (
@@ -252,40 +251,40 @@ class Quantiles(Choice):
             "truth."
         )
 
-    def _clipped(self) -> list[str]:
-        """Say what the bound means at the open side of an interval."""
+    def _explain_bounds(self) -> list[str]:
+        """Explain the bound at the open side of an interval."""
         sides = [
             ("minimum", self.axis.low) if share == 0 else ("maximum", self.axis.high)
-            for share in self._ordered
+            for share in self._sorted_quantiles
             if share in (0, 1)
         ]
         return [
-            f"The interval of the {name} reaches to the bound {_text(bound)}: no private answer can rule out a single "
-            f"row there. What lies beyond the bound counts as the bound: a {name} there means clipped at it."
+            f"The interval of the {name} reaches to the bound {_format(bound)}: no private answer can rule out a "
+            f"single row there. What lies beyond the bound counts as the bound: a {name} there means clipped at it."
             for name, bound in sides
         ]
 
     @property
-    def _ordered(self) -> tuple[Fraction, ...]:
+    def _sorted_quantiles(self) -> tuple[Fraction, ...]:
         return tuple(sorted(set(self.quantiles)))
 
     @property
     def _inner(self) -> tuple[Fraction, ...]:
-        return tuple(share for share in self._ordered if 0 < share < 1)
+        return tuple(share for share in self._sorted_quantiles if 0 < share < 1)
 
-    def _whole_bins(self, problem: Problem) -> bool:
-        """Tell whether bins need no points: none of them is cut, and each is one value."""
+    def _has_whole_bins(self, problem: Problem) -> bool:
+        """Return whether bins need no points: none of them is cut, and each is one value."""
         return problem.last and self.bin_width == 1
 
     def _candidates(self, problem: Problem) -> int:
-        return self.width * (1 if self._whole_bins(problem) else POINTS)
+        return self.width * (1 if self._has_whole_bins(problem) else POINTS)
 
     def _rate(self, problem: Problem, each: Fraction, bounding: "ContributionBounds") -> Fraction:
         return each / (2 * self.sensitivity(problem, bounding))
 
     def _rank(self, problem: Problem, rate: Fraction) -> int:
-        """Return how far from the end a minimum is looked for: so far that all empty values together hardly count."""
-        return math.ceil(gap_at_most(self._candidates(problem), _MISSED, rate))
+        """Return how far from the end a minimum is searched: far enough that the empty values hardly count."""
+        return math.ceil(gap_at_most(self._candidates(problem), _EMPTY_CHANCE, rate))
 
     def _choose(
         self,
@@ -296,24 +295,24 @@ class Quantiles(Choice):
         pure: bool,  # noqa: ARG002 - the same mechanism for all
         source: "Source",
     ) -> "NDArray[np.int64]":
-        places = np.empty((len(counts), len(self._ordered)), dtype=np.int64)
+        places = np.empty((len(counts), len(self._sorted_quantiles)), dtype=np.int64)
         low, high = np.zeros_like(places), np.full_like(places, self.width - 1)
         if len(counts):
             line = Line(counts)
-            for problem in (problem for level in problems(self._ordered) for problem in level):
-                places[:, problem.number], enough = self._look_for(problem, line, places, each, bounding, source)
+            for problem in (problem for level in problems(self._sorted_quantiles) for problem in level):
+                places[:, problem.number], enough = self._choose_place(problem, line, places, each, bounding, source)
                 if problem.share in (0, 1):
                     bound = high if problem.share == 0 else low
                     bound[enough, problem.number] = places[enough, problem.number] // (2 * POINTS)
         if self.interval and self._inner:
-            inner = [self._ordered.index(share) for share in self._inner]
+            inner = [self._sorted_quantiles.index(share) for share in self._inner]
             low[:, inner], high[:, inner] = choose_ends(
                 counts, self._inner, lambda problem: self._rate(problem, each, bounding), source=source
             )
-        order = [self._ordered.index(share) for share in self.quantiles]
+        order = [self._sorted_quantiles.index(share) for share in self.quantiles]
         return np.stack([places[:, order], low[:, order], high[:, order]], axis=1)
 
-    def _look_for(
+    def _choose_place(
         self,
         problem: Problem,
         line: Line,
@@ -326,7 +325,7 @@ class Quantiles(Choice):
         nothing = np.zeros(len(places), dtype=np.int64)
         start = nothing if problem.left is None else places[:, problem.left]
         end = nothing + line.length if problem.right is None else places[:, problem.right]
-        rate, whole_bins = self._rate(problem, each, bounding), self._whole_bins(problem)
+        rate, whole_bins = self._rate(problem, each, bounding), self._has_whole_bins(problem)
         rank, ends = self._rank(problem, rate), (start, end)
         if self.interval and problem.share in (0, 1):
             return line.choose_extreme(problem, *ends, rate, rank=rank, whole_bins=whole_bins, source=source)
@@ -347,10 +346,10 @@ class Quantiles(Choice):
         """Return steps from the start of the axis in the user's units."""
         numbers = np.minimum(steps, self.axis.steps) + self.axis.lowest
         top, bottom = self.axis.grid.numerator, self.axis.grid.denominator
-        if self.axis.is_integer and max(abs(self.axis.low), abs(self.axis.high)) < _LARGEST:
+        if self.axis.is_integer and max(abs(self.axis.low), abs(self.axis.high)) < _MAX_INT64_VALUE:
             return numbers * top
         return np.asarray(numbers * float(top) / float(bottom), dtype=np.float64)
 
 
-def _text(number: Fraction) -> str:
+def _format(number: Fraction) -> str:
     return f"{float(number):,.10g}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from celosia.mechanisms.selection.choices import choose_each, choose_in_segments
-from celosia.statistics.selection.stretch import MOST, Stretch
+from celosia.statistics.selection.stretch import MAX_DISTANCE, Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 POINTS = 64
 """Points over which the rows of a bin are spread: a tie can be cut to one part in 128."""
 
-_FINEST = 2**16  # denominators of the share that a problem looks for
+_MAX_DENOMINATOR = 2**16  # denominators of the share that a problem looks for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One quantile to be found between two that were found before.
+    """One quantile between two that were found before.
 
     ``share`` of the problem's rows shall lie below it; ``left`` and ``right`` are the numbers of the quantiles that
     bound it, or None for the ends of the axis. It is ``last`` if nothing is split by its answer, and ``alone`` on its
@@ -46,7 +46,7 @@ class Problem:
 
     @property
     def side(self) -> Fraction:
-        """How far one row can move the problem's utility, when it is there or not."""
+        """The most that adding or removing one row moves the problem's utility."""
         return max(self.share, 1 - self.share)
 
 
@@ -58,7 +58,7 @@ def problems(quantiles: tuple[Fraction, ...], *, down: bool = False) -> tuple[tu
     levels = []
     spans = [(0, len(quantiles))] if quantiles else []
     while spans:
-        level = [_problem(quantiles, first, end, alone=len(spans) == 1, down=down) for first, end in spans]
+        level = [_make_problem(quantiles, first, end, alone=len(spans) == 1, down=down) for first, end in spans]
         levels.append(tuple(level))
         halves = [
             half
@@ -69,7 +69,7 @@ def problems(quantiles: tuple[Fraction, ...], *, down: bool = False) -> tuple[tu
     return tuple(levels)
 
 
-def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bool, down: bool) -> Problem:
+def _make_problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bool, down: bool) -> Problem:
     middle = (first + end) // 2
     if quantiles[middle] == 1 and middle > first:
         middle -= 1  # a maximum is looked for a few rows from the end: others are not to be counted from there
@@ -78,11 +78,11 @@ def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bo
     low = Fraction(0) if left is None else quantiles[left]
     high = Fraction(1) if right is None else quantiles[right]
     share = (quantiles[middle] - low) / (high - low)
-    if down and share.denominator > _FINEST:
-        share = Fraction(int(share * _FINEST), _FINEST)
+    if down and share.denominator > _MAX_DENOMINATOR:
+        share = Fraction(int(share * _MAX_DENOMINATOR), _MAX_DENOMINATOR)
     elif 0 < share < 1:  # an end would be a minimum or a maximum, which are looked for otherwise
-        share = share.limit_denominator(_FINEST)
-        share = min(max(share, Fraction(1, _FINEST)), 1 - Fraction(1, _FINEST))
+        share = share.limit_denominator(_MAX_DENOMINATOR)
+        share = min(max(share, Fraction(1, _MAX_DENOMINATOR)), 1 - Fraction(1, _MAX_DENOMINATOR))
     return Problem(number=middle, share=share, left=left, right=right, last=end - first == 1, alone=alone)
 
 
@@ -97,7 +97,10 @@ class Line:
 
     def __init__(self, counts: "Integers", *, points: int = POINTS) -> None:
         self._points, self._half = points, 2 * points
-        wide = float(counts.sum(axis=1, dtype=np.float64).max(initial=0)) * self._half * _FINEST >= MOST / 2
+        wide = (
+            float(counts.sum(axis=1, dtype=np.float64).max(initial=0)) * self._half * _MAX_DENOMINATOR
+            >= MAX_DISTANCE / 2
+        )
         numbers: NDArray[Any] = counts.astype(object) if wide else counts  # Python's integers have any length
         self._counts = numbers
         self._edges = np.zeros((len(counts), counts.shape[1] + 1), dtype=numbers.dtype)
@@ -150,11 +153,11 @@ class Line:
     ) -> "Integers":
         """Return a place in each cell that is ``shift`` rows below the problem's target, or ``start`` if none is.
 
-        The place is where the chosen point or bin begins. ``start`` itself counts as having any number of rows below
-        it that the target asks for: it is a lower end of which nothing more is known.
+        The place is where the chosen point or bin begins. ``start`` itself counts as having any number of rows below it
+        that the target needs: it is a lower end of which nothing more is known.
         """
         part = Stretch(self._counts, self._edges, self._points, start, end)
-        if shift * self._half * problem.share.denominator > MOST // 8:  # more rows than there can be
+        if shift * self._half * problem.share.denominator > MAX_DISTANCE // 8:  # more rows than there can be
             return start
         part.aim_below(problem.share, shift)
         step = rate / (self._half * part.scale)
@@ -185,7 +188,7 @@ class Line:
         enough, few = (Stretch(self._counts, self._edges, self._points, start, end) for _ in range(2))
         few.aim_at_middle(rank)
         parts = [few]
-        if rank * 2 * self._half <= MOST // 8:  # else there can never be enough
+        if rank * 2 * self._half <= MAX_DISTANCE // 8:  # else there can never be enough
             enough.aim_from_end(problem.share, rank)
             parts = [few, enough]
         step, bins = rate / (self._half * few.scale), few.present().shape[1]

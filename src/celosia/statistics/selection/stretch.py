@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[np.int64]
 
-MOST: Final = 2**62
+MAX_DISTANCE: Final = 2**62
 """Distances beyond are clipped to this."""
 
 
@@ -58,16 +58,16 @@ class Stretch:
     def aim(self, share: Fraction, rank: int) -> None:
         """Set the target; all ranks are multiplied by ``scale``, so that it is an integer."""
         if share in (0, 1):
-            # So many rows from the end, or in the middle where there are fewer: a place that the rows determine.
+            # ``rank`` rows from the end, or in the middle if there are fewer: a place that the rows determine.
             self.scale = 2
-            reach = np.minimum(self._high - self._low, min(4 * self._points * rank, MOST))
+            reach = np.minimum(self._high - self._low, min(4 * self._points * rank, MAX_DISTANCE))
             self._target = 2 * self._low + reach if share == 0 else 2 * self._high - reach
         else:
             self.scale = share.denominator
             self._target = self.scale * self._low + share.numerator * (self._high - self._low)
 
     def aim_below(self, share: Fraction, shift: int) -> None:
-        """Set the target so many rows below a share; where that is below the start, the first point is the nearest.
+        """Set the target ``shift`` rows below a share; if that is below the start, the first point is the nearest.
 
         All points but the first have ``shift`` rows more below them, which comes to the same and leaves no target
         without a point.
@@ -77,7 +77,7 @@ class Stretch:
         self._shift = 2 * self._points * self.scale * shift
 
     def aim_from_end(self, share: Fraction, rank: int) -> None:
-        """Set the target so many rows from an end, also where there are fewer."""
+        """Set the target ``rank`` rows from an end, also if there are fewer."""
         self.scale = 2
         rows = 4 * self._points * rank
         self._target = 2 * self._low + rows if share == 0 else 2 * self._high - rows
@@ -87,7 +87,7 @@ class Stretch:
         self.scale = 2
         rows = self._high - self._low
         self._target = 2 * self._low + rows
-        self._extra = np.maximum(rows - min(4 * self._points * rank, MOST), 0)
+        self._extra = np.maximum(rows - min(4 * self._points * rank, MAX_DISTANCE), 0)
 
     def _distance(
         self, low: "NDArray[Any]", high: "NDArray[Any]", cells: "Integers", first: "NDArray[np.bool_]"
@@ -100,7 +100,7 @@ class Stretch:
         gaps = np.maximum(np.maximum(above, below), 0)
         if self._extra is not None:
             gaps = gaps + self._extra[cells][:, None]
-        return np.asarray(np.minimum(gaps, MOST), dtype=np.int64)
+        return np.asarray(np.minimum(gaps, MAX_DISTANCE), dtype=np.int64)
 
     def gaps(self) -> "Integers":
         """Return the least distance of each bin."""
@@ -131,7 +131,7 @@ class Stretch:
         if self._shift:  # the first point stands apart from the others of its bin: they are added up
             bins = self._start // (2 * self._points) - self.first
             gaps = self.inside(self._cells, bins)
-            nearest = np.where(gaps < 0, MOST, gaps).min(axis=1)
+            nearest = np.where(gaps < 0, MAX_DISTANCE, gaps).min(axis=1)
             beyond = np.where(gaps < 0, 0, gaps - nearest[:, None]).astype(np.float64)
             with np.errstate(under="ignore", over="ignore"):  # a warning would speak of the data
                 weights = np.where(gaps < 0, 0.0, np.exp(-step * beyond))

@@ -1,10 +1,10 @@
-"""Private frequencies of values that nobody listed beforehand: a count-min sketch with noise on every counter.
+"""Private frequencies of values without a public list: a count-min sketch with noise on every counter.
 
 A row of data adds 1 to one counter in each row of the sketch, so that the tables of neighbours are ``rows`` steps apart
-(twice that if a row is replaced), and the Laplace or Gaussian mechanism on the whole table, once, pays for all
-questions that are ever asked of it. Exact totals are left behind: the total is read from the noisy counters too. An
-interval adds up what the noise can do and what other values in the same counters can do. Cormode and Muthukrishnan
-2005; the noise as in Mir, Muthukrishnan, Nikolov and Wright 2011. The proof is in ``proofs/noisy-sketches.md``.
+(twice that if a row is replaced), and the Laplace or Gaussian mechanism on the whole table pays once for all later
+queries. Exact totals are not released: the total is read from the noisy counters too. An interval adds up what the
+noise can do and what other values in the same counters can do. Cormode and Muthukrishnan 2005; the noise as in Mir,
+Muthukrishnan, Nikolov and Wright 2011. The proof is in ``proofs/noisy-sketches.md``.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class NoisyCountMin(ReprMixin):
-    """A count-min sketch that is released with noise, and read afterwards as often as one likes.
+    """A count-min sketch that is released once with noise, and read any number of times.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NoisyCountMin(ReprMixin):
     contributions
         How many rows of data one unit has at most.
     adjacency, unit
-        Which neighbours the price is for.
+        The neighbouring relation and the privacy unit of the price.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class NoisyCountMin(ReprMixin):
 
     @property
     def event(self) -> "Event":
-        """What a release runs.
+        """The event of a release.
 
         >>> NoisyCountMin(epsilon=1, rows=3, width=200).event
         LaplaceEvent(scale=3, sensitivity=3, dimension=600)
@@ -132,7 +132,7 @@ class NoisyCountMin(ReprMixin):
 
     @property
     def guarantee(self) -> "Guarantee":
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> NoisyCountMin(epsilon=1, rows=3, width=200).guarantee
         PureDP(epsilon=1)
@@ -210,7 +210,7 @@ def _smallest_noise(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Frequencies:
-    """How often some values came: the noisy ``cells`` of each, what is ``usual`` in each row, and a noisy ``total``.
+    """Frequencies of some values: the noisy ``cells`` of each, the ``usual`` counter of a row, and a noisy ``total``.
 
     >>> visits = NoisyCountMin(epsilon=1, rows=3, width=200)
     >>> visits.estimate(visits.release(["sun"] * 10_000).value, ["sun", "snow"])
@@ -226,14 +226,14 @@ class Frequencies:
     def counts(self) -> "NDArray[np.float64]":
         """The median over the rows of a value's counter less the median counter of its row.
 
-        Other values and noise are as often above what is usual as below, so that counts are as often too high as too
-        low, and may be below 0. The mean counter would be too much to take off, where few values are frequent.
+        Other values and noise are as often above the usual counter as below, so that counts are as often too high as
+        too low, and may be below 0. The mean counter would be too much to take off, where few values are frequent.
         """
         medians: NDArray[np.float64] = np.median(self.cells - self.usual[:, None], axis=0)
         return medians
 
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Return bounds for each frequency, that hold with probability ``level`` or more for each by itself.
+        """Return bounds of each frequency, which hold with probability ``level`` or more for each one.
 
         The probability is over the noise and the choice of the hash functions. Other values only add to a counter, so
         that no frequency is above the least noisy counter and its noise; that all counters have more than a multiple of

@@ -1,4 +1,4 @@
-"""A private number of different values, from bitmaps every bit of which was flipped with some probability.
+"""A private number of distinct values, from bitmaps whose bits are flipped at random.
 
 A value sets one bit of Flajolet and Martin's bitmaps, so that a row more or less changes one bit at most, and
 randomized response of every bit hides it: epsilon is that of one answer, however many bits there are. Flipped bitmaps
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 # Imports of celosia.sketches stand where sketches are made: that room loads Numba.
 
-_MOST_BITS = 2**28
-_WIDER = 1 + Fraction(1, 2**40)  # room for the rounding of a logarithm
+_MAX_BITS = 2**28
+_ROUNDING_FACTOR = 1 + Fraction(1, 2**40)  # room for the rounding of a logarithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class NoisyDistinct(ReprMixin):
-    """The number of different values, with noise in every bit of what is kept.
+    """The number of distinct values, with noise in every bit of the sketch.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class NoisyDistinct(ReprMixin):
         The price.
     bitmaps, levels, seed
         The shape and the hash function: the error falls with the root of the number of bitmaps, and levels set how many
-        values can be told apart, some bitmaps times 2^levels.
+        values can be counted, about bitmaps times 2^levels.
     contributions
         How many different values one unit has at most.
     mergeable
         Whether flipped tables can be merged, at the price of more noise.
     adjacency, unit
-        Which neighbours the price is for.
+        The neighbouring relation and the privacy unit of the price.
 
     Examples
     --------
@@ -100,15 +100,15 @@ class NoisyDistinct(ReprMixin):
             contributions=exact_integer(contributions, name="contributions"),
             mergeable=mergeable,
         )
-        if self.levels > sketch.levels or self.levels * self.bitmaps > _MOST_BITS:
+        if self.levels > sketch.levels or self.levels * self.bitmaps > _MAX_BITS:
             raise ParameterError(
                 f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {safe_repr(levels)}."
             )
         if not isinstance(mergeable, bool):
             raise ParameterError(f"mergeable must be True or False, not {safe_repr(mergeable)}.")
         self._set(adjacency=adjacency, unit=unit)
-        promise = self.guarantee
-        self._set(adjacency=promise.adjacency, unit=promise.unit)
+        guarantee = self.guarantee
+        self._set(adjacency=guarantee.adjacency, unit=guarantee.unit)
         _ = self.coin
 
     @property
@@ -124,14 +124,14 @@ class NoisyDistinct(ReprMixin):
         if not self.mergeable:
             return RandomizedResponse(epsilon=share, unit=self.unit)
         # A set bit becomes a fair coin, which it stays however often it is merged.
-        coin = RandomizedResponse(coins=(Fraction(1, 2), exp_at_least(-share) * _WIDER / 2), unit=self.unit)
+        coin = RandomizedResponse(coins=(Fraction(1, 2), exp_at_least(-share) * _ROUNDING_FACTOR / 2), unit=self.unit)
         if coin.epsilon > share:
             raise ParameterError(f"epsilon is too small for tables that can be merged: {safe_repr(self.epsilon)}.")
         return coin
 
     @property
     def guarantee(self) -> PureDP:
-        """What a release promises.
+        """The guarantee of a release.
 
         >>> NoisyDistinct(epsilon=1).guarantee
         PureDP(epsilon=1)
@@ -140,7 +140,7 @@ class NoisyDistinct(ReprMixin):
 
     @property
     def event(self) -> GuaranteedEvent:
-        """What a release runs: nothing is lost by its guarantee alone, for one flipped bit is as bad as epsilon allows.
+        """The event of a release: its guarantee, which is tight, because one flipped bit costs all of epsilon.
 
         >>> NoisyDistinct(epsilon=1).event
         GuaranteedEvent(guarantee=PureDP(epsilon=1))
@@ -189,7 +189,7 @@ class NoisyDistinct(ReprMixin):
         return sketch.table(self.levels)
 
     def merge(self, *tables: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
-        """Return the table of the union of what several flipped tables are of; ``estimate`` must know how many.
+        """Return the table of the union of several flipped tables; ``estimate`` must know how many.
 
         Merging costs nothing; but a unit that is in several tables has spent epsilon in each.
 
@@ -205,7 +205,7 @@ class NoisyDistinct(ReprMixin):
             )
         merged = np.zeros((self.bitmaps, self.levels), dtype=np.bool_)
         for table in tables:
-            merged ^= self._checked(table)
+            merged ^= self._check_table(table)
         return merged
 
     def estimate(self, table: "NDArray[np.bool_]", *, tables: int = 1) -> "DifferentValues":
@@ -215,10 +215,12 @@ class NoisyDistinct(ReprMixin):
         >>> visitors.estimate(visitors.flip(range(10_000)).value).value > 5_000
         True
         """
-        return DifferentValues(likelihood=self._likelihood(self._checked(table), exact_integer(tables, name="tables")))
+        return DifferentValues(
+            likelihood=self._likelihood(self._check_table(table), exact_integer(tables, name="tables"))
+        )
 
     def relative_error(self, values: int, *, tables: int = 1) -> float:
-        """Return the standard error to expect with so many different values, as a share of them. Spends nothing.
+        """Return the expected standard error with this number of values, as a share of it. Spends nothing.
 
         >>> round(NoisyDistinct(epsilon=1).relative_error(100_000), 3)
         0.027
@@ -244,7 +246,7 @@ class NoisyDistinct(ReprMixin):
             if_clear=if_clear if tables == 1 else (1 - (1 - 2 * if_clear) ** tables) / 2,
         )
 
-    def _checked(self, table: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
+    def _check_table(self, table: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
         bits = np.asarray(table)
         if bits.dtype != np.bool_ or bits.shape != (self.bitmaps, self.levels):
             raise InputError(f"A table must be what flip gave: booleans, {self.bitmaps} by {self.levels}.")
@@ -253,7 +255,7 @@ class NoisyDistinct(ReprMixin):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DifferentValues:
-    """A number of different values, as flipped bits tell it.
+    """A number of distinct values, estimated from flipped bits.
 
     >>> visitors = NoisyDistinct(epsilon=1, bitmaps=64)
     >>> visitors.estimate(visitors.flip(range(1_000)).value).value >= 0

@@ -221,7 +221,7 @@ def _seeds(protocol: Protocol[Any], count: int) -> list[Protocol[Any]]:
     names = {field.name for field in dataclasses.fields(protocol)}
     if "seed" not in names:
         return [protocol]
-    given = {name: getattr(protocol, name) for name in names - set(protocol._derived())}  # noqa: SLF001 - as a copy is made
+    given = {name: getattr(protocol, name) for name in names - set(protocol._derived_fields())}  # noqa: SLF001 - as a copy is made
     return [type(protocol)(**{**given, "seed": _FIRST_SEED + index}) for index in range(count)]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from celosia.core.errors import QueryError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 from celosia.guard.web.views.ask import BudgetSummary, remaining_after
-from celosia.ledger import Line, Policy, Scope, Window
+from celosia.ledger import Policy, Scope, StatementLine, Window
 from tests.guard.web.browser import HOST, Document
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ def test_more_than_there_is_is_refused_and_the_question_kept(site: Site) -> None
     assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
 
 
-def line(limit: PureDP | ApproxDP | ZCDP, left: PureDP | ApproxDP | ZCDP, **scope: str) -> Line:
-    return Line(scope=Scope(**scope), policy=Policy(limit=limit), spent=limit, remaining=left)
+def line(limit: PureDP | ApproxDP | ZCDP, left: PureDP | ApproxDP | ZCDP, **scope: str) -> StatementLine:
+    return StatementLine(scope=Scope(**scope), policy=Policy(limit=limit), spent=limit, remaining=left)
 
 
 def test_the_slider_ends_where_the_least_budget_ends() -> None:
@@ -235,7 +235,7 @@ def test_the_slider_ends_where_the_least_budget_ends() -> None:
     assert BudgetSummary.of([line(approx, approx, dataset="d")]).delta
     assert BudgetSummary.of([]).high == "0"
     window = Policy(limit=whole, window=Window(seconds=60, limit=PureDP(epsilon=1)))
-    low = Line(
+    low = StatementLine(
         scope=Scope(dataset="d"), policy=window, spent=whole, remaining=whole, window_remaining=PureDP(epsilon="0.2")
     )
     assert BudgetSummary.of([low]).high == "0.2"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from celosia.guard.datasets.cards import DatasetCard, TableCard
     from celosia.guard.web.web_session import WebSession
-    from celosia.ledger import Line
+    from celosia.ledger import StatementLine
     from celosia.query import Preview
 
 _TABS: Final = ("sql", "form")
@@ -46,7 +46,7 @@ class BudgetSummary:
     delta: bool = False
 
     @classmethod
-    def of(cls, lines: "list[Line]") -> "BudgetSummary":
+    def of(cls, lines: "list[StatementLine]") -> "BudgetSummary":
         """Return the summary of the budgets that a query is charged to."""
         own = [line for line in lines if line.scope.dataset is not None and line.scope.analyst is None]
         limit = own[0].policy.limit if own else None
@@ -70,7 +70,7 @@ class BudgetSummary:
         return _two_digits(min(_DEFAULT_AMOUNTS[self.unit], self.left) or _DEFAULT_AMOUNTS[self.unit])
 
 
-def _amounts(line: "Line", unit: str) -> list[Fraction]:
+def _amounts(line: "StatementLine", unit: str) -> list[Fraction]:
     found = [getattr(line.remaining, unit, None), getattr(line.window_remaining, unit, None)]
     return [amount for amount in found if isinstance(amount, Fraction)]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.guard.web.web_session import WebSession
-    from celosia.ledger import Line, Policy
+    from celosia.ledger import Policy, StatementLine
 
 _DAY: Final = 86_400
 _MAX_DAYS: Final = 36_500
@@ -77,7 +77,7 @@ def _parse_days(text: str) -> int:
     return int(text)
 
 
-def _sort_lines(web_session: "WebSession") -> "list[Line]":
+def _sort_lines(web_session: "WebSession") -> "list[StatementLine]":
     lines = web_session.guard.budget(web_session.identity)
     return sorted(lines, key=lambda line: (line.scope.dataset or "", line.scope.analyst or ""))
 

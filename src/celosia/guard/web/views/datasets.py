@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from celosia.guard.datasets.cards import DatasetCard
     from celosia.guard.web.web_session import WebSession
-    from celosia.ledger import Line
+    from celosia.ledger import StatementLine
 
 _DONE: Final = ("bounds", "version")
 
 
-def budget_lines(web_session: "WebSession", dataset: str) -> "list[Line]":
+def budget_lines(web_session: "WebSession", dataset: str) -> "list[StatementLine]":
     """Return the budgets that a query of this analyst would be charged to; for other roles, all of the data set."""
     who = web_session.identity
     lines = web_session.guard.budget(who)
