@@ -497,7 +497,7 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
 ) -> None:
     slot, times = 40_000_000, {}
 
-    def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def record_call(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def noting(*args: Any, **kwargs: Any) -> Any:
             times[f"{name} begun"] = time.monotonic_ns()
             try:
@@ -508,11 +508,11 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
         return noting
 
     read = "celosia.query.session.answer"
-    monkeypatch.setattr(read, noted("read", (lambda *_: 1 / 0) if fails else answering.answer))
+    monkeypatch.setattr(read, record_call("read", (lambda *_: 1 / 0) if fails else answering.answer))
     config = replace(place.guard.config, slot_milliseconds=40)
     with Guard.open(config) as guard:
         for name in ("commit", "fail"):
-            monkeypatch.setattr(guard.ledger, name, noted(name, getattr(guard.ledger, name)))
+            monkeypatch.setattr(guard.ledger, name, record_call(name, getattr(guard.ledger, name)))
         with suppress(EngineError):
             guard.ask(place.who("ana"), COUNT, "k")
         [answer] = guard.answers(place.who("ana"))
@@ -529,12 +529,12 @@ def test_what_has_no_answer_for_long_is_told_as_failed_and_shown_if_it_comes_aft
     ana, answered = place.who("ana"), Session._answered
     held: list[tuple[Any, ...]] = []
 
-    def died(*args: Any) -> Any:
+    def die(*args: Any) -> Any:
         held.append(args)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(Session, "_answered", died)
+        meanwhile.setattr(Session, "_answered", die)
         with pytest.raises(KeyboardInterrupt):
             place.guard.ask(ana, COUNT, "k")
     [asked] = place.guard.answers(ana)

@@ -153,10 +153,10 @@ class Served:
                         return
                 finally:
                     client.close()
-            assert time.monotonic() < deadline, self.told()
+            assert time.monotonic() < deadline, self.output()
             time.sleep(0.02)
 
-    def told(self) -> str:
+    def output(self) -> str:
         """All that it printed."""
         return self.errors.read_text() + self.log.read_text()
 
@@ -222,8 +222,8 @@ def start_server(
     try:
         deadline = time.monotonic() + PATIENCE
         while "Serving at " not in (told := errors.read_text()):
-            assert process.poll() is None, served.told()
-            assert time.monotonic() < deadline, served.told()
+            assert process.poll() is None, served.output()
+            assert time.monotonic() < deadline, served.output()
             time.sleep(0.02)
         served.url = told.partition("Serving at ")[2].split()[0]
         yield served

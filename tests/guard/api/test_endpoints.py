@@ -301,7 +301,7 @@ def test_how_long_a_client_waits_is_bounded() -> None:
 
 
 def test_nothing_was_unexpected(served: Served) -> None:
-    told = served.told()
+    told = served.output()
     assert "unforeseen" not in told
     assert " 500 " not in told
     assert served.errors.read_text().count("\n") == 1

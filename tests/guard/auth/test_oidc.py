@@ -87,13 +87,13 @@ def config(**changed: Any) -> Oidc:
     return Oidc(**plain | changed)
 
 
-def published(*keys: dict[str, Any]) -> str:
+def publish_keys(*keys: dict[str, Any]) -> str:
     own = [key.jwk() for key in (*KEYS.values(), WEAK, ENCRYPTING)]
     return json.dumps({"keys": [*own, {"kty": "oct", "kid": "secret", "k": "c2VjcmV0"}, *keys]})
 
 
 def checker(**changed: Any) -> TokenChecker:
-    return TokenChecker(config(**changed), keys=PublicKeys("keys.json", read=lambda _: published()))
+    return TokenChecker(config(**changed), keys=PublicKeys("keys.json", read=lambda _: publish_keys()))
 
 
 def part(value: object) -> str:
@@ -158,7 +158,7 @@ def secret_token() -> str:
     return jwt.encode(claims(), "c2VjcmV0" * 8, algorithm="HS256", headers={"kid": "secret"})
 
 
-def swapped(token: str, claims_: dict[str, Any]) -> str:
+def replace_claims(token: str, claims_: dict[str, Any]) -> str:
     head, _, signature = token.split(".")
     return f"{head}.{part(claims_)}.{signature}"
 
@@ -175,7 +175,7 @@ def swapped(token: str, claims_: dict[str, Any]) -> str:
         lambda: KEYS["ec"].sign(claims(), kid="nobody"),
         lambda: KEYS["ec"].sign(claims(), kid="rsa"),
         lambda: KEYS["ec"].sign(claims(), crit=["x"], x=1),
-        lambda: swapped(KEYS["ec"].sign(claims()), claims(sub="eva")),
+        lambda: replace_claims(KEYS["ec"].sign(claims()), claims(sub="eva")),
         lambda: KEYS["ec"].sign(claims())[:-4],
         lambda: "a.b.c",
         lambda: "..",
@@ -209,7 +209,7 @@ def test_without_a_name_the_only_fitting_key_is_taken() -> None:
         return jwt.encode(claims(), KEYS["ec"].private, algorithm="ES256")
 
     assert checker().check(token()).name == "oidc:ana"
-    two = PublicKeys("keys.json", read=lambda _: published(STRANGER.jwk() | {"kid": "two"}))
+    two = PublicKeys("keys.json", read=lambda _: publish_keys(STRANGER.jwk() | {"kid": "two"}))
     with pytest.raises(NotAllowedError):
         TokenChecker(config(), keys=two).check(token())
 
@@ -242,7 +242,7 @@ class Provider(http.server.ThreadingHTTPServer):
     """A provider's address for keys, on this machine."""
 
     def __init__(self) -> None:
-        self.body, self.status, self.asked = published().encode(), 200, 0
+        self.body, self.status, self.asked = publish_keys().encode(), 200, 0
         super().__init__(("127.0.0.1", 0), Handler)
 
     @property
@@ -361,7 +361,7 @@ def test_strange_things_among_the_keys_are_left_out(provider: Provider) -> None:
 
 def test_keys_can_be_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
-    file.write_text(published(), encoding="utf-8")
+    file.write_text(publish_keys(), encoding="utf-8")
     assert json.loads(fetch(str(file)))["keys"]
     assert TokenChecker(config(jwks=str(file))).check(KEYS["ed"].sign(claims())).name == "oidc:ana"
 

@@ -296,7 +296,7 @@ def listening(context: ssl.SSLContext | None = None) -> Iterator[str]:
     thread.join(20)
 
 
-def refused(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:
+def connect_error(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:
     with pytest.raises(error) as caught:
         connect(url, key=key, **options)
     assert key not in str(caught.value)
@@ -309,37 +309,37 @@ def test_opening_says_what_is_wrong_with_the_address(tmp_path: Path) -> None:
     context.load_cert_chain(chain, key)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         port = silent.getsockname()[1]
-        assert "did not answer in time" in refused(GuardUnreachableError, f"http://127.0.0.1:{port}", timeout=0.2)
-    assert "Nothing listens at" in refused(GuardUnreachableError, f"http://127.0.0.1:{port}")
+        assert "did not answer in time" in connect_error(GuardUnreachableError, f"http://127.0.0.1:{port}", timeout=0.2)
+    assert "Nothing listens at" in connect_error(GuardUnreachableError, f"http://127.0.0.1:{port}")
     with listening() as place:
         for page in ("html", "json", "missing", "moved"):
-            assert f"What answers at http://{place}/{page} is no guard" in refused(
+            assert f"What answers at http://{place}/{page} is no guard" in connect_error(
                 GuardUnreachableError, f"http://{place}/{page}"
             )
-        assert "give the address that it leads to" in refused(GuardUnreachableError, f"http://{place}/moved")
-        assert "does not speak TLS" in refused(GuardUnreachableError, f"https://{place}/html")
+        assert "give the address that it leads to" in connect_error(GuardUnreachableError, f"http://{place}/moved")
+        assert "does not speak TLS" in connect_error(GuardUnreachableError, f"https://{place}/html")
     with listening(context) as place:
-        said = refused(GuardUnreachableError, f"https://{place}/json")
+        said = connect_error(GuardUnreachableError, f"https://{place}/json")
         assert "certificate of" in said
         assert "self-signed" in said
-        assert "is no guard" in refused(GuardUnreachableError, f"https://{place}/json", verify=str(chain))
+        assert "is no guard" in connect_error(GuardUnreachableError, f"https://{place}/json", verify=str(chain))
         elsewhere = place.replace("localhost", "127.0.0.1")  # the certificate has another name
-        assert "certificate of" in refused(GuardUnreachableError, f"https://{elsewhere}/json", verify=str(chain))
-        assert "begin with https://" in refused(GuardUnreachableError, f"http://{place}/json")
+        assert "certificate of" in connect_error(GuardUnreachableError, f"https://{elsewhere}/json", verify=str(chain))
+        assert "begin with https://" in connect_error(GuardUnreachableError, f"http://{place}/json")
 
 
 def test_opening_checks_key_data_set_and_version(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("celosia_000000000000_" + "0" * 64, "nonsense"):
-        assert "does not accept this key" in refused(NotAllowedError, served.url, key, dataset="deaths")
+        assert "does not accept this key" in connect_error(NotAllowedError, served.url, key, dataset="deaths")
     gone = served.guard.add_user(OWNER, "gone", "analyst")
     connect(served.url, key=gone).close()
     served.guard.revoke(OWNER, "gone")
-    assert "expired or revoked. Ask the guard's owner" in refused(NotAllowedError, served.url, gone)
-    said = refused(ParameterError, served.url, served.keys["ana"], dataset="births")
+    assert "expired or revoked. Ask the guard's owner" in connect_error(NotAllowedError, served.url, gone)
+    said = connect_error(ParameterError, served.url, served.keys["ana"], dataset="births")
     assert said == "dataset: there is no data set 'births' that this key may see; there are deaths, visits."
     for formats in ({"plan": 2, "preview": 1, "release": 1}, {"plan": 1}, None):
         monkeypatch.setattr("celosia.guard.api.endpoints.FORMATS", formats)
-        assert "is of another version" in refused(FormatError, served.url, served.keys["ana"])
+        assert "is of another version" in connect_error(FormatError, served.url, served.keys["ana"])
 
 
 def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() -> None:
@@ -442,10 +442,10 @@ def test_nobody_there() -> None:
             with pytest.raises(FormatError):
                 ask(plan, epsilon=1)
     with pytest.raises(ParameterError, match="none that you may see"):
-        Connection(_saying(transport, {"datasets": []})).query()
+        Connection(transport_that_replies(transport, {"datasets": []})).query()
 
 
-def _saying(transport: Transport, body: object) -> Transport:
+def transport_that_replies(transport: Transport, body: object) -> Transport:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=body)))
     return Transport(transport.url, key="celosia_0123", client=client, pause=lambda _: None)
 

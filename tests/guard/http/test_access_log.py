@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECRET = "Ana García, 1943"
 
 
-def raised() -> BaseException:
+def raise_and_catch() -> BaseException:
     try:
         exact("nonsense", name="epsilon")
     except ParameterError as error:
@@ -33,7 +33,7 @@ def raised() -> BaseException:
 
 
 def test_where_is_the_innermost_line_of_ours() -> None:
-    assert locate_error(raised().__traceback__).startswith("core/exact.py:")
+    assert locate_error(raise_and_catch().__traceback__).startswith("core/exact.py:")
     with pytest.raises(ValueError, match="invalid literal") as caught:
         int(SECRET)
     assert locate_error(caught.value.__traceback__).startswith("test_access_log.py:")
@@ -84,7 +84,7 @@ def test_requests_are_numbered_and_their_paths_kept_out() -> None:
 def test_libraries_speak_without_words() -> None:
     lines: list[str] = []
     handler = LibraryLogHandler(AccessLog(lines.append))
-    error = raised()
+    error = raise_and_catch()
     record = logging.LogRecord("asyncio", logging.ERROR, "f.py", 1, SECRET, (), (type(error), error, None))
     handler.emit(record)
     assert lines[0].split()[1:5] == ["library", "asyncio", "ERROR", "ParameterError"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 
-def adorned(scope: dict[str, Any], headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def send_headers(scope: dict[str, Any], headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     sent: list[tuple[bytes, bytes]] = []
 
     async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -28,7 +28,7 @@ def adorned(scope: dict[str, Any], headers: list[tuple[bytes, bytes]]) -> dict[s
 
 
 def test_the_api_may_load_nothing_and_nothing_is_kept() -> None:
-    headers = adorned({}, [(b"content-type", b"application/json"), (b"cache-control", b"public")])
+    headers = send_headers({}, [(b"content-type", b"application/json"), (b"cache-control", b"public")])
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert headers["cache-control"] == "no-store"
     assert headers["x-content-type-options"] == "nosniff"
@@ -37,7 +37,7 @@ def test_the_api_may_load_nothing_and_nothing_is_kept() -> None:
 
 
 def test_pages_load_from_here_alone() -> None:
-    headers = adorned({"path": "/", "scheme": "https"}, [(b"content-type", b"text/html; charset=utf-8")])
+    headers = send_headers({"path": "/", "scheme": "https"}, [(b"content-type", b"text/html; charset=utf-8")])
     assert headers["content-security-policy"] == PAGE_POLICY
     for word in ("unsafe", "http:", "https:", "*"):
         assert word not in PAGE_POLICY
@@ -45,8 +45,8 @@ def test_pages_load_from_here_alone() -> None:
 
 
 def test_static_files_may_be_kept() -> None:
-    assert adorned({"path": "/static/pages.css"}, [])["cache-control"] == "public, max-age=3600"
-    kept = adorned({"path": "/static/pages.css"}, [(b"cache-control", b"public, max-age=5")])
+    assert send_headers({"path": "/static/pages.css"}, [])["cache-control"] == "public, max-age=3600"
+    kept = send_headers({"path": "/static/pages.css"}, [(b"cache-control", b"public, max-age=5")])
     assert kept["cache-control"] == "public, max-age=5"
 
 

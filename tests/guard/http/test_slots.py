@@ -32,7 +32,7 @@ def test_what_ends_in_one_slot_leaves_together(begin: int, within: int, slot: in
     assert next_slot_end(start + within % slot, slot) == start + slot
 
 
-def served(milliseconds: int, scope: dict[str, Any], *pieces: bytes) -> tuple[list[Message], list[int]]:
+def send_through(milliseconds: int, scope: dict[str, Any], *pieces: bytes) -> tuple[list[Message], list[int]]:
     """What a layer lets out of a reply in pieces, and when."""
     sent: list[Message] = []
     times: list[int] = []
@@ -58,7 +58,7 @@ def served(milliseconds: int, scope: dict[str, Any], *pieces: bytes) -> tuple[li
 def test_a_reply_is_kept_whole_until_a_tick() -> None:
     slot = 20_000_000
     before = time.monotonic_ns()
-    sent, times = served(20, ASKED, b"one ", b"two")
+    sent, times = send_through(20, ASKED, b"one ", b"two")
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert sent[1]["body"] == b"one two"
     assert not sent[1]["more_body"]
@@ -70,7 +70,7 @@ def test_a_reply_is_kept_whole_until_a_tick() -> None:
     ("milliseconds", "scope"), [(0, ASKED), (20, ASKED | {"method": "GET"})], ids=["off", "not one that is kept"]
 )
 def test_other_replies_leave_as_they_come(milliseconds: int, scope: dict[str, Any]) -> None:
-    sent, _ = served(milliseconds, scope, b"one ", b"two")
+    sent, _ = send_through(milliseconds, scope, b"one ", b"two")
     assert len(sent) == 3
 
 

@@ -82,12 +82,12 @@ def test_too_many_cells_are_refused() -> None:
 
 @given(JSON)
 def test_counting_stops_and_sees_every_part(value: Any) -> None:
-    def slowly(one: Any) -> int:
+    def count_recursively(one: Any) -> int:
         if isinstance(one, dict):
-            return 1 + sum(slowly(inner) for inner in one.values() if isinstance(inner, dict | list))
-        return sum(slowly(inner) if isinstance(inner, dict | list) else 1 for inner in one)
+            return 1 + sum(count_recursively(inner) for inner in one.values() if isinstance(inner, dict | list))
+        return sum(count_recursively(inner) if isinstance(inner, dict | list) else 1 for inner in one)
 
-    expected = slowly(value) if isinstance(value, dict | list) else 0
+    expected = count_recursively(value) if isinstance(value, dict | list) else 0
     assert count_nodes(value, most=10**6) == expected
     assert (count_nodes(value, most=3) > 3) == (expected > 3)
 

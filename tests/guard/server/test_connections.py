@@ -44,13 +44,13 @@ def serving(*, seconds: float = 0.3, most: int = 100, each: int = 100) -> Iterat
         listening.close()
 
 
-def connected(port: int) -> socket.socket:
+def connect(port: int) -> socket.socket:
     made = socket.create_connection(("127.0.0.1", port))
     made.settimeout(10)
     return made
 
 
-def replied(connection: socket.socket) -> bool:
+def has_reply(connection: socket.socket) -> bool:
     reply = b""
     while not reply.endswith(b"ok"):
         piece = connection.recv(1000)
@@ -60,7 +60,7 @@ def replied(connection: socket.socket) -> bool:
     return True
 
 
-def ended(connection: socket.socket) -> bool:
+def has_ended(connection: socket.socket) -> bool:
     """Whether the other side closes, which is waited for."""
     try:
         return connection.recv(100) == b""
@@ -70,14 +70,14 @@ def ended(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("sent", [b"", b"G", b"GET / HTTP/1.1\r\nHost: gu"], ids=["nothing", "a letter", "half a head"])
 def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes) -> None:
-    with serving() as (port, held), connected(port) as connection:
+    with serving() as (port, held), connect(port) as connection:
         connection.sendall(sent)
-        assert ended(connection)
+        assert has_ended(connection)
         assert not held
 
 
 def test_bytes_that_drip_in_do_not_help() -> None:
-    with serving(seconds=0.5) as (port, _), connected(port) as connection:
+    with serving(seconds=0.5) as (port, _), connect(port) as connection:
         connection.settimeout(0.1)
         closed = False
         for _ in range(100):
@@ -94,39 +94,39 @@ def test_bytes_that_drip_in_do_not_help() -> None:
 
 
 def test_after_a_reply_the_next_head_must_come_in_time_too() -> None:
-    with serving() as (port, _), connected(port) as connection:
+    with serving() as (port, _), connect(port) as connection:
         for _ in range(3):
             connection.sendall(REQUEST)
-            assert replied(connection)
+            assert has_reply(connection)
         connection.sendall(REQUEST[:10])
-        assert ended(connection)
+        assert has_ended(connection)
 
 
 def test_a_connection_that_asks_is_kept() -> None:
-    with serving(seconds=0.2) as (port, held), connected(port) as connection:
+    with serving(seconds=0.2) as (port, held), connect(port) as connection:
         for pause in (0, 0.4, 0.4):
             threading.Event().wait(pause)  # longer than a head may take, but no head is on its way
             connection.sendall(REQUEST)
-            assert replied(connection)
+            assert has_reply(connection)
         assert held == {"127.0.0.1": 1}
 
 
 @pytest.mark.parametrize("limits", [{"most": 3}, {"each": 3}])
 def test_there_are_only_so_many(limits: dict[str, int]) -> None:
     with serving(seconds=30, **limits) as (port, held):
-        first = [connected(port) for _ in range(3)]
+        first = [connect(port) for _ in range(3)]
         for connection in first:
             connection.sendall(REQUEST)
-            assert replied(connection)
-        with connected(port) as fourth:
-            assert ended(fourth)
+            assert has_reply(connection)
+        with connect(port) as fourth:
+            assert has_ended(fourth)
         for connection in first:
             connection.close()
         while held:
             threading.Event().wait(0.01)
-        with connected(port) as later:
+        with connect(port) as later:
             later.sendall(REQUEST)
-            assert replied(later)
+            assert has_reply(later)
 
 
 def test_a_process_keeps_files_for_itself() -> None:

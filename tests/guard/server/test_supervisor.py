@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def eventually(holds: Callable[[], bool], told: Callable[[], str]) -> None:
+def wait_until(holds: Callable[[], bool], output: Callable[[], str]) -> None:
     deadline = time.monotonic() + 60
     while not holds():
-        assert time.monotonic() < deadline, told()
+        assert time.monotonic() < deadline, output()
         time.sleep(0.02)
 
 
@@ -30,12 +30,12 @@ def test_one_life(tmp_path: Path) -> None:
     with start_server(tmp_path, workers=2) as served:
         # One line, and it is the address.
         assert served.errors.read_text() == f"Serving at {served.url}\n"
-        eventually(lambda: len(served.workers()) == 2, served.told)
+        wait_until(lambda: len(served.workers()) == 2, served.output)
         before = set(served.workers())
 
         # A worker that is killed is replaced.
         os.kill(min(before), signal.SIGKILL)
-        eventually(lambda: len(set(served.workers()) - {min(before)}) == 2, served.told)
+        wait_until(lambda: len(set(served.workers()) - {min(before)}) == 2, served.output)
         assert served.client().ask(question(1), "k").status == 200
 
         # A configuration that cannot be read changes nothing.
@@ -43,20 +43,20 @@ def test_one_life(tmp_path: Path) -> None:
         served.config.write_text(text.replace("workers = 2", "workers = two"))
         running = set(served.workers())
         served.process.send_signal(signal.SIGHUP)
-        eventually(lambda: "stays as it was" in served.errors.read_text(), served.told)
+        wait_until(lambda: "stays as it was" in served.errors.read_text(), served.output)
         assert set(served.workers()) == running
 
         # Nor one whose workers do not come up.
         served.config.write_text(text.replace("ledger.db", "no folder here/ledger.db"))
         served.process.send_signal(signal.SIGHUP)
-        eventually(lambda: served.errors.read_text().count("stays as it was") == 2, served.told)
-        eventually(lambda: set(served.workers()) == running, served.told)
+        wait_until(lambda: served.errors.read_text().count("stays as it was") == 2, served.output)
+        wait_until(lambda: set(served.workers()) == running, served.output)
         assert served.client().ask(question(2), "k2").status == 200
 
         # A good one is taken, by new workers; then the old ones leave.
         served.config.write_text(text.replace("workers = 2", "workers = 1").replace("1000000", "3"))
         served.process.send_signal(signal.SIGHUP)
-        eventually(lambda: len(served.workers()) == 1 and not set(served.workers()) & running, served.told)
+        wait_until(lambda: len(served.workers()) == 1 and not set(served.workers()) & running, served.output)
         client = served.client("auditor")
         assert [client.send("GET", "/v1/log/verify").status for _ in range(4)] == [200, 200, 200, 429]
 
@@ -77,7 +77,7 @@ def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None
         }
         client._connection.request("POST", "/v1/queries", body, headers)
         with served.guard() as guard:
-            eventually(lambda: bool(guard.ledger.reservations(analyst="analyst", limit=1)), served.told)
+            wait_until(lambda: bool(guard.ledger.reservations(analyst="analyst", limit=1)), served.output)
         served.process.send_signal(signal.SIGTERM)
         assert client._connection.getresponse().status == 200
         assert served.process.wait(60) == 0

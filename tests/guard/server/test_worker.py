@@ -43,7 +43,7 @@ class Forked:
         os.close(theirs)
         os.close(alive)
 
-    def said(self) -> bytes:
+    def read_report(self) -> bytes:
         return os.read(self.report, 4096)
 
     def code(self) -> int:
@@ -69,16 +69,16 @@ def listening() -> Iterator[socket.socket]:
         yield made
 
 
-def started(config: Config, listening: socket.socket) -> Forked:
+def start_worker(config: Config, listening: socket.socket) -> Forked:
     with contextlib.suppress(CelosiaError), Guard.open(config) as guard:
         guard.add_user(Identity.local(), "owner", "owner")
     return Forked(config, listening)
 
 
 def test_it_serves_and_ends_when_told(tmp_path: Path, listening: socket.socket) -> None:
-    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    worker = start_worker(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
     try:
-        assert worker.said() == READY
+        assert worker.read_report() == READY
         client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}")
         assert client.send("GET", "/v1/health").status == 200
         client.close()
@@ -90,20 +90,20 @@ def test_it_serves_and_ends_when_told(tmp_path: Path, listening: socket.socket) 
 
 def test_it_says_why_it_cannot(tmp_path: Path, listening: socket.socket) -> None:
     (tmp_path / "ledger.db").write_bytes(b"this is no database, and never was" * 100)
-    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    worker = start_worker(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
     try:
-        said = worker.said()
-        assert said
-        assert said != READY
+        read_report = worker.read_report()
+        assert read_report
+        assert read_report != READY
         assert worker.code() == 1
     finally:
         worker.close()
 
 
 def test_it_ends_when_it_is_left_alone(tmp_path: Path, listening: socket.socket) -> None:
-    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    worker = start_worker(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
     try:
-        assert worker.said() == READY
+        assert worker.read_report() == READY
         os.close(worker.alive)
         worker.alive = -1
         assert worker.code() == 0

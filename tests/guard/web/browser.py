@@ -92,11 +92,11 @@ class Browser:
     def cookies(self) -> httpx.Cookies:
         return self.client.cookies
 
-    def _sent(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         return anyio.run(lambda: self.client.request(method, path, **request))
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        reply = self._sent("GET", path, headers=headers)
+        reply = self._send("GET", path, headers=headers)
         if reply.headers.get("content-type", "").startswith("text/html"):
             self.page = reply.text
         return reply
@@ -112,7 +112,7 @@ class Browser:
     def send(self, path: str, fields: dict[str, str], **headers: str) -> httpx.Response:
         """Send a form exactly so."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        reply = self._sent("POST", path, data=fields, headers=named)
+        reply = self._send("POST", path, data=fields, headers=named)
         if reply.headers.get("content-type", "").startswith("text/html") and "hx-request" not in named:
             self.page = reply.text
         return reply

@@ -56,7 +56,7 @@ def test_too_many_requests_from_an_address_are_told_on_a_page(site: Site) -> Non
 
 
 def test_a_method_that_a_page_does_not_take_keeps_its_headers(site: Site) -> None:
-    reply = site.anonymous_browser()._sent("DELETE", "/sign-in", headers={"accept": HTML})
+    reply = site.anonymous_browser()._send("DELETE", "/sign-in", headers={"accept": HTML})
     assert (reply.status_code, reply.headers["allow"]) == (405, "GET, HEAD, POST")
     assert reply.headers["content-type"].startswith("text/html")
 

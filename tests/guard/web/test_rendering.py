@@ -30,7 +30,7 @@ def pages(site: Site, role: str, lang: str) -> list[str]:
     browser = site.browser(role, lang=lang)
     found = [site.anonymous_browser().get(f"/sign-in?lang={lang}").text]
     if role == "analyst":
-        found += answered(browser)
+        found += ask_all(browser)
     if role == "owner":
         browser.get("/users")
         found.append(browser.post("/users", name="<b>new", role="analyst", days="9").text)
@@ -48,7 +48,7 @@ def pages(site: Site, role: str, lang: str) -> list[str]:
     return found + [browser.get(path).text for path in PATHS[role]]
 
 
-def answered(browser: Browser) -> list[str]:
+def ask_all(browser: Browser) -> list[str]:
     path = browser.ask("SELECT sex, COUNT(*), AVG(age) FROM people GROUP BY sex")
     found = [browser.get(path).text]
     sql = "SELECT COUNT(*) FROM people WHERE note = '<script>alert(1)</script>'"

@@ -53,7 +53,7 @@ def test_a_form_that_is_no_form_is_not_taken(site: Site) -> None:
     browser = site.browser("analyst")
     headers = {"origin": HOST, "content-type": "multipart/form-data; boundary=x"}
     body = f'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n{browser.token}\r\n--x--\r\n'
-    reply = browser._sent("POST", "/sign-out", content=body.encode(), headers=headers)
+    reply = browser._send("POST", "/sign-out", content=body.encode(), headers=headers)
     assert reply.status_code == 403
 
 
