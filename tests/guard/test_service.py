@@ -32,7 +32,6 @@ from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 from celosia.ledger import Policy, Window
-from celosia.query import Session
 from celosia.query.answering import release_table as answering
 
 if TYPE_CHECKING:
@@ -466,18 +465,17 @@ def test_a_data_set_that_is_gone_is_told_without_where_it_was(place: Place) -> N
 
 def test_a_request_on_its_way_elsewhere_is_reserved(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     ana, started, go_on = place.who("ana"), threading.Event(), threading.Event()
-    answered = Session._answered
 
-    def slow(session: Session, *args: Any) -> Any:
+    def answer_later(*args: Any) -> Any:
         started.set()
-        assert go_on.wait(30)
-        return answered(session, *args)
+        assert go_on.wait(300)
+        return answering.answer(*args)
 
-    monkeypatch.setattr(Session, "_answered", slow)
+    monkeypatch.setattr("celosia.query.session.answer", answer_later)
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(place.guard.ask(ana, COUNT, "k")))
     thread.start()
-    assert started.wait(30)
+    assert started.wait(300)
     pending = place.guard.ask(ana, COUNT, "k")
     assert (pending.state, pending.release) == ("reserved", None)
     assert place.guard.answer(ana, pending.id).state == "reserved"
@@ -526,15 +524,15 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
 def test_what_has_no_answer_for_long_is_told_as_failed_and_shown_if_it_comes_after_all(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, answered = place.who("ana"), Session._answered
-    held: list[tuple[Any, ...]] = []
+    ana, commit = place.who("ana"), place.guard.ledger.commit
+    held: list[Callable[[], Any]] = []
 
-    def die(*args: Any) -> Any:
-        held.append(args)
+    def die(*args: Any, **kwargs: Any) -> Any:
+        held.append(lambda: commit(*args, **kwargs))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(Session, "_answered", die)
+        meanwhile.setattr(place.guard.ledger, "commit", die)
         with pytest.raises(KeyboardInterrupt):
             place.guard.ask(ana, COUNT, "k")
     [asked] = place.guard.answers(ana)
@@ -552,7 +550,7 @@ def test_what_has_no_answer_for_long_is_told_as_failed_and_shown_if_it_comes_aft
     assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
     assert place.guard.ask(ana, COUNT, "another").state == "committed"
     assert place.spent() == cl.PureDP(epsilon="0.2").epsilon
-    answered(*held[0])
+    held[0]()
     assert [look().state for look in looks] == ["committed"] * 3
 
 

@@ -96,7 +96,7 @@ class Watch:
 
 
 @contextmanager
-def visiting(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:
+def open_page(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:
     """A page in a context of its own; at the end nothing may have gone wrong in it."""
     context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
     context.set_default_timeout(20_000)
@@ -130,7 +130,7 @@ def spent(page: Page) -> float:
 def test_an_analyst_previews_asks_and_sees_the_budget_shrink(
     browser: Browser, served: Served, artefacts: Path, lang: str
 ) -> None:
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         page.goto(f"{served.url}/?lang={lang}")
         page.wait_for_url("**/sign-in")
         shoot(page, artefacts, f"{lang}-1-sign-in")
@@ -184,7 +184,7 @@ def see_the_chart(page: Page, *, bars: int) -> None:
 @pytest.mark.parametrize("lang", ["en", "es"])
 def test_a_curator_changes_a_bound(browser: Browser, served: Served, artefacts: Path, lang: str) -> None:
     high = "115" if lang == "en" else "118"
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         sign_in(page, served, "curator", lang)
         page.goto(f"{served.url}/datasets/people/curation")
         page.fill("#high-1", high)
@@ -200,7 +200,7 @@ def test_a_curator_changes_a_bound(browser: Browser, served: Served, artefacts: 
 
 @pytest.mark.parametrize("lang", ["en", "es"])
 def test_an_auditor_verifies_the_log(browser: Browser, served: Served, artefacts: Path, lang: str) -> None:
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         sign_in(page, served, "auditor", lang)
         page.goto(f"{served.url}/log")
         head = page.inner_text("#head-hash")
@@ -212,7 +212,7 @@ def test_an_auditor_verifies_the_log(browser: Browser, served: Served, artefacts
 
 
 def test_an_owner_makes_and_revokes_a_key(browser: Browser, served: Served, artefacts: Path) -> None:
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         sign_in(page, served, "owner")
         page.goto(f"{served.url}/users")
         page.fill("#name", "berta")
@@ -223,7 +223,7 @@ def test_an_owner_makes_and_revokes_a_key(browser: Browser, served: Served, arte
         assert key not in page.content()
         page.click(f"[aria-label*='{key.split('_')[1]}']")
         page.wait_for_url("**/users?done=revoked")
-        with visiting(browser, served) as other:
+        with open_page(browser, served) as other:
             other.goto(f"{served.url}/sign-in")
             other.fill("#key", key)
             other.click("main button[type=submit]")
@@ -235,7 +235,7 @@ def test_narrow_screens_never_scroll_sideways(browser: Browser, served: Served, 
     from playwright.sync_api import expect
 
     options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
-    with visiting(browser, served, **options) as page:
+    with open_page(browser, served, **options) as page:
         sign_in(page, served, "eva", lang)
         page.goto(f"{served.url}/datasets/people/ask?tab=form")
         page.wait_for_selector("#cost")
@@ -264,7 +264,7 @@ def cut_tables(page: Page) -> int:
 def test_numbers_and_their_intervals_are_whole_on_narrow_screens(
     browser: Browser, served: Served, artefacts: Path, lang: str
 ) -> None:
-    with visiting(browser, served, viewport={"width": 360, "height": 740}) as page:
+    with open_page(browser, served, viewport={"width": 360, "height": 740}) as page:
         sign_in(page, served, "eva", lang)
         page.goto(f"{served.url}/datasets/people/ask")
         page.fill("#sql", "SELECT sex, COUNT(*), SUM(income), AVG(income), AVG(age) FROM people GROUP BY sex")
@@ -287,7 +287,7 @@ def test_numbers_and_their_intervals_are_whole_on_narrow_screens(
 def test_a_question_that_is_deleted_takes_its_preview_along(browser: Browser, served: Served) -> None:
     from playwright.sync_api import expect
 
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         sign_in(page, served, "eva")
         page.goto(f"{served.url}/datasets/people/ask")
         page.wait_for_selector("#cost")
@@ -306,7 +306,7 @@ def test_nor_do_the_other_roles_pages(
     browser: Browser, served: Served, artefacts: Path, who: str, paths: list[str]
 ) -> None:
     """In Spanish, whose words are longer."""
-    with visiting(browser, served, viewport={"width": 360, "height": 740}) as page:
+    with open_page(browser, served, viewport={"width": 360, "height": 740}) as page:
         sign_in(page, served, who, "es")
         for path in paths:
             page.goto(f"{served.url}{path}")
@@ -316,7 +316,7 @@ def test_nor_do_the_other_roles_pages(
 
 
 def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, served: Served, artefacts: Path) -> None:
-    with visiting(browser, served, java_script_enabled=False) as page:
+    with open_page(browser, served, java_script_enabled=False) as page:
         sign_in(page, served, "leo")
         page.goto(f"{served.url}/datasets/people/ask?tab=form")
         assert not page.is_visible("#slider")
@@ -336,7 +336,7 @@ def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, ser
 
 
 def test_the_keyboard_is_enough(browser: Browser, served: Served) -> None:
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         page.goto(f"{served.url}/sign-in?lang=en")
         assert page.evaluate("document.activeElement.id") == "key"  # where one begins to type
         page.keyboard.type(served.keys["leo"])
@@ -369,7 +369,7 @@ def walk_to(page: Page, tag: str, words: str) -> None:
 
 
 def test_answers_print_on_paper(browser: Browser, served: Served, artefacts: Path) -> None:
-    with visiting(browser, served) as page:
+    with open_page(browser, served) as page:
         sign_in(page, served, "leo")
         page.goto(f"{served.url}/datasets/people/ask")
         page.fill("#sql", SQL)

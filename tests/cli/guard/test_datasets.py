@@ -63,7 +63,7 @@ def test_data_sets_are_listed_without_passwords(folder: Path) -> None:
     run(folder, *ADD)
     with Guard.open(Config.read(folder / "guard.toml")) as guard:
         guard.catalogue._change(  # a database that is not at hand
-            guard.catalogue._known("deaths"),
+            guard.catalogue._require("deaths"),
             Dataset(
                 name="deaths",
                 source="postgresql://ana:secret@db.example/registry",

@@ -26,7 +26,7 @@ def test_a_key_opens_the_door(site: Site) -> None:
     assert browser.get("/sign-in").headers["location"] == "/datasets"
 
 
-def test_the_secret_is_not_that_of_the_visitor_nor_in_the_store(site: Site) -> None:
+def test_the_secret_is_neither_the_anonymous_one_nor_in_the_store(site: Site) -> None:
     browser = site.anonymous_browser()
     browser.get("/sign-in")
     before = browser.cookies[ANONYMOUS_COOKIE]
@@ -71,7 +71,7 @@ def test_why_a_key_is_not_valid_is_not_told(site: Site) -> None:
     assert len(pages) == 1
 
 
-def test_signing_out_ends_the_visit(site: Site) -> None:
+def test_signing_out_ends_the_session(site: Site) -> None:
     browser = site.browser("analyst")
     secret = browser.cookies[SESSION_COOKIE]
     assert browser.post("/sign-out").headers["location"] == "/sign-in"
@@ -79,12 +79,12 @@ def test_signing_out_ends_the_visit(site: Site) -> None:
     other = site.anonymous_browser()
     other.cookies.set(SESSION_COOKIE, secret, domain="guard.example", path="/")
     assert other.get("/datasets").headers["location"] == "/sign-in?ended=1"
-    assert "visit has ended" in other.get("/sign-in?ended=1").text
+    assert "session has ended" in other.get("/sign-in?ended=1").text
     assert other.post("/sign-in", key=site.keys["analyst"]).status_code == 303
 
 
 @pytest.mark.parametrize("how", ["key", "user"])
-def test_revoking_the_key_ends_the_visit(site: Site, how: str) -> None:
+def test_revoking_the_key_ends_the_session(site: Site, how: str) -> None:
     browser = site.browser("analyst")
     name = "analyst-1" if how == "user" else site.keys["analyst"].split("_")[1]
     site.guard.revoke(site.local, name)

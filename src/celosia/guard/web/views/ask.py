@@ -120,7 +120,7 @@ def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryReques
         numbers |= {"epsilon": "", "rho": ""}
     else:
         numbers["confidence"] = ""
-    given = {name: value for name, value in numbers.items() if value}
+    given: dict[str, Any] = {name: value for name, value in numbers.items() if value}
     return QueryRequest(dataset=card.name, sql=_sql(web_session, card), **given)
 
 
