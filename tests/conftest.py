@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,9 +20,9 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 QUICK_PART, QUICK_FLOOR = 10, 10
+SPREAD = ("statistical/", "testing/", "reliability/test_scikit_learn.py")
 _SCHEMAS = count()
 
 PROGRAMS: dict[str, tuple[str, ...]] = {
@@ -64,7 +65,28 @@ def make_quick(items: list[pytest.Item]) -> None:
         machine.settings = reduce_examples(machine.settings)
 
 
+def share_out(items: list[pytest.Item]) -> None:
+    """Say which tests stay in one of several processes, and which come first.
+
+    A file's tests stay together, for they share fixtures and compiled kernels. Servers, Spark and browsers come first,
+    for they take longest. Long independent tests come last, one by one, so that all processes end together.
+    """
+    ranks = {}
+    for item in items:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        if item.get_closest_marker("xdist_group"):
+            ranks[item] = 0
+        elif path.startswith(SPREAD):
+            ranks[item] = 2
+        else:
+            item.add_marker(pytest.mark.xdist_group(path))
+            ranks[item] = 0 if path.startswith("reliability") else 1
+    items.sort(key=ranks.__getitem__)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        share_out(items)
     if config.getoption("thorough"):
         return
     left_out = [item for item in items if item.get_closest_marker("thorough")]

@@ -31,7 +31,7 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3000,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Tests of the whole: its structure, its running programs, its distributions.
 WITHOUT_SOURCE = {"architecture", "reliability", "statistical"}

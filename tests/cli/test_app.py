@@ -152,7 +152,7 @@ def test_a_terminal_without_greek_gets_question_marks_not_a_traceback() -> None:
 def test_a_full_disk_is_one_line() -> None:
     command = [sys.executable, "-m", "celosia.cli", "account", "pure", "--epsilon", "1", "--delta", "1e-5", "--json"]
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("Error: No space left on device")

@@ -33,6 +33,7 @@ from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 from celosia.ledger import Policy, Window
 from celosia.query.answering import release_table as answering
+from tests.reliability.serving import add_expired_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -197,10 +198,7 @@ def test_a_visit_is_opened_looked_up_and_ended(place: Place) -> None:
 
 
 def test_an_expired_key_lets_nobody_in(place: Place) -> None:
-    soon = dt.datetime.now(dt.UTC) + dt.timedelta(milliseconds=30)
-    key = place.guard.add_key(LOCAL, "ana", expires=soon)
-    while dt.datetime.now(dt.UTC) <= soon:
-        pass
+    key = add_expired_user(place.guard, "late", "analyst")
     with pytest.raises(NotAllowedError):
         place.guard.authenticate(key)
 

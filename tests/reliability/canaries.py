@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.reliability.serving import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
@@ -133,7 +135,7 @@ class Watcher:
         """Send one request; ``names`` stand for the parts in braces of the route, and for ``query``."""
         query = names.pop("query", "")
         place = urlsplit(self.url)
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=PATIENCE)
         path = route.format(**names) if names else route
         connection.request(method, path + (f"?{query}" if query else ""), content, dict(headers or {}))
         response = connection.getresponse()

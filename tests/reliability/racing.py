@@ -13,7 +13,7 @@ __all__ = ["race"]
 def race(url: str, key: str, racer: str, requests: str) -> dict[str, Any]:
     """Ask questions that nobody else asks, one after the other; return what came back."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=120)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=600)
     replies, ids = [], []
     for number in range(int(requests)):
         condition = f" WHERE income < {1 + number}" if number % 10 == 0 else ""

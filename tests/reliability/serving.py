@@ -7,6 +7,7 @@ on a free port of this machine. ``Client`` is a light HTTP client that keeps its
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import http.client
 import json
 import os
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from celosia.core import PureDP
+from celosia.core.errors import ParameterError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.service import Guard
@@ -48,7 +50,7 @@ high = 1000
 kind = "category"
 values = ["F", "M"]
 """
-PATIENCE = 600.0  # seconds until a server must have come up or gone, also on a machine that is busy with much else
+PATIENCE = 600.0  # seconds to wait for a server or a reply: a busy machine is slow, and only a hang takes this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Reply:
 class Client:
     """One connection to a server, opened again when it was closed."""
 
-    def __init__(self, url: str, key: str | None = None, *, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, key: str | None = None, *, timeout: float = PATIENCE) -> None:
         place = urlsplit(url)
         self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=timeout)
         self._key = key
@@ -124,7 +126,7 @@ class Served:
     errors: Path
     _clients: list[Client] = field(default_factory=list)
 
-    def client(self, who: str | None = "analyst", *, timeout: float = 60.0) -> Client:
+    def client(self, who: str | None = "analyst", *, timeout: float = PATIENCE) -> Client:
         """A client with the key of a role, or of nobody."""
         made = Client(self.url, None if who is None else self.keys[who], timeout=timeout)
         self._clients.append(made)
@@ -172,6 +174,18 @@ class Served:
                 self.process.kill()  # its workers notice, and end
                 self.process.wait(PATIENCE)
         return self.process.returncode
+
+
+def add_expired_user(guard: Guard, name: str, role: str) -> str:
+    """Add a user whose key has expired by the time this returns; a slow machine gets a longer validity."""
+    for seconds in (0.5, 5.0, 50.0):
+        expires = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
+        with contextlib.suppress(ParameterError):  # expired before it was stored
+            key = guard.add_user(Identity.local(), name, role, expires)
+            while dt.datetime.now(dt.UTC) <= expires:
+                time.sleep(0.05)
+            return key
+    raise AssertionError
 
 
 def set_up(

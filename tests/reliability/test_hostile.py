@@ -19,7 +19,7 @@ from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.http.problems import STATUSES
 from tests.reliability.hostile import HONEST, Hostile, hostile_bodies, hostile_requests
 from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
-from tests.reliability.serving import DATASET, question, start_server
+from tests.reliability.serving import DATASET, PATIENCE, question, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -279,7 +279,7 @@ def exchanged(url: str, request: bytes, *, hang_up: bool = False) -> bytes:
     """All that comes back for these bytes until the connection closes."""
     place = urlsplit(url)
     told = b""
-    connection = socket.create_connection((place.hostname or "", place.port or 0), timeout=60)
+    connection = socket.create_connection((place.hostname or "", place.port or 0), timeout=PATIENCE)
     with connection, contextlib.suppress(ConnectionError):  # the other side may hang up before all is said
         connection.sendall(request)
         if hang_up:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core import PureDP
-from tests.reliability.serving import DATASET, Served, question, start_server
+from tests.reliability.serving import DATASET, PATIENCE, Served, question, start_server
 from tests.reliability.stores import STORES, store_url
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def kill_at_random(served: Served, kills: int, replies: Callable[[], int], chanc
     """Kill one worker after the other, every second time only after some reply, so that both sides get on."""
     killed = 0
     while killed < kills:
-        before, deadline = replies(), time.monotonic() + 5
+        before, deadline = replies(), time.monotonic() + PATIENCE
         while killed % 2 and replies() == before and time.monotonic() < deadline:
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.1))
@@ -96,13 +96,13 @@ def test_a_hundred_kills_lose_no_charge_and_no_service(
 ) -> None:
     with start_server(tmp_path, store_url(kind, request), budget=BUDGET, workers=2) as served:
         enough = threading.Event()
-        askers = [Asker(served.client(timeout=20), number, enough) for number in range(ASKERS)]
+        askers = [Asker(served.client(), number, enough) for number in range(ASKERS)]
         for asker in askers:
             asker.start()
         kill_at_random(served, KILLS, lambda: sum(asker.begun for asker in askers), random.Random(20))
         enough.set()
         for asker in askers:
-            asker.join(60)
+            asker.join(PATIENCE)
             assert not asker.is_alive()
         served.wait_until_serving()
         assert not [reply for asker in askers for reply in asker.odd]
@@ -192,8 +192,8 @@ def test_workers_do_not_outlive_their_supervisor(tmp_path: Path) -> None:
         workers = served.workers()
         assert len(workers) == 2
         served.process.kill()
-        served.process.wait(30)
-        deadline = time.monotonic() + 30
+        served.process.wait(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
         while any(Path(f"/proc/{pid}/exe").exists() and is_running(pid) for pid in workers):
             assert time.monotonic() < deadline
             time.sleep(0.02)

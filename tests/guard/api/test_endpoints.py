@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from celosia.core import PureDP
 from celosia.guard.api.endpoints import ROUTER, parse_wait
 from celosia.guard.auth.identity import Identity
-from tests.reliability.serving import DATASET, ROLES, Client, Served, start_server
+from tests.reliability.serving import DATASET, ROLES, Client, Served, add_expired_user, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,14 +109,12 @@ def test_a_role_may_do_what_the_table_says(served: Served, answer: str) -> None:
 @pytest.fixture(scope="module")
 def outsiders(served: Served) -> dict[str, str | None]:
     """Keys that are no good, one of each kind."""
-    local, soon = Identity.local(), dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)
+    local = Identity.local()
     with served.guard() as guard:
         revoked = guard.add_user(local, "leaver", "owner")
         guard.revoke(local, "leaver")
-        expired = guard.add_user(local, "late", "owner", soon)
+        expired = add_expired_user(guard, "late", "owner")
     good = served.keys["owner"]
-    while dt.datetime.now(dt.UTC) <= soon:
-        time.sleep(0.05)
     changed = good[:-1] + ("0" if good[-1] != "0" else "1")
     return {"none": None, "revoked": revoked, "expired": expired, "changed": changed, "empty": "", "odd": "a b\tc"}
 

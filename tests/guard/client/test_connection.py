@@ -99,7 +99,7 @@ class Served:
 
     def close(self) -> None:
         self.server.should_exit = True
-        self.thread.join(20)
+        self.thread.join(600)
         self.guard.close()
 
 
@@ -293,7 +293,7 @@ def listening(context: ssl.SSLContext | None = None) -> Iterator[str]:
     yield f"localhost:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
-    thread.join(20)
+    thread.join(600)
 
 
 def connect_error(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:

@@ -79,14 +79,14 @@ def test_with_all_places_taken_the_same_holds_across_data_sets() -> None:
 @pytest.mark.parametrize(("milliseconds", "names"), [(0, ["a"] * 6), (2, list("abcdef"))])
 def test_only_so_many_read_at_a_time(milliseconds: int, names: list[str]) -> None:
     pace, inside, most = Pace(milliseconds=milliseconds, places=2), [0], [0]
-    lock = threading.Lock()
+    lock, pair = threading.Lock(), threading.Barrier(2)  # two at a time, however busy the machine is
 
     def read(name: str) -> None:
         with pace.reading(name):
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
-            time.sleep(0.01)
+            pair.wait(600)
             with lock:
                 inside[0] -= 1
 

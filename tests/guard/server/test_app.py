@@ -213,14 +213,14 @@ def test_one_analyst_leaves_places_to_others(tmp_path: Path, monkeypatch: pytest
 
         def slow(*args: Any) -> Any:
             started.release()
-            assert go_on.wait(30)
+            assert go_on.wait(600)
             return preview(*args)
 
         monkeypatch.setattr(here.guard, "preview", slow)
         ask = partial(here.send, "POST", "/v1/previews", json=ASK)
         with ThreadPoolExecutor(2) as pool:
             held = [pool.submit(ask) for _ in range(2)]
-            assert all(started.acquire(timeout=30) for _ in held)
+            assert all(started.acquire(timeout=600) for _ in held)
             assert (ask().status_code, here.ask().status_code) == (503, 503)
             go_on.set()
             assert [one.result().status_code for one in held] == [200, 200]

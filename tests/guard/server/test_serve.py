@@ -50,7 +50,7 @@ def test_it_speaks_tls(tmp_path: Path) -> None:
         port = int(served.url.rpartition(":")[2])
         context = ssl.create_default_context(cafile=chain)
         with (
-            socket.create_connection(("127.0.0.1", port), timeout=30) as plain,
+            socket.create_connection(("127.0.0.1", port), timeout=600) as plain,
             context.wrap_socket(plain, server_hostname="localhost") as secure,
         ):
             secure.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -72,5 +72,5 @@ def test_where_nothing_forks_one_process_serves(tmp_path: Path) -> None:
         assert served.workers() == []
         assert served.client().send("GET", "/v1/datasets").status == 200
         served.process.send_signal(signal.SIGTERM)
-        served.process.wait(60)
+        served.process.wait(600)
         assert served.errors.read_text() == f"Serving at {served.url}\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from celosia.guard.config.settings import Config
 from celosia.guard.server.listening import listen
 from celosia.guard.server.supervisor import Supervisor, pause_after
-from tests.reliability.serving import question, set_up, start_server
+from tests.reliability.serving import PATIENCE, question, set_up, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def wait_until(holds: Callable[[], bool], output: Callable[[], str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline, output()
         time.sleep(0.02)
@@ -80,7 +80,7 @@ def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None
             wait_until(lambda: bool(guard.ledger.reservations(analyst="analyst", limit=1)), served.output)
         served.process.send_signal(signal.SIGTERM)
         assert client._connection.getresponse().status == 200
-        assert served.process.wait(60) == 0
+        assert served.process.wait(PATIENCE) == 0
 
 
 def test_it_gives_up_when_nothing_comes_up(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_it_gives_up_when_nothing_comes_up(tmp_path: Path) -> None:
         "s.run_worker = lambda *a, **k: os._exit(1)\nserve(sys.argv[1])"
     )
     command = [sys.executable, "-c", script, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode not in {0, -9}
     assert done.stdout.count("ended") >= 5
 
@@ -99,9 +99,9 @@ def test_a_store_that_is_none_is_said_at_once(tmp_path: Path) -> None:
     path, _ = set_up(tmp_path)
     command = [sys.executable, "-m", "celosia.cli", "guard", "serve", "--config", str(path)]
     (tmp_path / "ledger.db").write_bytes(b"this is no database any more" * 400)
-    junk = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    junk = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     (tmp_path / "ledger.db").unlink()
-    none = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    none = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (junk.returncode, none.returncode) == (1, 2)
     assert "is not a database, or is damaged" in junk.stderr
     assert "there is no ledger" in none.stderr

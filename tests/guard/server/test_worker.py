@@ -47,8 +47,8 @@ class Forked:
         return os.read(self.report, 4096)
 
     def code(self) -> int:
-        """The exit code, for which at most half a minute is waited."""
-        deadline = time.monotonic() + 30
+        """The exit code, for which it waits."""
+        deadline = time.monotonic() + 600
         while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
             assert time.monotonic() < deadline
             time.sleep(0.02)

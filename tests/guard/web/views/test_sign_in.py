@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import datetime as dt
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE
+from tests.reliability.serving import add_expired_user
 
 if TYPE_CHECKING:
     from tests.guard.web.browser import Site
@@ -43,10 +42,7 @@ def test_why_a_key_is_not_valid_is_not_told(site: Site) -> None:
     site.guard.add_user(site.local, "gone", "analyst")
     revoked = site.guard.add_key(site.local, "gone")
     site.guard.revoke(site.local, "gone")
-    soon = dt.datetime.now(dt.UTC) + dt.timedelta(milliseconds=500)
-    expired = site.guard.add_user(site.local, "late", "analyst", soon)
-    while dt.datetime.now(dt.UTC) <= soon:
-        time.sleep(0.05)
+    expired = add_expired_user(site.guard, "late", "analyst")
     good = site.keys["analyst"]
     wrong = [
         "",
