@@ -7,7 +7,7 @@ import pytest
 
 from celosia.core import ParameterError
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Seeded
-from celosia.noise.decaying import Decaying
+from celosia.noise.cells import Decaying
 
 NOISES: list[Decaying] = [DiscreteLaplace(10), DiscreteGaussian(100), Geometric(10)]
 

@@ -30,8 +30,8 @@ _MAX_EPSILON = 2**16
 
 def exact(value: Exact, *, name: str) -> Fraction:
     """Return the rational number that ``value`` stands for."""
-    fraction = value if type(value) is Fraction else _parse(value, name)
-    if _count_bits(fraction) <= _ALWAYS_IN_RANGE_BITS:
+    fraction = value if type(value) is Fraction else Fraction(value) if type(value) is int else _parse(value, name)
+    if fraction.numerator.bit_length() + fraction.denominator.bit_length() <= _ALWAYS_IN_RANGE_BITS:
         return fraction
     if fraction != 0 and not _MIN_MAGNITUDE <= abs(fraction) <= _MAX_MAGNITUDE:
         raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {safe_repr(value)}.")
@@ -84,7 +84,7 @@ def exact_level(value: Exact, *, name: str = "level") -> float:
 
 def exact_integer(value: int, *, name: str, least: int = 1) -> int:
     """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused."""
-    number = _index(value)
+    number = value if type(value) is int else _index(value)
     if number is None:
         raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
     if number < least:

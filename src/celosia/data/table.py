@@ -48,11 +48,11 @@ class Table:
     public: bool = False
     key: tuple[str, ...] = ()
     text: TextFormat = field(default_factory=TextFormat)
+    unit: str = field(init=False)
+    """The privacy unit: a ``row``, or a ``person`` with all their rows."""
 
-    @property
-    def unit(self) -> str:
-        """The privacy unit: a ``row``, or a ``person`` with all their rows."""
-        return "row" if self.person is None else "person"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", "row" if self.person is None else "person")
 
     def describe_unit(self) -> str:
         """Return the privacy unit and its limits in words, or the key of a public table."""

@@ -17,7 +17,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_level
 from celosia.core.record import ReprMixin
 from celosia.core.release import Release
-from celosia.mechanisms.grid import Value, add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
+from celosia.mechanisms.grid import add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -65,13 +65,6 @@ class _Plan:
         steps = self.sampler.margin(level)
         return steps if self.integral else float((steps + Fraction(1, 2)) * self.step)
 
-    def add(self, value: Value, source: "Source") -> Any:
-        """Return the value with fresh noise."""
-        if not isinstance(value, np.ndarray):
-            noise = self.sampler.draw(source)
-            return value + noise if self.integral else from_steps(to_steps(value, self.step) + noise, self.step)
-        return add_to_array(value, self.sampler.sample(value.size, source), None if self.integral else self.step)
-
 
 class _Plans:
     """Slots for values derived from the parameters; they are not fields, so they are neither compared nor shown."""
@@ -106,9 +99,8 @@ class AddedNoise(ReprMixin, _Plans, ABC):
     def has_integer_sensitivity(self) -> bool:
         """Return whether integers can stay on the grid of integers."""
 
-    def _prepare(self, guarantee: "Guarantee") -> None:
+    def _keep(self, guarantee: "Guarantee") -> None:
         self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
-        self._declared_plan()  # raises now, not at the release, if the target cannot be met
 
     @property
     def guarantee(self) -> "Guarantee":
@@ -156,8 +148,16 @@ class AddedNoise(ReprMixin, _Plans, ABC):
             value = as_number_or_array(value)
             plan = self._plan(integral=is_integral(value), size=size_of(value))
         source = source_or_system(source)
+        noisy: Any
+        if isinstance(value, np.ndarray):
+            noise = plan.sampler.sample(value.size, source)
+            noisy = add_to_array(value, noise, None if plan.integral else plan.step)
+        elif plan.integral:
+            noisy = value + plan.sampler.draw(source)
+        else:
+            noisy = from_steps(to_steps(value, plan.step) + plan.sampler.draw(source), plan.step)
         return Release(
-            value=plan.add(value, source),
+            value=noisy,
             event=plan.event,
             guarantee=self._guarantee,
             seeded=source.seeded,

@@ -95,7 +95,8 @@ class Gaussian(AddedNoise):
                 rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
             self._set(epsilon=None, delta=None, rho=exact_positive(_or_zero(rho), name="rho"))
         self._check_calibration()
-        self._prepare(self._make_guarantee(adjacency, unit))
+        self._keep(self._make_guarantee(adjacency, unit))
+        self._plan(integral=True, size=self.dimension or 1)  # raises now if the target cannot be met
 
     def _make_guarantee(self, adjacency: Adjacency, unit: str) -> ApproxDP | ZCDP:
         if self.epsilon is not None and self.delta is not None:

@@ -72,7 +72,8 @@ class Laplace(AddedNoise):
             grid=grid_step(grid),
             dimension=None if dimension is None else exact_integer(dimension, name="dimension"),
         )
-        self._prepare(PureDP(epsilon=self.epsilon, adjacency=adjacency, unit=unit))
+        self._keep(PureDP(epsilon=self.epsilon, adjacency=adjacency, unit=unit))
+        self._plan(integral=True, size=self.dimension or 1)  # raises now if the target cannot be met
 
     @property
     def scale(self) -> float:

@@ -12,7 +12,7 @@ the time, never the distribution. The number of proposals does not depend on the
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
+from celosia.core.exact import exact_integer
 from celosia.noise.decide import below, exp_enclosure
-from celosia.noise.source import System
+from celosia.noise.source import System, source_or_system
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,6 +149,36 @@ class Cells:
         out = np.empty(count, dtype=np.int64)
         fill(out, self, source)
         return out
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Decaying:
+    """The base of ``DiscreteLaplace``, ``DiscreteGaussian`` and ``Geometric``.
+
+    >>> from celosia.noise import DiscreteLaplace
+    >>> isinstance(DiscreteLaplace(1), Decaying)
+    True
+    """
+
+    _cells: Cells = field(repr=False, compare=False)
+
+    def draw(self, source: "Source | None" = None) -> int:
+        """Draw one number, of any size.
+
+        >>> from celosia.noise import DiscreteLaplace, Seeded
+        >>> DiscreteLaplace(10).draw(Seeded(7))
+        53
+        """
+        return self._cells.draw(source_or_system(source))
+
+    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+        """Draw ``count`` independent numbers.
+
+        >>> from celosia.noise import DiscreteGaussian
+        >>> DiscreteGaussian(100).sample(1000).shape
+        (1000,)
+        """
+        return self._cells.sample(exact_integer(count, name="count", least=0), source_or_system(source))
 
 
 @lru_cache(maxsize=512)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
-from celosia.noise.cells import cells_for
-from celosia.noise.decaying import Decaying
+from celosia.noise.cells import Decaying, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

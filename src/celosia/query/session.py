@@ -34,7 +34,7 @@ from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import Preview, preview_of
-from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
+from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, best_of, check_noise, strategies_for
 from celosia.query.planning.target import Target
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.query.sql.parser import parse_sql
@@ -315,9 +315,9 @@ class Session(NonCopyable):
         if not reservation.fresh:
             return QueryResult(reservation=reservation, release=_stored(reservation.answer))
         self._costs[reservation.id] = promise
-        released, text = self._read(
-            lambda: self._answer(strategy, engine, promise, stored=self._account.caches), reservation
-        )
+        secret, source = self._context.secret, self._context.source
+        released = self._read(reservation, answer, strategy, engine, secret, source, promise)
+        text = _write_release(released) if self._account.caches else None
         self._account.commit(reservation, released, text=text)
         return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
@@ -529,24 +529,16 @@ class Session(NonCopyable):
         promise = self._promise(event)
         reservation = self._account.reserve(event, question=_shortened(question))
         self._costs[reservation.id] = promise
-        found = self._read(read, reservation)
+        found = self._read(reservation, read)
         release = Release(value=found, event=event, guarantee=promise, seeded=self._context.source.seeded)
         self._account.commit(reservation, release)
         return found
 
-    def _answer(
-        self, strategy: Strategy, engine: "Engine", promise: Guarantee, *, stored: bool
-    ) -> "tuple[TableRelease, str | None]":
-        """Read the data; return the answer, and the text that a ledger stores."""
-        release = answer(strategy, engine, self._context.secret, self._context.source, promise)
-        text = json.dumps(release_to_json(release), allow_nan=False, separators=(",", ":")) if stored else None
-        return release, text
-
-    def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:
+    def _read(self, reservation: "Reservation", read: "Callable[..., T]", *arguments: object) -> T:
         """Read the data for what was paid for; whatever happens here, it stays paid for."""
         try:
             with self._pace():
-                return read()
+                return read(*arguments)
         except CelosiaError:
             self._failed(reservation)
             raise
@@ -592,7 +584,8 @@ class Session(NonCopyable):
     ) -> Strategy:
         question = analyze_plan(plan, self._context.tables)
         if error is None:
-            return check_noise(strategy_for(question, Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)))
+            spent = Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)
+            return check_noise(best_of(strategies_for(question, spent)))
         if epsilon is not None or rho is not None:
             raise ParameterError("Give epsilon= (or rho=) or error=, not both: the error says how much is spent.")
         found = strategy_within(question, self._limit, error, delta=delta, confidence=confidence, rows=rows)
@@ -636,6 +629,10 @@ def _guess(rows: object) -> float | None:
 def _shortened(text: str) -> str:
     """A question as a ledger keeps it: one with very many listed keys is cut off, its fingerprint is not."""
     return text if len(text) <= _LONGEST_QUESTION else f"{text[: _LONGEST_QUESTION - 1]}…"
+
+
+def _write_release(release: "TableRelease") -> str:
+    return json.dumps(release_to_json(release), allow_nan=False, separators=(",", ":"))
 
 
 def _stored(text: str | None) -> "TableRelease | None":

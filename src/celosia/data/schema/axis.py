@@ -7,7 +7,7 @@ the lower end and is what every summary is made of. No axis has more than 2^30 s
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -36,6 +36,12 @@ class Axis:
     lowest: int
     highest: int
     grid: Fraction
+    steps: int = field(init=False, compare=False)
+    """Number of steps between the ends: ``k`` runs from 0 to this."""
+    low: Fraction = field(init=False, compare=False)
+    """Value of the lowest step."""
+    high: Fraction = field(init=False, compare=False)
+    """Value of the highest step."""
 
     def __post_init__(self) -> None:
         lowest = int(exact_integer(self.lowest, name="lowest", least=-_MAX_STEP))
@@ -45,35 +51,9 @@ class Axis:
                 f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {safe_repr(highest)}."
             )
         grid = exact_positive(self.grid, name="grid")
-        for name, value in (("lowest", lowest), ("highest", highest), ("grid", grid)):
+        values = {"lowest": lowest, "highest": highest, "grid": grid, "steps": highest - lowest}
+        for name, value in (values | {"low": lowest * grid, "high": highest * grid}).items():
             object.__setattr__(self, name, value)
-
-    @property
-    def steps(self) -> int:
-        """The number of steps between the ends: ``k`` runs from 0 to this.
-
-        >>> Axis(-5, 5, Fraction(1)).steps
-        10
-        """
-        return self.highest - self.lowest
-
-    @property
-    def low(self) -> Fraction:
-        """The value of the lowest step.
-
-        >>> Axis(-5, 5, Fraction(1, 2)).low
-        Fraction(-5, 2)
-        """
-        return self.lowest * self.grid
-
-    @property
-    def high(self) -> Fraction:
-        """The value of the highest step.
-
-        >>> Axis(-5, 5, Fraction(1, 2)).high
-        Fraction(5, 2)
-        """
-        return self.highest * self.grid
 
     @property
     def is_integer(self) -> bool:

@@ -9,7 +9,7 @@ numbers clipped to their bounds.
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -99,9 +99,11 @@ class Integer(Kind):
     low: int
     high: int
     null: int | str
+    _axis: Axis = field(init=False, repr=False, compare=False)
 
     def __init__(self, low: int, high: int, *, null: int | str = DROP) -> None:
         _set_bounds(self, low, high, null, as_integer)
+        _set(self, _axis=integer_axis(self.low, self.high))
 
     @property
     def axis(self) -> Axis:
@@ -110,7 +112,7 @@ class Integer(Kind):
         >>> Integer(0, 10**12).axis.grid
         Fraction(1024, 1)
         """
-        return integer_axis(self.low, self.high)
+        return self._axis
 
     def domain(self) -> tuple[Value, ...] | None:
         """Return all the numbers, unless they are too many to list.
@@ -138,11 +140,12 @@ class Real(Kind):
     high: Fraction
     grid: Fraction | None
     null: Fraction | str
+    _axis: Axis = field(init=False, repr=False, compare=False)
 
     def __init__(self, low: Exact, high: Exact, *, grid: Exact | None = None, null: Exact = DROP) -> None:
         axis = axis_between(low, high, grid)
         first, last = exact(low, name="low"), exact(high, name="high")
-        _set(self, low=first, high=last, grid=None if grid is None else axis.grid)
+        _set(self, low=first, high=last, grid=None if grid is None else axis.grid, _axis=axis)
         _set(self, null=_parse_null_rule(null, exact, _inside(first, last), _BETWEEN))
 
     @property
@@ -152,7 +155,7 @@ class Real(Kind):
         >>> Real(-1, 1).axis.steps == 2**30
         True
         """
-        return axis_between(self.low, self.high, self.grid)
+        return self._axis
 
     def _arguments(self) -> tuple[str, ...]:
         grid = () if self.grid is None else (f"grid={format_exact(self.grid)}",)
@@ -272,9 +275,11 @@ class Date(Kind):
     low: dt.date
     high: dt.date
     null: dt.date | str
+    _axis: Axis = field(init=False, repr=False, compare=False)
 
     def __init__(self, low: dt.date | str, high: dt.date | str, *, null: dt.date | str = DROP) -> None:
         _set_bounds(self, low, high, null, as_date)
+        _set(self, _axis=integer_axis((self.low - _EPOCH).days, (self.high - _EPOCH).days))
 
     @property
     def axis(self) -> Axis:
@@ -283,7 +288,7 @@ class Date(Kind):
         >>> Date("1970-01-01", "1970-01-31").axis
         Axis(0, 30, 1)
         """
-        return integer_axis((self.low - _EPOCH).days, (self.high - _EPOCH).days)
+        return self._axis
 
     def domain(self) -> tuple[Value, ...] | None:
         """Return all the days, unless they are too many to list.
@@ -311,9 +316,12 @@ class Timestamp(Kind):
     low: dt.datetime
     high: dt.datetime
     null: dt.datetime | str
+    _axis: Axis = field(init=False, repr=False, compare=False)
 
     def __init__(self, low: dt.datetime | str, high: dt.datetime | str, *, null: dt.datetime | str = DROP) -> None:
         _set_bounds(self, low, high, null, as_timestamp)
+        first, last = ((end - _MIDNIGHT) // dt.timedelta(seconds=1) for end in (self.low, self.high))
+        _set(self, _axis=integer_axis(first, last))
 
     @property
     def axis(self) -> Axis:
@@ -322,8 +330,7 @@ class Timestamp(Kind):
         >>> Timestamp("1970-01-01", "1970-01-01 00:01:00").axis
         Axis(0, 60, 1)
         """
-        first, last = ((moment - _MIDNIGHT) // dt.timedelta(seconds=1) for moment in (self.low, self.high))
-        return integer_axis(first, last)
+        return self._axis
 
     def _arguments(self) -> tuple[str, ...]:
         return _literal(self.low), _literal(self.high)

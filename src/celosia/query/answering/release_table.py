@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from celosia.core import Guarantee, Source
     from celosia.query.engines.base import Engine
     from celosia.query.plan.expressions import Expression
+    from celosia.statistics import Noise
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 
@@ -72,7 +73,9 @@ def answer(
     for part, summary in zip(parts, summaries, strict=False):
         if isinstance(part.need.measure, Measure):
             rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
-            measured.append(_measured(part, summary, source, rows))
+            measure, noise = _fit_to_cells(part, len(summary), rows)
+            noisy = noise.release(summary, source) if len(summary) else summary
+            measured.append(Measured(need=part.need, measure=measure, noisy=noisy, noise=noise))
             columns |= {
                 name: _estimate(measured[-1], quantity, whole=name in counts) for name, quantity in part.need.answers
             }
@@ -137,15 +140,13 @@ def _frequent_texts(
     return {name: Estimate(value=_objects(best)) for name, _ in part.need.answers}
 
 
-def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int | None) -> Measured:
-    """Add the noise to a summary."""
+def _fit_to_cells(part: Part, cells: int, rows: int | None) -> "tuple[Measure, Noise]":
+    """Return the measure and the noise of a part for the cells that are shown, with a public number of rows."""
     measure = part.need.measure
     assert isinstance(measure, Measure) and part.noise is not None  # noqa: S101, PT018 - for the type checker
     if isinstance(measure, CentredSum) and rows is not None:
         measure = dataclasses.replace(measure, rows=rows)
-    noise = dataclasses.replace(part.noise, cells=len(summary))
-    noisy = noise.release(summary, source) if len(summary) else summary
-    return Measured(need=part.need, measure=measure, noisy=noisy, noise=noise)
+    return measure, dataclasses.replace(part.noise, cells=cells)
 
 
 def _estimate(measured: Measured, quantity: str, *, whole: bool) -> Estimate:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _BATCH = 100_000
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.25
 _NANOSECONDS = 9
 _BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
 _SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts of which DuckDB makes the same capitals and small letters

@@ -186,6 +186,7 @@ class IbisEngine(Engine):
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
         """Return the exact integers of each request."""
+        from celosia.query.execution.inputs import summed
         from celosia.query.execution.person_level import PersonLevel
         from celosia.query.execution.row_level import RowLevel
 
@@ -194,10 +195,17 @@ class IbisEngine(Engine):
         with self._lock, contextlib.ExitStack() as stack:
             stack.callback(self.forget)
             rows = self._rows(plan)
+            level: PersonLevel | RowLevel
             if rows.persons and not rows.single:
-                order = KeyedOrder(tuple(secret))
-                return _answered(requests, rows, PersonLevel(rows, plan.keys, cells, bounding, order, self.run))
-            return _answered(requests, rows, RowLevel(rows, plan.keys, cells, self.run))
+                level = PersonLevel(rows, plan.keys, cells, bounding, KeyedOrder(tuple(secret)), self.run)
+            else:
+                level = RowLevel(rows, plan.keys, cells, self.run)
+            found = _count_each(requests, rows, level)
+            added = [place for place in range(len(requests)) if place not in found]
+            if added:  # by one query
+                arrays = level.sums(summed([requests[place] for place in added], rows))
+                found |= dict(zip(added, arrays, strict=True))
+            return tuple(found[place] for place in range(len(requests)))
 
     def _rows(self, plan: "Plan") -> Rows:
         return rows_of(plan.relation, self).kept(plan.filter)
@@ -228,9 +236,11 @@ def _suppress_errors(function: Callable[..., object], *args: object) -> None:
         function(*args)
 
 
-def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel") -> "tuple[NDArray[Any], ...]":
-    """What is counted by value, or distinct, takes a query each; all that is added up takes one."""
-    from celosia.query.execution.inputs import counted, is_counted, summed
+def _count_each(
+    requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel"
+) -> "dict[int, NDArray[Any]]":
+    """Answer the requests that take a query each, by their places: counts by value, or of distinct values."""
+    from celosia.query.execution.inputs import counted, is_counted
     from celosia.query.execution.row_level import RowLevel
 
     found = _cut_off(requests, level)
@@ -245,11 +255,7 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
             found[place] = level.distinct(_exactly(rows, request.columns[0]))
         elif request.distinct == "persons" and not isinstance(level, RowLevel):
             found[place] = level.persons()
-    added = [place for place in range(len(requests)) if place not in found]
-    if added:
-        arrays = level.sums(summed([requests[place] for place in added], rows))
-        found |= dict(zip(added, arrays, strict=True))
-    return tuple(found[place] for place in range(len(requests)))
+    return found
 
 
 def _cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "dict[int, NDArray[Any]]":

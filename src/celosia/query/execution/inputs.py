@@ -49,7 +49,9 @@ class Polynomial:
         return value if isinstance(value, Polynomial) else cls({(0,) * count: int(value)})
 
     def _like(self, value: "Polynomial | int") -> "Polynomial":
-        return Polynomial.of(value, len(next(iter(self.terms))))
+        if isinstance(value, Polynomial):
+            return value
+        return Polynomial({(0,) * len(next(iter(self.terms))): int(value)})
 
     def __add__(self, other: "Polynomial | int") -> "Polynomial":
         terms = dict(self.terms)
@@ -69,10 +71,10 @@ class Polynomial:
     __rmul__ = __mul__
 
     def __neg__(self) -> "Polynomial":
-        return self * -1
+        return Polynomial({monomial: -factor for monomial, factor in self.terms.items()})
 
     def __sub__(self, other: "Polynomial | int") -> "Polynomial":
-        return self + self._like(other) * -1
+        return self + -other
 
     def __rsub__(self, other: "Polynomial | int") -> "Polynomial":
         return -self + other

@@ -65,8 +65,13 @@ class Strategy:
 
 
 def strategy_for(question: AnalyzedPlan, target: Target) -> Strategy:
-    """Decide how to spend the target on a question: with the noise that has the smaller error."""
-    return min(strategies_for(question, target), key=squared_error)
+    """Decide how to spend the target on a query: with the noise that has the smaller error."""
+    return best_of(strategies_for(question, target))
+
+
+def best_of(strategies: Sequence[Strategy]) -> Strategy:
+    """Return the strategy with the smallest error."""
+    return strategies[0] if len(strategies) == 1 else min(strategies, key=squared_error)
 
 
 def strategies_for(question: AnalyzedPlan, target: Target) -> list[Strategy]:
@@ -133,12 +138,14 @@ def _laplace(question: AnalyzedPlan, target: Target) -> Strategy:
     )
     stable = _stable(question, shares.pop(), delta) if private else None
     shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
-    parts = tuple(
-        Part(need=need, share=share, weight=share / target.epsilon, noise=_noise(need, question, epsilon=share))
-        for need, share in zip(question.measurements, shares, strict=True)
-    )
+    parts = []
+    for need, share in zip(question.measurements, shares, strict=True):
+        measure, cells = need.measure, need.count_cells(question.dimension)
+        bounding = need.bounding(question.bounding)
+        noise = measure.pure_noise(share, cells, bounding) if isinstance(measure, Measure) else None
+        parts.append(Part(need=need, share=share, weight=share / target.epsilon, noise=noise))
     events = [_event(part, question, pure=True) for part in parts]
-    return _strategy(question, target, parts, stable, events)
+    return _strategy(question, target, tuple(parts), stable, events)
 
 
 def _gaussian(question: AnalyzedPlan, target: Target) -> Strategy:
@@ -159,7 +166,7 @@ def _gaussian(question: AnalyzedPlan, target: Target) -> Strategy:
         divided += [rho * target.epsilon * (need.part or 0) / first for need in question.cut_off]
         shares = dict(zip(map(id, [*numbers, *question.cut_off]), divided, strict=True))
         shares |= dict(zip(map(id, choices), others, strict=True))
-        noises = {id(need): _noise(need, question, rho=shares[id(need)]) for need in question.measurements}
+        noises = {id(need): _gaussian_noise(need, question, shares[id(need)]) for need in question.measurements}
         noisy = [noise.event for noise in noises.values() if noise is not None]
         certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
         if certificate_holds(certified):
@@ -184,7 +191,7 @@ def _concentrated(question: AnalyzedPlan, target: Target) -> Strategy:
     shares = split_by_error(_errors(question.aggregate_measurements, question), rho * (1 - _fixed(question)), power=1)
     shares += [rho * (need.part or 0) for need in question.cut_off]
     parts = tuple(
-        Part(need=need, share=share, weight=share / rho, noise=_noise(need, question, rho=share))
+        Part(need=need, share=share, weight=share / rho, noise=_gaussian_noise(need, question, share))
         for need, share in zip(question.measurements, shares, strict=True)
     )
     return _strategy(question, target, parts, None, [_event(part, question, pure=False) for part in parts])
@@ -215,17 +222,13 @@ def _error(need: Measurement, question: AnalyzedPlan) -> float:
     return max(1.0, measure.parts(question.bounding) * math.log(max(measure.width, 2)))
 
 
-def _noise(
-    need: Measurement, question: AnalyzedPlan, *, epsilon: Fraction | None = None, rho: Fraction | None = None
-) -> Noise | None:
-    """The noise of a measurement; None for choices."""
+def _gaussian_noise(need: Measurement, question: AnalyzedPlan, rho: Fraction) -> Noise | None:
+    """Return the Gaussian noise of a measurement; None for choices."""
     measure, bounding = need.measure, need.bounding(question.bounding)
     if not isinstance(measure, Measure):
         return None
     cells = need.count_cells(question.dimension)
-    if epsilon is not None:
-        return measure.pure_noise(epsilon, cells, bounding)
-    return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), cells, measure.width, bounding)
+    return Noise.gaussian(rho, measure.sensitivity(bounding), cells, measure.width, bounding)
 
 
 def _stable(question: AnalyzedPlan, epsilon: Fraction, delta: Fraction) -> StableKeys:

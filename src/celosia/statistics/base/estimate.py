@@ -2,14 +2,22 @@
 
 An estimate is computed from noisy numbers and public parameters alone, so it costs no privacy. Its values are always
 finite, whatever the noise.
+
+Means and similar quantities are quotients of two noisy sums. If t is the true ratio, a weighted sum of features with
+weights that depend on t is 0 without noise; t stays in the set as long as the noisy sum is within the reach of the
+noise (Fieller 1954). The set is found from outside: start from all that is possible, bound the noise for the largest
+weights in there, cut, and repeat. Every cut keeps all ratios of the set, so only width is lost and never coverage.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from celosia.statistics.base.noise import Noise
 
 Values: TypeAlias = NDArray[Any]
 Interval: TypeAlias = Callable[[float], tuple[Values, Values]]
@@ -71,3 +79,81 @@ class Estimate:
             return centre - reach, centre + reach
 
         return cls(value=centre if value is None else value, interval=interval)
+
+
+# ---------------------------------------------------------------------------------------------------- ratios
+
+Numbers: TypeAlias = NDArray[np.float64]
+Between: TypeAlias = tuple[Numbers, Numbers]
+"""The lower and the upper ends of an interval, cell by cell."""
+
+_ITERATIONS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """A quotient whose noise is that of a weighted sum, over the noisy number of rows.
+
+    ``weights(low, high)`` gives, for ratios between these, the largest magnitudes of the weights of the sum that is 0
+    at the truth, the last axis running over the summary's coordinates. ``rows`` is the noisy number of rows, ``total``
+    what a row's features sum to, ``bounds`` where the ratio lies in any case.
+    """
+
+    weights: Callable[[Numbers, Numbers], Numbers]
+    rows: Numbers
+    total: int
+    noise: "Noise"
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def between(self, low: Numbers, high: Numbers, failure: float) -> Between:
+        """Return an interval of the ratio, except with ``failure``, if the noisy one lies between two numbers."""
+        some = self.rows > 0
+        rows = np.where(some, self.rows, 1.0) * self.total
+        ends = np.full_like(rows, self.bounds[0]), np.full_like(rows, self.bounds[1])
+        for _ in range(_ITERATIONS):
+            reach = self.noise.margin_of(self.weights(*ends), 1 - failure) / rows
+            cut = np.clip(low - reach, *self.bounds), np.clip(high + reach, *self.bounds)
+            ends = np.where(some, cut[0], self.bounds[0]), np.where(some, cut[1], self.bounds[1])
+        return ends
+
+
+def over(sums: Numbers, rows: Numbers, otherwise: float) -> Numbers:
+    """Return sums divided by a noisy number of rows, or a number where there are none."""
+    return np.where(rows > 0, sums / np.where(rows > 0, rows, 1.0), otherwise)
+
+
+def lines(centres: Between, degree: int) -> Between:
+    """Return the range of the Bernstein coefficients of ``x - c``, for c between the two, in a new last axis."""
+    line = np.arange(degree + 1) / degree
+    return line - centres[1][..., None], line - centres[0][..., None]
+
+
+def squares(centres: Between) -> Between:
+    """Return the range of the Bernstein coefficients of ``(x - c)^2``, for c between the two, in a new last axis."""
+    low, high = centres
+    middle = np.clip(0.5, low, high)  # where c^2 - c is least
+    falling = np.maximum(low**2 - low, high**2 - high)
+    return (
+        np.stack([low**2, middle**2 - middle, (1 - high) ** 2], axis=-1),
+        np.stack([high**2, falling, (1 - low) ** 2], axis=-1),
+    )
+
+
+def magnitudes(low: Numbers, high: Numbers) -> Numbers:
+    """Return the largest magnitudes between lower and upper ends."""
+    return np.maximum(np.abs(low), np.abs(high))
+
+
+def variance_between(variance: Numbers, mean: Numbers, means: Between, ratio: Ratio, failure: float) -> Between:
+    """Return an interval of a variance, given its noisy value and an interval of the mean.
+
+    The sum of ``(x - c)^2 - v`` is 0 at the true c and v. Divided by the noisy rows it is ``variance - v`` and the
+    square of how far c is from the noisy mean: the effect of the noise of the mean is of second order.
+    """
+    farthest = np.maximum(np.square(means[0] - mean), np.square(means[1] - mean))
+    return ratio.between(variance, variance + farthest, failure)
+
+
+def whole_counts(features: NDArray[np.int64], total: int) -> Any:
+    """Return the nearest integer number of rows, from noisy features that sum to ``total`` in each."""
+    return np.rint(features.sum(axis=1, dtype=np.float64) / total).astype(np.int64)

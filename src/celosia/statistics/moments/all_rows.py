@@ -12,9 +12,8 @@ import numpy as np
 
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.estimate import Estimate, whole_counts
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.ratios import whole_counts
 from celosia.statistics.moments.bernstein import FirstMoments, simplex
 
 if TYPE_CHECKING:

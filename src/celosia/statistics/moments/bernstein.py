@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.estimate import (
+    Between,
+    Estimate,
+    Ratio,
+    magnitudes,
+    over,
+    squares,
+    variance_between,
+    whole_counts,
+)
 from celosia.statistics.base.measure import Measure, parts_of
-from celosia.statistics.base.ratios import Between, Ratio, magnitudes, over, squares, variance_between, whole_counts
 
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise

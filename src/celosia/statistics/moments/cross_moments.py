@@ -17,9 +17,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.estimate import Between, Estimate, whole_counts
 from celosia.statistics.base.measure import Measure, parts_of
-from celosia.statistics.base.ratios import Between, whole_counts
 from celosia.statistics.moments.bernstein import bernstein, simplex
 from celosia.statistics.moments.two_columns import TwoColumns
 

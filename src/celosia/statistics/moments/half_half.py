@@ -12,9 +12,8 @@ import numpy as np
 
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.estimate import Between, Estimate, Ratio, over
 from celosia.statistics.base.measure import Measure, nearer
-from celosia.statistics.base.ratios import Between, Ratio, over
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

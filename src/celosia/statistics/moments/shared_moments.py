@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from celosia.core.errors import ParameterError
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.estimate import Between, Estimate, Ratio, magnitudes, over
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
-from celosia.statistics.base.ratios import Between, Ratio, magnitudes, over
 from celosia.statistics.moments.bernstein import FirstMoments
 
 if TYPE_CHECKING:
