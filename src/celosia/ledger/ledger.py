@@ -220,7 +220,7 @@ class Ledger(NonCopyable):
             close_reservation(connection, known.id, state="failed", closed=line.sequence)
 
     @staticmethod
-    def _find(connection: "Connection", reservation: "Reservation") -> "Reservation":
+    def _find_reservation(connection: "Connection", reservation: "Reservation") -> "Reservation":
         found = find_reservation(connection, str(getattr(reservation, "id", "")))
         if found is None:
             raise LedgerError("reservation: this ledger has none of that id.")

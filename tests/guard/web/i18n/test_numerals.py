@@ -23,7 +23,7 @@ def read_back(text: str, code: str) -> Fraction:
 
 
 def test_numbers_are_written_as_people_do() -> None:
-    cases: list[tuple[float, dict[str, object], str, str]] = [
+    cases: list[tuple[float | Fraction, dict[str, object], str, str]] = [
         (0, {}, "0", "0"),
         (1234, {}, "1,234", "1234"),
         (1234, {"grouped": True}, "1,234", "1.234"),
