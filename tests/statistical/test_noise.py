@@ -124,7 +124,7 @@ def test_low_bits_and_signs_are_even(kind: Callable[[Fraction], Noise], scale: i
 
 def test_the_tail_follows_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cells end at a weight of exp(-9) instead of exp(-42), so that the tail is seen; its code is the same.
-    monkeypatch.setattr(cells, "_LAST", 9.0)
+    monkeypatch.setattr(cells, "_MAX_EXPONENT", 9.0)
     tables = cells_for.__wrapped__(Fraction(1, 10), Fraction(0), signed=True)
     start, noise = tables.starts[-1], DiscreteLaplace(10)
     draws = tables.sample(4 * MILLION, Seeded(5))

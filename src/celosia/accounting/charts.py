@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _POINTS = 181  # of a curve; from 1 to 10 in steps of 0.05
 _RECORDS = 120  # places of an epoch that are priced
-_LOOKS = ("pld", "renyi", "zcdp", "gdp", "optimal", "advanced", "basic")  # the tightest stands out, in every chart
-_STEEP = 700.0  # exponents beyond are no doubles
+_LINE_STYLES = ("pld", "renyi", "zcdp", "gdp", "optimal", "advanced", "basic")  # the tightest line stands out
+_MAX_EXPONENT = 700.0  # exponents beyond are no doubles
 
 
 def renyi_budget(
@@ -67,7 +67,7 @@ def renyi_budget(
         raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {safe_repr(mechanism)}.")
     name, symbol, meaning, usual = _BUDGETS[mechanism]
     chosen = usual if parameters is None else parameters
-    _few("parameters", chosen, Sequence)
+    _check_count("parameters", chosen, Sequence)
     at = np.linspace(1.0, 10.0, _POINTS) if orders is None else vector(orders, "orders")
     lines = [
         Curve(name=f"{symbol} = {_short(parameter)}", x=budget.orders, y=budget.epsilons)
@@ -93,10 +93,10 @@ _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
 }
 
 
-def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
+def _check_count(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
     """Refuse an empty or too long collection: each item is a line."""
-    if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LOOKS):
-        raise ParameterError(f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {safe_repr(things)}.")
+    if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LINE_STYLES):
+        raise ParameterError(f"{name} must be 1 to {len(_LINE_STYLES)}, for a line each, not {safe_repr(things)}.")
 
 
 def privacy_profile(
@@ -108,7 +108,7 @@ def privacy_profile(
     """
     at = np.geomspace(1e-12, 1e-2, 41) if deltas is None else vector(deltas, "deltas")
     named = _all_of(accountants) if isinstance(accountants, Event) else accountants
-    _few("accountants", named, Mapping)
+    _check_count("accountants", named, Mapping)
     lines = []
     for name, accountant in named.items():
         points = [(delta, epsilon) for delta in at.tolist() if (epsilon := _epsilon(accountant, delta)) is not None]
@@ -121,7 +121,7 @@ def privacy_profile(
 
 def _line(name: str, points: Sequence[tuple[float, float]]) -> Curve:
     x, y = zip(*points, strict=True)
-    return Curve(name=name, x=x, y=y, look=_LOOKS.index(name) if name in _LOOKS else None)
+    return Curve(name=name, x=x, y=y, look=_LINE_STYLES.index(name) if name in _LINE_STYLES else None)
 
 
 def _all_of(event: Event) -> dict[str, Accountant]:
@@ -168,7 +168,7 @@ def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = 
 
     In the grey region a coin flip, without any release, does as well.
     """
-    _few("guarantees", guarantees, Mapping)
+    _check_count("guarantees", guarantees, Mapping)
     dense = (1 - np.cos(np.linspace(0, np.pi, 2 * _POINTS))) / 2  # towards the ends, where curves bend most
     false_alarms = np.union1d(dense, [_corner(guarantee) for guarantee in guarantees.values()])
     lines = [
@@ -189,7 +189,7 @@ def _corner(guarantee: Guarantee | Accountant) -> float:
     if not isinstance(guarantee, PureDP | ApproxDP):
         return 0.0
     delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0
-    return float(1 - delta) / (1 + math.exp(min(float(guarantee.epsilon), _STEEP)))
+    return float(1 - delta) / (1 + math.exp(min(float(guarantee.epsilon), _MAX_EXPONENT)))
 
 
 def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.LayerChart":

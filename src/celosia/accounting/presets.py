@@ -10,8 +10,8 @@ from typing import Final
 from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
-_TIMES = 10  # delta is at most 1 in this multiple of the persons
-_LARGEST_DELTA = Fraction(1, 10**5)
+_PERSONS_FACTOR = 10  # delta is at most 1 in this multiple of the persons
+_MAX_DELTA = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def suggest_delta(persons: int) -> Fraction:
     >>> float(suggest_delta(30_000))
     1e-06
     """
-    least = exact_integer(persons, name="persons") * _TIMES
-    delta = _LARGEST_DELTA
+    least = exact_integer(persons, name="persons") * _PERSONS_FACTOR
+    delta = _MAX_DELTA
     while delta * least > 1:
         delta /= 10
     return delta

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
 _LEVELS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999, 1.0)
-_FIRST = 3
+_FIRST_COORDINATES = 3
 _DIFFERENT = 6
 _FREQUENT = 16
 _RATIOS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -64,7 +64,7 @@ def low_order_clues(first: Draws, second: Draws, a: object, b: object) -> list[C
         return []
     clues: list[Clue] = []
     difference = _difference(a, b, first, second)
-    for index in _coordinates(first, second, difference)[: _FIRST - 1]:
+    for index in _coordinates(first, second, difference)[: _FIRST_COORDINATES - 1]:
         clues.extend(_low_bits(index, _name(index, first, second)))
         inputs = [] if difference is None else sorted({_entry(a, index), _entry(b, index)})
         for feature in _grains(index, _name(index, first, second), inputs):
@@ -91,7 +91,7 @@ def _coordinates(first: Draws, second: Draws, difference: Numbers | None) -> lis
     """Return the coordinates to look at: the first few, and those in which the neighbours' inputs differ."""
     width = _width(first, second)
     changed = [] if difference is None else np.flatnonzero(difference)[:_DIFFERENT].tolist()
-    return sorted({*range(min(_FIRST, width)), *changed})
+    return sorted({*range(min(_FIRST_COORDINATES, width)), *changed})
 
 
 def _width(first: Draws, second: Draws) -> int:

@@ -19,7 +19,7 @@ from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
 
 _LEVEL = 1e-14
-_FAR = 1e140  # squares of it are still doubles
+_MAX_SIZE = 1e140  # squares of it are still doubles
 _NEAR_ONE = 1e-5  # closer to order 1 than this, a chord loses fewer digits than the quotient by (order - 1)
 
 
@@ -40,7 +40,7 @@ def renyi_normal(p: Normal, q: Normal, order: float) -> float:
 def _standardise(p: Normal, q: Normal) -> tuple[float, float]:
     """Return the mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
-    if not (abs(shift) < _FAR and 1 / _FAR < ratio < _FAR):
+    if not (abs(shift) < _MAX_SIZE and 1 / _MAX_SIZE < ratio < _MAX_SIZE):
         raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     return shift, ratio
 
@@ -62,7 +62,7 @@ def whiten(p: MultivariateNormal, q: MultivariateNormal) -> "tuple[np.ndarray, n
     variances, basis = np.linalg.eigh(np.linalg.solve(root, half.T))
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = basis.T @ np.linalg.solve(root, p.mean - q.mean)
-    if not ((np.abs(shifts) < _FAR) & (variances > 1 / _FAR) & (variances < _FAR)).all():
+    if not ((np.abs(shifts) < _MAX_SIZE) & (variances > 1 / _MAX_SIZE) & (variances < _MAX_SIZE)).all():
         raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     # A variance that is 1 up to rounding is 1: there the highest orders change between a number and infinity.
     same = np.array_equal(p.covariance, q.covariance) | (np.abs(variances - 1) < _LEVEL * len(variances))
@@ -109,7 +109,11 @@ def renyi_laplace(p: Laplace, q: Laplace, order: float) -> float:
 
 def _laplace_shift(p: Laplace, q: Laplace) -> float:
     shift = abs(p.location - q.location)
-    if not (shift / min(p.scale, q.scale) < _FAR and 1 / _FAR < p.scale < _FAR and 1 / _FAR < q.scale < _FAR):
+    if not (
+        shift / min(p.scale, q.scale) < _MAX_SIZE
+        and 1 / _MAX_SIZE < p.scale < _MAX_SIZE
+        and 1 / _MAX_SIZE < q.scale < _MAX_SIZE
+    ):
         raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     return shift
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Convex: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
 # Beyond the first of these powers of e that leaves f among the doubles, f is continued as t^b (log t)^c.
-_STEEP = (200.0, 100.0, 50.0)
+_MAX_LOGS = (200.0, 100.0, 50.0)
 _PROBES = np.array([0.0625, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0])
 
 
@@ -111,7 +111,7 @@ def _continue(f: _Convex, sign: int) -> "tuple[float, Callable[[NDArray[np.float
     The continuation a + b x + c log x goes through three points: powers, logarithms and their products are met exactly.
     """
     with np.errstate(all="ignore"):
-        for start in _STEEP:
+        for start in _MAX_LOGS:
             x = start * np.array([0.5, 0.75, 1.0])
             values = np.asarray(f(np.exp(x)), dtype=np.float64)
             if np.isfinite(values).all():

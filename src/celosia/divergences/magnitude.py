@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-_TRIED = np.linspace(-1, 1, 33)
+_SHIFTS = np.linspace(-1, 1, 33)
 _LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
 
 
@@ -127,7 +127,7 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
         value = float(noise.magnitude(alpha, radius))
     else:
         _check_density(noise)
-        value = max(_of_shift(alpha, noise, shift) for shift in radius * _TRIED) if radius else 0.0
+        value = max(_of_shift(alpha, noise, shift) for shift in radius * _SHIFTS) if radius else 0.0
     if not math.isfinite(value):
         raise ParameterError(
             f"noise moved by radius={safe_repr(radius)} has an infinite divergence of order alpha={safe_repr(alpha)}."

@@ -26,12 +26,12 @@ from celosia.divergences.hockey_stick import hockey_stick
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LARGEST = 1e12
+_MAX_ORDER = 1e12
 _LEVEL = 1e-13
 _NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) loses too many digits
 _NEAR_ONE_SUM = 0.1  # sums are cheap: there close distributions keep their digits farther out
-_STEEP = 700.0  # e to this is still a double
-_FAR = 1e15  # an epsilon beyond which no integral is computed
+_MAX_EXPONENT = 700.0  # e to this is still a double
+_MAX_EPSILON = 1e15  # an epsilon beyond which no integral is computed
 
 
 def renyi(p: object, q: object, order: float) -> float:
@@ -49,9 +49,9 @@ def renyi(p: object, q: object, order: float) -> float:
     1.5
     """
     order = as_order(order)
-    if _LARGEST < order < math.inf:
+    if _MAX_ORDER < order < math.inf:
         raise ParameterError(
-            f"order must be at most {_LARGEST:g} or infinite, not {safe_repr(order)}: doubles go no further."
+            f"order must be at most {_MAX_ORDER:g} or infinite, not {safe_repr(order)}: doubles go no further."
         )
     if isinstance(p, Normal) and isinstance(q, Normal):
         return renyi_normal(p, q, order)
@@ -101,7 +101,7 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
     high = 1.0
     while hockey_stick(p, q, high) > delta:
         high *= 2
-        if high > _FAR and not (isinstance(p, closed) and isinstance(q, closed)):
+        if high > _MAX_EPSILON and not (isinstance(p, closed) and isinstance(q, closed)):
             return math.inf  # the mass that q lacks alone exceeds delta
     from scipy import optimize  # a fifth of a second to import, and seldom used
 
@@ -159,8 +159,8 @@ def _near_one(pair: Pair, order: float) -> float:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             loss = np.where(log_p == -math.inf, -math.inf, log_p - log_q)
             value = log_p + np.log(_bent(loss, over))
-            value = np.where(over * loss > _STEEP, log_p + over * loss - math.log(abs(over) or 1.0), value)
-            value = np.where(loss < -_STEEP, log_q, value)  # there P is nothing beside Q
+            value = np.where(over * loss > _MAX_EXPONENT, log_p + over * loss - math.log(abs(over) or 1.0), value)
+            value = np.where(loss < -_MAX_EXPONENT, log_q, value)  # there P is nothing beside Q
         gap = math.inf if over >= 0 else log_p + math.log(order / -over)
         return np.where(log_p == -math.inf, log_q, np.where(loss == math.inf, gap, value))
 

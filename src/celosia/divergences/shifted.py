@@ -24,7 +24,7 @@ from celosia.divergences.distributions.discrete import exact_masses
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_POINTS = 5_000
+_MAX_POINTS = 5_000
 
 
 def shifted_renyi_gaussian(alpha: float, distance: float, variance: float, shift: float) -> float:
@@ -131,8 +131,8 @@ def _positions(points: "ArrayLike | None", size: int, *, name: str) -> "NDArray[
     array = np.arange(size, dtype=np.float64) if points is None else as_array(points, name=name)
     if points is not None and name == "points" and array.size != size:
         raise ParameterError(f"mu must have one probability for each point: {size} for {array.size} points.")
-    if array.size > _MOST_POINTS:
-        raise ParameterError(f"{name} must be at most {_MOST_POINTS}, not {array.size}.")
+    if array.size > _MAX_POINTS:
+        raise ParameterError(f"{name} must be at most {_MAX_POINTS}, not {array.size}.")
     if (np.diff(array) <= 0).any():
         raise ParameterError(f"{name} must be increasing: sort them, with their probabilities.")
     return array

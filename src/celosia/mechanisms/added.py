@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
 
-_WHOLE = Fraction(1)
+_UNIT_STEP = Fraction(1)
 _MAX_PLANS = 64
-_OUTSIDE = 1e-13  # probability left outside a table
+_TAIL_MASS = 1e-13  # probability left outside a table
 _MAX_TABLE_SIZE = 2**20
-_EXACT = 2**53  # steps from here on are no longer one double each
+_MAX_EXACT_STEPS = 2**53  # steps from here on are no longer one double each
 
 
 class Sampler(Protocol):
@@ -125,7 +125,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
                     f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
                 )
             whole = integral and self.has_integer_sensitivity() and self.grid in (None, 1)
-            event, sampler = self.plan_noise(size, _WHOLE if whole else None)
+            event, sampler = self.plan_noise(size, _UNIT_STEP if whole else None)
             plan = _Plan(event, sampler, event.grid, whole)  # type: ignore[attr-defined]
             if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()  # arrays of many sizes must not fill the memory
@@ -203,8 +203,8 @@ class AddedNoise(ReprMixin, _Plans, ABC):
         if isinstance(as_number_or_array(value), np.ndarray):
             return None
         plan, centre = self._centre(value)
-        reach = plan.sampler.margin(1 - _OUTSIDE)
-        if reach > _MAX_TABLE_SIZE or not (plan.integral or abs(centre) + reach <= _EXACT):
+        reach = plan.sampler.margin(1 - _TAIL_MASS)
+        if reach > _MAX_TABLE_SIZE or not (plan.integral or abs(centre) + reach <= _MAX_EXACT_STEPS):
             return None
         steps = range(centre - reach, centre + reach + 1)
         return steps if plan.integral else [from_steps(step, plan.step) for step in steps]

@@ -27,18 +27,18 @@ Value: TypeAlias = "int | float | Fraction | NDArray[Any]"
 FINENESS = 2**10
 """Steps per sensitivity and coordinate: rounding costs less than 0.1 %."""
 
-_MOST = 2**62 - 1
-_WIDEST = 2**500  # steps of noise: a sampler cannot draw from more
-_NORMAL = 960  # powers of two that stay normal doubles, and whose products with steps do
-_EXACT = 2**53  # integers up to here are doubles
-_LONGEST = 2000  # digits of a decimal: far beyond the doubles, and any grid
-_FEW = 256  # numbers that NumPy adds before Numba is imported
+_MAX_STEPS = 2**62 - 1
+_MAX_NOISE_WIDTH = 2**500  # steps of noise: a sampler cannot draw from more
+_MAX_NORMAL_EXPONENT = 960  # powers of two that stay normal doubles, and whose products with steps do
+_MAX_EXACT = 2**53  # integers up to here are doubles
+_MAX_DECIMAL_DIGITS = 2000  # digits of a decimal: far beyond the doubles, and any grid
+_NUMBA_THRESHOLD = 256  # numbers that NumPy adds before Numba is imported
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
 def check_width(scale: Fraction) -> None:
     """Refuse noise that is wider than a sampler can draw."""
-    if scale > _WIDEST:
+    if scale > _MAX_NOISE_WIDTH:
         raise ParameterError("The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid.")
 
 
@@ -70,10 +70,10 @@ def _as_real(value: "Decimal | float | np.floating[Any]") -> float | Fraction:
 
 
 def _as_fraction(value: Decimal) -> Fraction:
-    if value == 0 or abs(value.adjusted()) <= _LONGEST:
+    if value == 0 or abs(value.adjusted()) <= _MAX_DECIMAL_DIGITS:
         return Fraction(value)
     # Its digits could fill the memory, so it is clipped or becomes 0, which is equal on every grid.
-    return Fraction(0) if value.adjusted() < 0 else Fraction(math.copysign(1, value)) * 10 ** (_LONGEST + 1)
+    return Fraction(0) if value.adjusted() < 0 else Fraction(math.copysign(1, value)) * 10 ** (_MAX_DECIMAL_DIGITS + 1)
 
 
 def _as_array(value: object) -> "NDArray[Any]":
@@ -109,13 +109,13 @@ def _with_wide_integers(value: Sequence[object], array: "NDArray[Any]") -> "NDAr
     """
     items = np.asarray(value, dtype=object)
     if all(isinstance(item, int | np.integer | np.bool_) for item in items.flat):
-        clipped = [max(-_MOST, min(_MOST, int(item))) for item in items.flat]
+        clipped = [max(-_MAX_STEPS, min(_MAX_STEPS, int(item))) for item in items.flat]
         return np.array(clipped, dtype=np.int64).reshape(items.shape)
-    if array.dtype.kind == "f" and not (np.abs(array) >= _EXACT).any():
+    if array.dtype.kind == "f" and not (np.abs(array) >= _MAX_EXACT).any():
         return array
     if not all(isinstance(item, int | float | np.integer | np.floating | np.bool_) for item in items.flat):
         return array
-    narrow = [max(-_EXACT, min(_EXACT, int(i))) if isinstance(i, int | np.integer) else i for i in items.flat]
+    narrow = [max(-_MAX_EXACT, min(_MAX_EXACT, int(i))) if isinstance(i, int | np.integer) else i for i in items.flat]
     return np.array(narrow).reshape(items.shape)
 
 
@@ -174,17 +174,17 @@ def _integers_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int6
     if exponent > 0:  # halves round up; adding first cannot overflow a clipped number
         half = np.int64(1) << np.int64(min(exponent, 62) - 1)
         return (numbers + half) >> np.int64(exponent) if exponent <= 62 else np.zeros_like(numbers)
-    fitting = _MOST >> min(-exponent, 62)
+    fitting = _MAX_STEPS >> min(-exponent, 62)
     shifted: NDArray[np.int64] = np.clip(numbers, -fitting, fitting) << np.int64(min(-exponent, 62))
-    return np.where(np.abs(numbers) <= fitting, shifted, np.sign(numbers) * _MOST)
+    return np.where(np.abs(numbers) <= fitting, shifted, np.sign(numbers) * _MAX_STEPS)
 
 
 def _clipped(value: "NDArray[Any]") -> "NDArray[np.int64]":
     """Return integers of any type, clipped at 2^62 - 1; an unsigned word must not become a negative number."""
     if value.dtype.kind == "u" and value.dtype.itemsize == 8:  # in any byte order
-        value = np.minimum(value, np.uint64(_MOST))
+        value = np.minimum(value, np.uint64(_MAX_STEPS))
     numbers: NDArray[np.int64] = value.astype(np.int64)
-    return np.clip(numbers, -_MOST, _MOST)
+    return np.clip(numbers, -_MAX_STEPS, _MAX_STEPS)
 
 
 def _reals_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int64]":
@@ -192,12 +192,12 @@ def _reals_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int64]"
     with np.errstate(over="ignore", under="ignore"):  # beyond the doubles is beyond the clip, or nothing
         scaled = np.rint(np.ldexp(wide, -exponent))
     steps: NDArray[np.int64] = np.clip(scaled, -(2.0**62), 2.0**62).astype(np.int64)
-    return np.clip(steps, -_MOST, _MOST)
+    return np.clip(steps, -_MAX_STEPS, _MAX_STEPS)
 
 
 def add_steps(steps: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> "NDArray[np.int64]":
     """Add noise and saturate the sum at 2^62 - 1 steps, without overflow on the way."""
-    return np.clip(noise, -_MOST - steps, _MOST - steps) + steps
+    return np.clip(noise, -_MAX_STEPS - steps, _MAX_STEPS - steps) + steps
 
 
 def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
@@ -216,7 +216,7 @@ def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
 
 def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fraction | None) -> "NDArray[Any]":
     """Return an array with flat noise of whole steps: integers if ``step`` is None, else reals on that grid."""
-    few = value.size <= _FEW and "numba" not in sys.modules
+    few = value.size <= _NUMBA_THRESHOLD and "numba" not in sys.modules
     if step is None and few:
         return add_steps(_clipped(value), noise.reshape(value.shape))
     if step is None:
@@ -225,7 +225,7 @@ def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fracti
         kernels.add_to_integers(np.ascontiguousarray(_clipped(value)).reshape(-1), noise)
         return noise.reshape(value.shape)
     exponent = _exponent(step)
-    if few or is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _NORMAL:
+    if few or is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _MAX_NORMAL_EXPONENT:
         # Not exact as a product of doubles, or not worth Numba's import: the longer way through whole arrays.
         return np.asarray(from_steps(add_steps(np.asarray(to_steps(value, step)), noise.reshape(value.shape)), step))
     from celosia.mechanisms import kernels

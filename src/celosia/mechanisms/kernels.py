@@ -12,19 +12,19 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST = 2**62 - 1
+_MAX_STEPS = 2**62 - 1
 
 
 @njit(cache=True, nogil=True)
 def _add_saturating(steps: int, noise: int) -> int:
-    return steps + min(max(noise, -_MOST - steps), _MOST - steps)
+    return steps + min(max(noise, -_MAX_STEPS - steps), _MAX_STEPS - steps)
 
 
 @njit(cache=True, nogil=True)
 def add_to_integers(values: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> None:
     """Replace each noise by value plus noise, both flat and of one size, saturated at 2^62 - 1."""
     for i in range(values.size):
-        noise[i] = _add_saturating(min(max(values[i], -_MOST), _MOST), noise[i])
+        noise[i] = _add_saturating(min(max(values[i], -_MAX_STEPS), _MAX_STEPS), noise[i])
 
 
 @njit(cache=True, nogil=True)
@@ -35,5 +35,5 @@ def add_to_reals(
     for i in range(values.size):
         scaled = np.rint(values[i] * per_step)
         # Below 2^62 a double is at most 2^62 - 512: only what is clipped needs care.
-        steps = _MOST if scaled >= 2.0**62 else -_MOST if scaled <= -(2.0**62) else int(scaled)
+        steps = _MAX_STEPS if scaled >= 2.0**62 else -_MAX_STEPS if scaled <= -(2.0**62) else int(scaled)
         out[i] = np.float64(_add_saturating(steps, noise[i])) * step

@@ -20,7 +20,7 @@ from celosia.core.exact import Exact, exact_level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_REACH = 12.0  # standard deviations beyond which a binomial number is not looked at: less than 1e-30
+_MAX_DEVIATIONS = 12.0  # standard deviations beyond which a binomial number is not looked at: less than 1e-30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -110,7 +110,7 @@ def _at_least(count: int, t: int, n: int, if_true: float, if_not: float) -> floa
     """Return the probability that Bin(t, if_true) + Bin(n - t, if_not) is at least ``count``."""
     from scipy.special import bdtrc, gammaln, xlog1py, xlogy
 
-    spread = _REACH * math.sqrt(t * if_true * (1 - if_true)) + _REACH
+    spread = _MAX_DEVIATIONS * math.sqrt(t * if_true * (1 - if_true)) + _MAX_DEVIATIONS
     k = np.arange(max(0, math.floor(t * if_true - spread)), min(t, math.ceil(t * if_true + spread)) + 1)
     log_mass = gammaln(t + 1) - gammaln(k + 1) - gammaln(t - k + 1) + xlogy(k, if_true) + xlog1py(t - k, -if_true)
     needed = count - 1 - k  # more than this many of the others must give the answer

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_MOST = 2**62 - 1
+_MAX_REACH = 2**62 - 1
 _WORD, _COIN = 64, 52  # a coin of 52 bits is exact in a double
 _SLACK = 2.0**-36
 _SAFE = 1 + 1e-12
@@ -46,7 +46,7 @@ class BoundedDiscreteLaplace:
     def __init__(self, scale: Exact, reach: int) -> None:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
         object.__setattr__(self, "reach", exact_integer(reach, name="reach"))
-        if self.reach > _MOST:
+        if self.reach > _MAX_REACH:
             raise ParameterError(f"reach must be below 2^62, not {safe_repr(reach)}.")
         object.__setattr__(self, "_geometric", Geometric(self.scale))
 

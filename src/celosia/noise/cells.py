@@ -33,15 +33,15 @@ _SLOT_BITS = 12
 _SLOTS = 1 << _SLOT_BITS
 _SIGN = 1 << _SLOT_BITS
 _OFFSET = _SLOT_BITS + 1
-_FINE, _COARSE = 1 / 16, 3 / 4  # how much f may grow within a cell, where the weight is large and where it is small
-_LAST = 42.0  # cells end where the weight is exp(-42)
+_FINE_GROWTH, _COARSE_GROWTH = 1 / 16, 3 / 4  # of f within a cell, where the weight is large and where it is small
+_MAX_EXPONENT = 42.0  # cells end where the weight is exp(-42)
 _DOUBLING = 0.7  # more than ln 2
 _NARROWEST_COIN, _WIDEST_COIN = 20, 52  # bits; 52 are exact in a double
-_AHEAD = 64  # draws
+_READY_DRAWS = 64  # draws
 _SLACK = 2.0**-36
 _BELOW, _ABOVE = 1 - _SLACK, 1 + _SLACK
-_LARGEST_BITS = 500  # of the scale: beyond, squares leave the range of doubles
-_LARGEST_ARRAY_BITS = 50  # offsets come from one word, and sums must fit in 64 bits
+_MAX_SCALE_BITS = 500  # of the scale: beyond, squares leave the range of doubles
+_MAX_ARRAY_SCALE_BITS = 50  # offsets come from one word, and sums must fit in 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +80,7 @@ class Cells:
             try:
                 return ready.pop()
             except IndexError:
-                ready.extend([self._draw(source) for _ in range(_AHEAD)])
+                ready.extend([self._draw(source) for _ in range(_READY_DRAWS)])
 
     def _draw(self, source: "Source") -> int:
         while True:
@@ -141,7 +141,7 @@ class Cells:
         """Draw ``count`` independent numbers."""
         from celosia.noise.compiled.cells import fill
 
-        if self.offset_bits > _LARGEST_ARRAY_BITS:
+        if self.offset_bits > _MAX_ARRAY_SCALE_BITS:
             raise ParameterError(
                 "The noise does not fit in 64-bit integers: use a larger epsilon, a coarser grid, or release the "
                 "numbers one by one."
@@ -185,11 +185,11 @@ class Decaying:
 def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
     """Build the tables for weights ``exp(-linear*m - quadratic*m*m)``, with random sign if ``signed``."""
     slope, curvature = float(linear), float(quadratic)
-    fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _LARGEST_BITS)  # else starts would leave the range of doubles
+    fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _MAX_SCALE_BITS)  # else starts would leave the range of doubles
     starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])
-    if not fits or max(widths) > _LARGEST_BITS:
+    if not fits or max(widths) > _MAX_SCALE_BITS:
         raise ParameterError(
-            f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or rho, or a coarser grid."
+            f"The noise is wider than 2^{_MAX_SCALE_BITS} steps: use a larger epsilon or rho, or a coarser grid."
         )
     # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.
     weights = [
@@ -227,11 +227,11 @@ def _cut(linear: float, quadratic: float, *, signed: bool) -> tuple[list[int], l
     start = 1
     if not signed:
         starts, widths, start = [], [], 0
-    while (linear + quadratic * start) * start <= _LAST or not starts:
-        width = _widest(linear, quadratic, start, _FINE)
+    while (linear + quadratic * start) * start <= _MAX_EXPONENT or not starts:
+        width = _widest(linear, quadratic, start, _FINE_GROWTH)
         weight = math.exp(-(linear + quadratic * start) * start)
         if math.ldexp(weight, width) * _SLOTS < 1 + half_width:  # not worth a slot: join it with its neighbours
-            width = _widest(linear, quadratic, start, _COARSE)
+            width = _widest(linear, quadratic, start, _COARSE_GROWTH)
         starts.append(start)
         widths.append(width)
         start += 1 << width

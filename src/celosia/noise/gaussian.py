@@ -18,7 +18,7 @@ from celosia.noise.cells import Decaying, cells_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_SUMMED = 1_000.0  # standard deviations up to which probabilities are summed one by one
+_MAX_SUMMED_SIGMA = 1_000.0  # standard deviations up to which probabilities are summed one by one
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -52,7 +52,7 @@ class DiscreteGaussian(Decaying):
         20
         """
         sigma = math.sqrt(self.variance)
-        if sigma > _SUMMED:
+        if sigma > _MAX_SUMMED_SIGMA:
             return math.ceil(-sigma * NormalDist().inv_cdf((1 - level) / 2) - 0.5)
         ahead = np.exp(self.log_mass(np.arange(1, math.ceil(40 * sigma) + 2)))
         covered = np.exp(self.log_mass(0)) + 2 * np.concatenate([[0.0], np.cumsum(ahead)])

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_COORDINATES: Final = 16
 """Coordinates of one vector: beyond, the Eulerian numbers would pass 2^63."""
 
-_WIDEST = 2**50  # a cube of 2^61 then has a probability below exp(-100)
-_LARGEST = 2**61
+_MAX_SCALE = 2**50  # a cube of 2^61 then has a probability below exp(-100)
+_MAX_WIDTH = 2**61
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -51,7 +51,7 @@ class DiscreteMaxNorm:
             raise ParameterError(f"scale must be at least 1, not {safe_repr(scale)}: state the values in finer steps.")
         if self.dimension > MOST_COORDINATES:
             raise ParameterError(f"dimension must be at most {MOST_COORDINATES}, not {safe_repr(dimension)}.")
-        if self.scale > _WIDEST:
+        if self.scale > _MAX_SCALE:
             raise ParameterError("The noise does not fit in 64-bit integers: use a larger epsilon or a coarser grid.")
         object.__setattr__(self, "_steps", Geometric(self.scale))
 
@@ -68,7 +68,7 @@ class DiscreteMaxNorm:
 
     def _half_widths(self, count: int, source: "Source") -> "NDArray[np.int64]":
         parts = self._steps.sample(count * (self.dimension + 1), source).reshape(count, self.dimension + 1)
-        if parts.size and int(parts.max()) > _LARGEST // (self.dimension + 2):
+        if parts.size and int(parts.max()) > _MAX_WIDTH // (self.dimension + 2):
             message = "The noise does not fit in 64-bit integers."  # whatever the data are, and never
             raise EngineError(message)
         sizes: NDArray[np.int64] = parts.sum(axis=1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WORD = 64
 _DIGITS = 32  # of the probability that the kernel compares with; one coin in 2^32 is still tied then
 _CHUNK = 1 << 14  # random words at a time: 128 KiB stay in the cache
-_FEW = 8  # random words that 64 coins take, and a little more
+_WORDS_PER_LANE = 8  # random words that 64 coins take, and a little more
 _MOST_TIED = 256
 
 
@@ -72,7 +72,7 @@ def _draw_packed(probability: Enclosure, rows: int, bits: int, source: "Source |
     where, which = np.empty(_MOST_TIED, dtype=np.int64), np.empty(_MOST_TIED, dtype=np.uint64)
     done = 0
     while done < flat.size:
-        words = source.words(min(_CHUNK, _FEW * (flat.size - done) + _DIGITS))
+        words = source.words(min(_CHUNK, _WORDS_PER_LANE * (flat.size - done) + _DIGITS))
         done, tied = _compare(flat, done, lanes, digits, words, where, which)
         if not exact:  # else a number with these very digits is not below
             for i, mask in zip(where[:tied].tolist(), which[:tied].tolist(), strict=True):

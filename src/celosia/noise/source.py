@@ -26,7 +26,7 @@ _KEY = 32
 _NONCE = bytes(16)
 _ZEROS = bytes(1 << 16)
 _POOL = 512  # words kept ready for scalar draws
-_MOST_READY = 256  # samplers that keep draws ready
+_MAX_READY = 256  # samplers that keep draws ready
 _KEY_LIFE = 1 << 20  # bytes
 
 
@@ -129,7 +129,7 @@ class System:
             self._start(local)
         draws = local.ready.get(sampler)
         if draws is None:
-            if len(local.ready) >= _MOST_READY:
+            if len(local.ready) >= _MAX_READY:
                 local.ready.clear()  # unused draws may be dropped
             draws = local.ready[sampler] = []
         return draws

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_LARGEST = 2**63
+_MAX_BOUND = 2**63
 _MOST_MARKS = 1 << 26
 _LARGEST_DIGIT = 1 << 32
 _CHUNK = 1 << 16  # digits of 32 bits at a time
@@ -52,7 +52,7 @@ def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "ND
     [0, 5, 1, 1, 1]
     """
     bound, count = exact_integer(bound, name="bound"), exact_integer(count, name="count", least=0)
-    if bound > _LARGEST:
+    if bound > _MAX_BOUND:
         raise ParameterError(f"bound must be at most 2^63 for arrays, not {bound}: draw with integer_below.")
     source = source_or_system(source)
     bits = next((bits for bits in (8, 16, 32) if bound.bit_length() + _SPARE_BITS <= bits + 1), 64)

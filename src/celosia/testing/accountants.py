@@ -37,7 +37,7 @@ _DELTAS = (0.1, 1e-3, 1e-6, 1e-9)
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _TIMES = 3
 _ROUNDING = 1e-12  # of the multiplied tables, relative and absolute
-_LEAST, _MOST = 1e-250, 0.99  # deltas beyond are not inverted: rounding dominates there
+_MIN_DELTA, _MAX_DELTA = 1e-250, 0.99  # deltas beyond are not inverted: rounding dominates there
 _BAD_DELTAS = (-0.1, 1, 2, math.nan, math.inf, "x", True, None)
 _BAD_EPSILONS = (-1, math.nan, math.inf, "x", True)
 _BAD_TIMES = (0, -1, 1.5, "2", True, None)
@@ -254,7 +254,10 @@ class _Kit:
                     _fail("inverses", f"{event} has epsilon {epsilon!r} at delta {delta!r}, but there a larger delta")
             for epsilon in _EPSILONS:
                 delta = accountant.delta(epsilon)
-                if _LEAST < delta < _MOST and self._epsilon(accountant, delta) > epsilon * (1 + self._tolerance) + 1e-9:
+                if (
+                    _MIN_DELTA < delta < _MAX_DELTA
+                    and self._epsilon(accountant, delta) > epsilon * (1 + self._tolerance) + 1e-9
+                ):
                     _fail("inverses", f"{event} has delta {delta!r} at epsilon {epsilon!r}, but there a larger epsilon")
         return f"{len(events)} events"
 

@@ -20,7 +20,7 @@ from celosia.testing.streams import check_fork_safety, check_thread_safety
 _LEVEL = 0.95
 _CHANCE = 1e-12
 _MOST_RELEASES = 4096
-_LARGE = 2**62
+_LARGE_INTEGER = 2**62
 
 
 def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:
@@ -128,7 +128,7 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:
     try:
         answer = mechanism.release(extreme, source=Seeded(22)).value
     except (ValueError, TypeError) as error:
-        if str(_LARGE) in str(error) or str(float(_LARGE)) in str(error):
+        if str(_LARGE_INTEGER) in str(error) or str(float(_LARGE_INTEGER)) in str(error):
             _fail("extreme inputs", "an error message quotes the true value.")
         return False
     except Exception as error:
@@ -146,7 +146,7 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:
 def _extremes(value: Any) -> list[Any]:
     """Return extreme inputs of the type and shape of an ordinary one; none if it is not a number."""
     array = np.asarray(value)
-    whole: list[float] = [0, 1, -1, _LARGE, -_LARGE]
+    whole: list[float] = [0, 1, -1, _LARGE_INTEGER, -_LARGE_INTEGER]
     if array.dtype.kind == "i" and array.dtype.itemsize == np.dtype(np.int64).itemsize:
         numbers = whole
     elif array.dtype.kind == "f":

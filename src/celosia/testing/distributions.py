@@ -13,12 +13,12 @@ from scipy import special
 
 from celosia.core import ConformanceError, ParameterError
 
-_FEWEST = 25.0  # expected draws in a cell
+_MIN_EXPECTED = 25.0  # expected draws in a cell
 _CELLS = 200
-_WIDEST = 1 << 27
+_MAX_RANGE = 1 << 27
 _BLOCKS = 1 << 20
-_NOTHING = 1e-12
-_OUTSIDE = 1e-9
+_MIN_PROBABILITY = 1e-12
+_TAIL_MASS = 1e-9
 
 
 def check_distribution(
@@ -75,7 +75,7 @@ def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 
         return 0.0
     starts = _pool(masses, total)
     cells, expected = np.add.reduceat(counts, starts), np.add.reduceat(masses, starts) * total
-    if missing * total >= _FEWEST:
+    if missing * total >= _MIN_EXPECTED:
         cells, expected, outside = np.append(cells, outside), np.append(expected, missing * total), 0
     statistic = float(((cells - expected) ** 2 / expected).sum())
     p_value = float(special.chdtrc(cells.size - 1, statistic)) if cells.size > 1 else 1.0
@@ -87,7 +87,7 @@ def _pool(masses: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     """Return where each pooled cell starts: cells are in proportion to what lies beyond them, within limits."""
     cumulative = np.cumsum(masses)
     whole = float(cumulative[-1])
-    least, most = _FEWEST / total, max(_FEWEST / total, 1 / _CELLS)
+    least, most = _MIN_EXPECTED / total, max(_MIN_EXPECTED / total, 1 / _CELLS)
     starts = [0]
     done = 0.0
     while whole - done > least:
@@ -106,15 +106,15 @@ def _tabulate(
     """Return the first value, the width of a block, and the probabilities of blocks that hold all but a billionth."""
     start, stop = int(values.min()), int(values.max()) + 1
     total, before = 0.0, -1.0
-    while stop - start <= _WIDEST and total > before:
-        before = total + _NOTHING
+    while stop - start <= _MAX_RANGE and total > before:
+        before = total + _MIN_PROBABILITY
         block = -(-(stop - start) // _BLOCKS)
         stop = start + -(-(stop - start) // block) * block
         masses = _block_masses(log_mass, start, stop, block)
         total = float(masses.sum())
-        if total > 1 + _OUTSIDE:
+        if total > 1 + _TAIL_MASS:
             raise ConformanceError(f"distribution: the stated probabilities add up to {total:.9f}.")
-        if total > 1 - _OUTSIDE:
+        if total > 1 - _TAIL_MASS:
             return start, block, masses
         reach = (stop - start) // 2 + 8
         start, stop = start - reach, stop + reach

@@ -43,7 +43,7 @@ from celosia.core.events import KeySelectionEvent, KNormEvent
 
 Table: TypeAlias = NDArray[np.float64]
 
-_MOST = 1_000_000  # outputs of a composition
+_MAX_OUTPUTS = 1_000_000  # outputs of a composition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,7 +70,7 @@ class Witness:
 
     def __matmul__(self, other: "Witness") -> "Witness":
         """Return the independent composition of both mechanisms; the event stays the first one's."""
-        if self.here.size * other.here.size > _MOST:
+        if self.here.size * other.here.size > _MAX_OUTPUTS:
             raise ParameterError("The witnesses have too many outputs together.")
         here, there = (np.outer(a, b).ravel() for a, b in ((self.here, other.here), (self.there, other.there)))
         return Witness(event=self.event, here=here, there=there)

@@ -131,7 +131,7 @@ def test_one_step_is_randomized_response() -> None:
 def test_cells_dominate_single_losses(rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
     for shift in (5, 50, 1000):
         single = discrete_laplace(shift / rate, shift)
-        monkeypatch.setattr("celosia.accounting.pld.atoms._MOST", 7)
+        monkeypatch.setattr("celosia.accounting.pld.atoms._MAX_LOSSES", 7)
         cells = discrete_laplace(shift / rate, shift)
         monkeypatch.undo()
         assert cells.losses.size <= 8

@@ -85,9 +85,9 @@ def test_the_integrals_agree_with_the_sum(
 ) -> None:
     # The epsilon at which outputs count from ``reach`` standard deviations on: all branches, on both sides of the bend.
     epsilon = max((reach * sigma + shift / 2) * shift / sigma**2, 1e-9)
-    monkeypatch.setattr(gaussian, "_SUMMED", math.inf)
+    monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", math.inf)
     summed = discrete_gaussian_delta(sigma**2, shift, epsilon)
-    monkeypatch.setattr(gaussian, "_SUMMED", 0.0)
+    monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", 0.0)
     integral = discrete_gaussian_delta(sigma**2, shift, epsilon)
     assert summed * (1 - 1e-8) <= integral <= summed * (1 + 1e-4) + 0.3 / sigma**2 + 1e-11
 

@@ -231,7 +231,7 @@ def test_zeros_are_accepted_and_ones_are_asked_again() -> None:
 
 def early_tail(scale: Fraction, monkeypatch: pytest.MonkeyPatch) -> Cells:
     """Tables whose cells end at a weight of exp(-9): exact like the others, but a thousand times in 1e7 in the tail."""
-    monkeypatch.setattr(cells, "_LAST", 9.0)
+    monkeypatch.setattr(cells, "_MAX_EXPONENT", 9.0)
     tables: Cells = cells_for.__wrapped__(1 / scale, Fraction(0), signed=True)
     assert acceptance(tables, tables.starts[-1], len(tables.starts) - 1, 1)[1] <= Fraction(tables.tail_chance) <= 1
     return tables
@@ -268,7 +268,7 @@ def test_few_draws_without_numba_are_those_of_the_compiled_loop(
     counts = (1, 5, 256)
     compiled = [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)]
     monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr(kernels, "_compiled", None)  # would fail if it were called
+    monkeypatch.setattr(kernels, "_compile", None)  # would fail if it were called
     assert [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)] == compiled
 
 
@@ -285,7 +285,7 @@ def test_what_the_loop_cannot_decide_is_settled_alike_without_numba(monkeypatch:
     monkeypatch.setattr(kernels, "_SLACK", 0.5)  # so wide that many are undecided
     monkeypatch.setattr(cells, "_BELOW", 0.5)
     monkeypatch.setattr(cells, "_ABOVE", 1.5)
-    monkeypatch.setattr(kernels, "_compiled", lambda: kernels._propose)  # the loop, with this slack
+    monkeypatch.setattr(kernels, "_compile", lambda: kernels._propose)  # the loop, with this slack
     numbers = law.sample(200, Seeded(3)).tolist()
     asked = len(settled)
     monkeypatch.delitem(sys.modules, "numba")

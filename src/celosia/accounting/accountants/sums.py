@@ -31,7 +31,7 @@ from celosia.core.exact import Exact, double_at_least, double_at_most, exact, sa
 
 _REFINED = 41  # orders that are tried around the best one
 _ZOOMS = 5  # each narrows the search twentyfold
-_TINY = 1e-300  # more than what underflow takes away
+_UNDERFLOW = 1e-300  # more than what underflow takes away
 
 
 class ZCDPAccountant(AdaptiveAccountant):
@@ -103,7 +103,7 @@ class ZCDPAccountant(AdaptiveAccountant):
 
     def _delta(self, epsilon: float) -> float:
         total = double_at_least(self.total().rho)
-        return max(concentrated_delta(total, epsilon), _TINY) if total else 0.0  # it may underflow, but is never 0
+        return max(concentrated_delta(total, epsilon), _UNDERFLOW) if total else 0.0  # it may underflow, but is never 0
 
 
 class RenyiAccountant(AdaptiveAccountant):

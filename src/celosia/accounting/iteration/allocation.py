@@ -22,9 +22,9 @@ from celosia.core.iterations import Run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FEW = 100  # runs up to which sums of fractions stay short
+_MAX_EXACT_RUNS = 100  # runs up to which sums of fractions stay short
 _BITS = 64  # that are kept of a fraction when there are more runs
-_BEYOND = "The price is beyond the doubles: use smaller shifts or more noise."
+_OVERFLOW_MESSAGE = "The price is beyond the doubles: use smaller shifts or more noise."
 _SAFE = 1 + 1e-12  # far above the rounding of the sums
 
 
@@ -60,7 +60,7 @@ def _minorant(steps: Sequence[Run], start: Fraction) -> list[Run]:
 
 def _short(steps: Sequence[Run]) -> list[Run]:
     """Return the runs with larger shifts and smaller noise of few bits, if many fractions would be added."""
-    if len(steps) <= _FEW:
+    if len(steps) <= _MAX_EXACT_RUNS:
         return list(steps)
     return [(-_round_down(-shift), _round_down(size), count) for shift, size, count in steps]
 
@@ -82,7 +82,7 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
     ]
     total = sum(prices) * _SAFE
     if math.isinf(total):
-        raise ParameterError(_BEYOND)
+        raise ParameterError(_OVERFLOW_MESSAGE)
     return total
 
 

@@ -27,8 +27,8 @@ _SAFE = 1 + 1e-12  # far above the rounding of sums and powers
 _ONE_BY_ONE = 4_096  # numbers of noises that are priced one by one
 _GROWTH = 256  # blocks of further ones are this part of their first
 _RESTARTS = 512  # uses after a restart that are tried one by one
-_FAR = 2**400  # a distance, in shifts, whose square is still a double
-_STEEP = 500.0  # exponents from here on are added in logarithms
+_MAX_WIDTH = 2**400  # a distance, in shifts, whose square is still a double
+_MAX_EXPONENT = 500.0  # exponents from here on are added in logarithms
 
 
 def pnsgd_rho(event: "PNSGDEvent") -> float:
@@ -75,7 +75,7 @@ def _mix_blocks(
         raise ParameterError(
             f"orders must be smaller beside the noise: the price at {safe_repr(order)} is beyond the doubles."
         )
-    if ends[0, 0] < _STEEP:
+    if ends[0, 0] < _MAX_EXPONENT:
         return float(np.log1p(np.expm1(ends).mean(axis=0) @ weights)) / (order - 1)
     top = ends.max()
     return float(np.logaddexp(0.0, top + np.log((np.exp(ends - top) @ weights).sum() / 2))) / (order - 1)
@@ -132,8 +132,8 @@ def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray
 
     n = float(event.records)
     found: NDArray[np.float64] = (event.epochs - 1) / n + 1 / covered
-    width = Fraction(_FAR) if event.diameter is None else event.diameter / (2 * event.step_size * event.lipschitz)
-    if width >= _FAR:  # a restart would cost too much
+    width = Fraction(_MAX_WIDTH) if event.diameter is None else event.diameter / (2 * event.step_size * event.lipschitz)
+    if width >= _MAX_WIDTH:  # a restart would cost too much
         return found
     across = double_at_least(width)
     with np.errstate(divide="ignore"):

@@ -17,11 +17,11 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
 from celosia.noise.gaussian import log_normaliser
 
-_MOST = 4096  # losses that are kept one by one
+_MAX_LOSSES = 4096  # losses that are kept one by one
 _KNOTS = 2049
-_WIDEST = 1_000.0  # standard deviations up to which the losses of discrete Gaussian noise are listed
-_REACH = 38.0  # standard deviations; the probability beyond them is below the next number
-_BEYOND = 1e-300
+_MAX_SIGMA = 1_000.0  # standard deviations up to which the losses of discrete Gaussian noise are listed
+_MAX_DEVIATIONS = 38.0  # standard deviations; the probability beyond them is below the next number
+_TAIL_MASS = 1e-300
 
 
 def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
@@ -89,7 +89,7 @@ def discrete_laplace(scale: float, shift: int) -> Atoms:
     steps = exact_integer(shift, name="shift", least=0)
     if steps == 0:
         return _nothing()
-    edges = np.round(np.linspace(0, float(steps), min(steps, _MOST) + 1))
+    edges = np.round(np.linspace(0, float(steps), min(steps, _MAX_LOSSES) + 1))
     sizes = np.diff(edges) / width  # of cells, in units of the scale
     # A cell of n outcomes that starts at x keeps its probability under P and under Q when it is put on its two ends.
     start = -edges[:-1] / width + np.log((np.tanh(sizes / 2) + math.tanh(0.5 / width)) / 2)
@@ -112,18 +112,18 @@ def discrete_gaussian(variance: float, shift: int) -> Atoms:
     square = check_positive(variance, "variance")
     steps = exact_integer(shift, name="shift", least=0)
     sigma = math.sqrt(square)
-    if sigma > _WIDEST:
+    if sigma > _MAX_SIGMA:
         raise ParameterError(
-            f"variance must be at most {_WIDEST**2:.0f}, not {safe_repr(variance)}: use discrete_normal.gaussian_dp."
+            f"variance must be at most {_MAX_SIGMA**2:.0f}, not {safe_repr(variance)}: use discrete_normal.gaussian_dp."
         )
     if steps == 0:
         return _nothing()
-    reach = math.floor(_REACH * sigma) + 1
+    reach = math.floor(_MAX_DEVIATIONS * sigma) + 1
     if steps > 2 * reach:  # the losses that occur are above 2000, beyond any epsilon
         return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
     x = np.arange(-steps - reach, reach + 1, dtype=np.float64)
     losses = steps * (steps + 2 * x) / (2 * square)
-    return from_logs(losses, -(x**2) / (2 * square) - log_normaliser(square), infinity=_BEYOND, missing=_BEYOND)
+    return from_logs(losses, -(x**2) / (2 * square) - log_normaliser(square), infinity=_TAIL_MASS, missing=_TAIL_MASS)
 
 
 def _nothing() -> Atoms:

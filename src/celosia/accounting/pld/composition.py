@@ -23,8 +23,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
 _UNIT = 2.0**-53
-_FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # below, bounds are loose; above, memory is short
-_MOST_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of e^16
+_MIN_CELLS, _MAX_CELLS = 2**14, 2**24  # below, bounds are loose; above, memory is short
+_MAX_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of e^16
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def _count_pairs(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pa
         counted[forward, backward] = counted.get((forward, backward), 0) + exact_integer(times, name="times")
     if not counted:
         raise ParameterError("pairs must not be empty: there is nothing to compose.")
-    if sum(counted.values()) > _MOST_TIMES:
+    if sum(counted.values()) > _MAX_TIMES:
         raise ParameterError("times must be at most 2^50 in all: the rounding of more steps would be too large.")
     return counted
 
@@ -163,8 +163,8 @@ def _count_pairs(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pa
 def _check_grid(interval: float | None, cells: int) -> None:
     if interval is not None and (isinstance(interval, bool) or not 0 < interval < math.inf):
         raise ParameterError(f"interval must be positive, not {safe_repr(interval)}.")
-    if not _FEWEST_CELLS <= exact_integer(cells, name="cells") <= _MOST_CELLS:
-        raise ParameterError(f"cells must be between {_FEWEST_CELLS} and {_MOST_CELLS}, not {safe_repr(cells)}.")
+    if not _MIN_CELLS <= exact_integer(cells, name="cells") <= _MAX_CELLS:
+        raise ParameterError(f"cells must be between {_MIN_CELLS} and {_MAX_CELLS}, not {safe_repr(cells)}.")
 
 
 def _same(one: Pair, other: Pair) -> bool:

@@ -19,12 +19,12 @@ from celosia.accounting.pld.discretise import Cells
 _UNIT = 2.0**-53
 _PER_STEP = 2.0**-46  # relative: rounding of a mass on the grid, of its tilt and of the sum that it is divided by
 _TAIL = 1e-20  # of the tilted distribution: mass that the window of a transform may leave out
-_MOVED = 1e-13  # of the tilted distribution: mass that a cut of the lower end may add
-_MOVED_ONCE = 1e-19  # the same for a single step, which may be repeated
-_CUT = 1e-24  # of the plain distribution: mass that a cut of the upper end may put at infinity
-_NOTHING = 1e-300  # a distribution with no more has everything at infinity
-_HUGE = 1e290  # factors beyond which products with masses would overflow
-_BLURRED = 0.01  # errors summed from above reach this: the cells below are useless
+_MAX_MOVED = 1e-13  # of the tilted distribution: mass that a cut of the lower end may add
+_MAX_MOVED_ONCE = 1e-19  # the same for a single step, which may be repeated
+_MAX_CUT = 1e-24  # of the plain distribution: mass that a cut of the upper end may put at infinity
+_MIN_MASS = 1e-300  # a distribution with no more has everything at infinity
+_MAX_FACTOR = 1e290  # factors beyond which products with masses would overflow
+_MAX_BLUR = 0.01  # errors summed from above reach this: the cells below are useless
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def convolve(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
     """Return a distribution that dominates the composition of all parts, each repeated a number of times."""
     interval = parts[0][0].interval
     infinity = -math.expm1(math.fsum(times * math.log1p(-min(cells.infinity, 1.0 - _UNIT)) for cells, times in parts))
-    if any(not cells.masses.sum() > _NOTHING for cells, _ in parts):
+    if any(not cells.masses.sum() > _MIN_MASS for cells, _ in parts):
         return Cells(interval=interval, first=0, masses=np.zeros(1), infinity=1.0)
     slope = tilt * interval
     laws = [_repeated(cells, times, slope) for cells, times in parts]
@@ -78,7 +78,7 @@ def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
         rounding=times * once.rounding,
     )
     beyond = 2 * _TAIL * float(result.plain(slope, np.array([window]))[0]) if reach > window else 0.0
-    return _trim(replace(result, lost=min(1.0, result.lost + beyond)), slope, _MOVED)
+    return _trim(replace(result, lost=min(1.0, result.lost + beyond)), slope, _MAX_MOVED)
 
 
 def _tilt(cells: Cells, slope: float) -> _Tilted:
@@ -86,7 +86,7 @@ def _tilt(cells: Cells, slope: float) -> _Tilted:
     exponent = slope * np.arange(cells.first, cells.first + len(cells.masses), dtype=np.float64)
     peak = float(exponent[cells.masses > 0].max())
     masses = cells.masses * np.exp(np.minimum(exponent - peak, 0.0))
-    low = int(np.searchsorted(np.cumsum(masses), _MOVED_ONCE * masses.sum()))
+    low = int(np.searchsorted(np.cumsum(masses), _MAX_MOVED_ONCE * masses.sum()))
     masses[low] += float(cells.masses[:low].sum()) * math.exp(exponent[low] - peak)
     total = float(masses[low:].sum())
     tilted = _Tilted(
@@ -97,7 +97,7 @@ def _tilt(cells: Cells, slope: float) -> _Tilted:
         lost=0.0,
         rounding=_PER_STEP + 8 * _UNIT * float(np.abs(exponent[[low, -1]]).max()),
     )
-    return _trim(tilted, slope, _MOVED_ONCE)
+    return _trim(tilted, slope, _MAX_MOVED_ONCE)
 
 
 def _pad(masses: Array, times: int) -> Array:
@@ -147,7 +147,7 @@ def _join(laws: list[_Tilted], slope: float) -> _Tilted:
         lost=min(1.0, one.lost + other.lost),
         rounding=one.rounding + other.rounding + 8 * _UNIT,
     )
-    return _trim(both, slope, _MOVED)
+    return _trim(both, slope, _MAX_MOVED)
 
 
 def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
@@ -158,14 +158,14 @@ def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
     """
     size = len(part.masses)
     plain = part.plain(slope, np.arange(size, dtype=np.float64))
-    if plain[0] > _HUGE:
+    if plain[0] > _MAX_FACTOR:
         return part
     most = (part.masses + part.error) * plain
     with np.errstate(divide="ignore", over="ignore"):  # a factor may be too small for a double: no cut goes that far
         raised = np.cumsum(most)[:-1] / plain[1:]
     low = int(np.searchsorted(raised, moved))
     above = np.cumsum(most[::-1])
-    cut = int(np.searchsorted(above[: size - low - 1], _CUT))
+    cut = int(np.searchsorted(above[: size - low - 1], _MAX_CUT))
     masses = part.masses[low : size - cut].copy()
     if low > 0:
         masses[0] += raised[low - 1] * (1 + 1e-9)
@@ -178,11 +178,11 @@ def _untilt(part: _Tilted, slope: float, interval: float, infinity: float) -> Ce
     largest = slope * (abs(part.first) + len(part.masses)) + abs(part.log_scale)
     inflation = math.exp(min(700.0, part.rounding + 16 * _UNIT * largest))
     with np.errstate(over="ignore"):
-        factor = np.minimum(part.plain(slope, np.arange(len(part.masses), dtype=np.float64)) * inflation, _HUGE)
+        factor = np.minimum(part.plain(slope, np.arange(len(part.masses), dtype=np.float64)) * inflation, _MAX_FACTOR)
         blur = np.cumsum((factor * part.error)[::-1])
-        start = len(factor) - max(1, int(np.searchsorted(blur, _BLURRED)))
+        start = len(factor) - max(1, int(np.searchsorted(blur, _MAX_BLUR)))
         # Where the factor is beyond the doubles nothing is known either; such cells are the lowest ones.
-        start = min(max(start, int(np.count_nonzero(factor >= _HUGE))), len(factor) - 1)
+        start = min(max(start, int(np.count_nonzero(factor >= _MAX_FACTOR))), len(factor) - 1)
         masses = factor[start:] * (part.masses[start:] + part.error)
     lost = min(1.0, (infinity + part.lost) * (1 + 1e-9))
     above = np.cumsum(masses[::-1])[::-1]

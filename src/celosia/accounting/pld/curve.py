@@ -16,7 +16,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 
 _UNIT = 2.0**-53
-_TINY = 1e-300  # more than what the rounding of numbers too small for all their digits takes away
+_UNDERFLOW = 1e-300  # more than what the rounding of numbers too small for all their digits takes away
 _REPAIRS = 64  # steps, each twice the last: the first one or two pass the rounding
 
 
@@ -49,7 +49,7 @@ class Curve:
         gap = np.maximum(loss - epsilons, 0.0)
         gap = np.where(gap > 0, gap + 4 * _UNIT * (np.abs(loss) + np.abs(epsilons)), 0.0)
         finite = -np.expm1(-gap) * self._above[index] + np.exp(-gap) * self._divergence[index]
-        finite = np.where(finite > 0, finite + _TINY, 0.0)
+        finite = np.where(finite > 0, finite + _UNDERFLOW, 0.0)
         return np.minimum((np.where(place < size, finite, 0.0) + self.cells.infinity) * self._safe, 1.0)
 
     def epsilon(self, delta: float) -> float:

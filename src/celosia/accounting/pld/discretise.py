@@ -23,10 +23,10 @@ Pair: TypeAlias = Atoms | Normal | SampledNormal
 """A pair of distributions that dominates an event."""
 
 _UNIT = 2.0**-53
-_REACH = 11.0  # standard deviations; beyond them lies less than 2e-28
+_MAX_DEVIATIONS = 11.0  # standard deviations; beyond them lies less than 2e-28
 _NEGLIGIBLE = 1e-30  # mass that may move up at the lower end
-_LARGEST_MU = 1_000.0  # typical losses are then half a million
-_MOST_CELLS = 2**24
+_MAX_MU = 1_000.0  # typical losses are then half a million
+_MAX_CELLS = 2**24
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
@@ -108,9 +108,9 @@ def _split(losses: Array, masses: Array, infinity: float, interval: float) -> Ce
 
 
 def _check_size(cells: float, interval: float) -> None:
-    if not cells <= _MOST_CELLS:
+    if not cells <= _MAX_CELLS:
         raise ParameterError(
-            f"interval must leave at most {_MOST_CELLS} cells for these losses, and {safe_repr(interval)} leaves more: "
+            f"interval must leave at most {_MAX_CELLS} cells for these losses, and {safe_repr(interval)} leaves more: "
             "use a wider one, or leave it out."
         )
 
@@ -119,9 +119,9 @@ class _Line:
     """The line on which Q is N(0, 1), P is N(mu, 1) and R = (1 - q) Q + q P; the loss ln(R/Q) increases along it."""
 
     def __init__(self, mu: float, probability: float) -> None:
-        if not 0 < mu <= _LARGEST_MU:
+        if not 0 < mu <= _MAX_MU:
             raise ParameterError(
-                f"mu must be positive and at most {_LARGEST_MU:.0f}, not {safe_repr(mu)}: there is no privacy beyond."
+                f"mu must be positive and at most {_MAX_MU:.0f}, not {safe_repr(mu)}: there is no privacy beyond."
             )
         self.mu, self.q = mu, probability
 
@@ -135,16 +135,16 @@ class _Line:
 
     def _removal_losses(self, interval: float | None) -> tuple[Array, Array, float]:
         """R against Q: mass left of the nodes or between them moves up to the next one; the right tail to infinity."""
-        tail = _upper_tail(_REACH)
-        x, dx = self._nodes(interval, -_REACH, self.mu + _REACH)
-        loss, margin = self._loss(np.append(x, [-_REACH, max(self.mu - _REACH, self.mu / 2)]))
+        tail = _upper_tail(_MAX_DEVIATIONS)
+        x, dx = self._nodes(interval, -_MAX_DEVIATIONS, self.mu + _MAX_DEVIATIONS)
+        loss, margin = self._loss(np.append(x, [-_MAX_DEVIATIONS, max(self.mu - _MAX_DEVIATIONS, self.mu / 2)]))
         return loss + margin, np.append(self._mixture_density(x) * dx, [tail, tail]), tail
 
     def _addition_losses(self, interval: float | None) -> tuple[Array, Array, float]:
         """Q against R: the loss falls, from -ln(1 - q) on the left; the right tail moves up to the last node."""
-        tail = _upper_tail(_REACH)
-        x, dx = self._nodes(interval, -_REACH, _REACH)
-        loss, margin = self._loss(np.append(x, _REACH))
+        tail = _upper_tail(_MAX_DEVIATIONS)
+        x, dx = self._nodes(interval, -_MAX_DEVIATIONS, _MAX_DEVIATIONS)
+        loss, margin = self._loss(np.append(x, _MAX_DEVIATIONS))
         losses, masses = -loss + margin, np.append(_normal(x) * dx, tail)
         if self.q == 1:
             return losses, masses, tail
@@ -153,13 +153,13 @@ class _Line:
 
     def _fixed(self, interval: float | None) -> tuple[Array, Array, float]:
         """Losses above 0 with R's masses, their mirror images with Q's, and the rest at loss 0."""
-        x, dx = self._nodes(interval, self.mu / 2, self.mu + _REACH)
+        x, dx = self._nodes(interval, self.mu / 2, self.mu + _MAX_DEVIATIONS)
         loss, margin = self._loss(x)
         above, below = self._mixture_density(x) * dx, _normal(x) * dx
-        tail = _upper_tail(_REACH)
+        tail = _upper_tail(_MAX_DEVIATIONS)
         # The left part of Q's mass beyond mu/2 and the gap are within two tails; both are counted at the middle.
         rest = max(0.0, 1.0 - float(above.sum()) - float(below.sum())) + 8 * _UNIT
-        gap, gap_margin = self._loss(np.array([max(self.mu - _REACH, self.mu / 2)]))
+        gap, gap_margin = self._loss(np.array([max(self.mu - _MAX_DEVIATIONS, self.mu / 2)]))
         losses = np.concatenate([loss + margin, -loss + margin, [0.0], gap + gap_margin])
         return losses, np.concatenate([above, below, [rest, tail]]), tail
 
@@ -167,10 +167,10 @@ class _Line:
         """Return nodes and weights of a rule that is right to 2^-49 in every panel; no panel crosses a grid point."""
         step = 0.5 / (10 + self.mu)
         spans = [(start, stop)]
-        if start < _REACH < self.mu - _REACH < stop:  # nothing between two normals that are far apart
-            spans = [(start, _REACH), (self.mu - _REACH, stop)]
-        elif start >= _REACH:
-            spans = [(max(start, self.mu - _REACH), stop)]
+        if start < _MAX_DEVIATIONS < self.mu - _MAX_DEVIATIONS < stop:  # nothing between two normals that are far apart
+            spans = [(start, _MAX_DEVIATIONS), (self.mu - _MAX_DEVIATIONS, stop)]
+        elif start >= _MAX_DEVIATIONS:
+            spans = [(max(start, self.mu - _MAX_DEVIATIONS), stop)]
         left, right = [], []
         for low, high in spans:
             edges = np.linspace(low, high, math.ceil((high - low) / step) + 1)

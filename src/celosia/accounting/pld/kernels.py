@@ -16,16 +16,16 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LARGE = 600.0  # exponents beyond are summed relative to the largest
+_MAX_EXPONENT = 600.0  # exponents beyond are summed relative to the largest
 _SERIES = 0.5  # order times loss (or change) below which a power series keeps the digits
-_SMALL = 0.1  # change of the ratio below which its binomial series is short
+_SMALL_CHANGE = 0.1  # change of the ratio below which its binomial series is short
 _DIGITS = 38.0  # -ln of what a sum may leave out
-_FAR = 30.0  # losses beyond which e^loss is added to an exponent before it is taken
+_FAR_LOSS = 30.0  # losses beyond which e^loss is added to an exponent before it is taken
 _OVERFLOW = 700.0  # exponents beyond are no doubles
 _REMOVE, _ADD, _FIXED = 0, 1, 2
 _ROOT = math.sqrt(2 * math.pi)
-_REACH = 10.5  # standard deviations on both sides that are always summed
-_TINY = 1e-290  # stands for a sum that underflowed
+_SUMMED_DEVIATIONS = 10.5  # standard deviations on both sides that are always summed
+_UNDERFLOW = 1e-290  # stands for a sum that underflowed
 _SAFE = 2e-12  # twenty times the largest error against forty digits
 _SAFE_PER = 1e-15  # per unit of an exponent x^2: its rounding
 _NODES, _WEIGHTS = (np.ascontiguousarray(array) for array in np.polynomial.legendre.leggauss(16))
@@ -107,7 +107,7 @@ def atoms_renyi(
         total = 0.0
         if largest == math.inf:  # an order so large that only the largest loss counts
             out[j] = losses[-1]
-        elif largest > _LARGE:
+        elif largest > _MAX_EXPONENT:
             for i in range(losses.size):
                 total += math.exp(log_masses[i] + over * losses[i] - largest)
             out[j] = (largest + math.log(total)) / over
@@ -178,14 +178,14 @@ def _term(x: float, mu: float, share: float, order: float, kind: int) -> float:
     if kind == _FIXED:
         return _fixed(half, log_ratio, order)
     change = share * math.expm1(min(loss, _OVERFLOW))
-    if abs(change) < _SMALL and abs(order * change) < _SERIES:  # the binomial series from the second power on
+    if abs(change) < _SMALL_CHANGE and abs(order * change) < _SERIES:  # the binomial series from the second power on
         power = 1.0 - order if kind == _ADD else order
         term, total = 0.5 * order * change * change, 0.0
         for k in range(3, 22):
             total += term
             term *= (power - k + 1.0) / k * change
         return math.exp(half) * total
-    weighted = share * (math.exp(half + loss) - math.exp(half)) if loss > _FAR else change * math.exp(half)
+    weighted = share * (math.exp(half + loss) - math.exp(half)) if loss > _FAR_LOSS else change * math.exp(half)
     return (
         _addition_term(half, log_ratio, weighted, order)
         if kind == _ADD
@@ -286,10 +286,10 @@ def _addition_renyi(mu: float, share: float, order: float) -> tuple[float, float
     peak = _peak_below(mu, share, power)
     highest = _exponent(peak, mu, share, power)
     far = highest - 1.4 * _DIGITS
-    low = min(-_REACH, _walk(peak, -0.5, mu, share, power, far, -math.inf))
-    high = 2.0 * mu + _REACH
+    low = min(-_SUMMED_DEVIATIONS, _walk(peak, -0.5, mu, share, power, far, -math.inf))
+    high = 2.0 * mu + _SUMMED_DEVIATIONS
     shift = 0.0
-    if highest > _LARGE:
+    if highest > _MAX_EXPONENT:
         shift, high = highest, _walk(peak, 0.5, mu, share, power, far, high)
     total, _ = _integral(low, high, mu, share, order, _ADD, shift)
     return _divergence(total, shift, order), max(-low, high)
@@ -304,10 +304,10 @@ def _removal_renyi(mu: float, share: float, order: float, kind: int) -> tuple[fl
     """
     near, far = _fixed_point(0.0, mu, share, order), _fixed_point(order * mu, mu, share, order)
     highest = max(_exponent(near, mu, share, order), _exponent(far, mu, share, order))
-    shift = highest if highest > _LARGE else 0.0
-    low, high = (0.5 * mu if kind == _FIXED else -_REACH), 2.0 * mu + _REACH
+    shift = highest if highest > _MAX_EXPONENT else 0.0
+    low, high = (0.5 * mu if kind == _FIXED else -_SUMMED_DEVIATIONS), 2.0 * mu + _SUMMED_DEVIATIONS
     total, covered = _integral(low, high, mu, share, order, kind, shift)
-    threshold = (shift if shift > 0.0 else math.log(max(total, _TINY))) - 1.1 * _DIGITS
+    threshold = (shift if shift > 0.0 else math.log(max(total, _UNDERFLOW))) - 1.1 * _DIGITS
     for start in (covered, near, far):
         if start < covered or _exponent(start, mu, share, order) < threshold:
             continue
@@ -323,7 +323,7 @@ def _divergence(total: float, shift: float, order: float) -> float:
     over = order - 1.0
     if shift > 0.0:
         return (shift + math.log(total / _ROOT)) / over
-    return math.log1p(over * max(total, _TINY) / _ROOT) / over
+    return math.log1p(over * max(total, _UNDERFLOW) / _ROOT) / over
 
 
 @njit(cache=True, nogil=True)

@@ -17,12 +17,12 @@ from celosia.accounting.checks import Array, check_epsilons, check_orders, check
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 
-_NOTICED = 1e-9  # probabilities that do not sum to 1 within this are a mistake, not rounding
+_SUM_TOLERANCE = 1e-9  # probabilities that do not sum to 1 within this are a mistake, not rounding
 _LOSS_ERROR = 4e-15  # relative: how far a computed loss may be from the true one
 _SAFE = 1e-12  # far above the error of the sums
 _SAFE_RENYI = 5e-12  # logarithms of masses down to e^-10000 are right to 2e-12
 _ROUNDING = 5e-16  # of each step of a running sum
-_TINY = 1e-300
+_UNDERFLOW = 1e-300
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Atoms:
         out = np.empty(values.size)
         out[order] = atoms_profile(raised, self.log_masses, self.infinity, values[order])
         safe = 1 + _SAFE + _ROUNDING * (self.losses.size + values.size)
-        return np.where(out > 0, np.minimum(out * safe + _TINY, 1.0), 0.0)
+        return np.where(out > 0, np.minimum(out * safe + _UNDERFLOW, 1.0), 0.0)
 
     def renyi(self, orders: ArrayLike) -> Array:
         """Return the Rényi divergence of P from Q at each order, rounded up; infinite where Q lacks mass of P."""
@@ -202,5 +202,5 @@ def _check_pair(losses: Array, masses: Array, logs: Array, infinity: float, miss
             raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(value)}.")
     for sums, extra, whose in ((logs, infinity, "P"), (logs - losses, missing, "Q")):
         total = extra + float(np.sum(np.exp(np.minimum(sums, 1.0))))
-        if not abs(total - 1) <= _NOTICED:
+        if not abs(total - 1) <= _SUM_TOLERANCE:
             raise ParameterError(f"masses must sum to 1 under {whose}, not to {total!r}.")

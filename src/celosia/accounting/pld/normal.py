@@ -22,12 +22,12 @@ Kind = Literal["remove", "add", "fixed"]
 """Which sampled pair: the mixture against the plain, the plain against the mixture, or samples of fixed size."""
 
 _KINDS: tuple[Kind, ...] = ("remove", "add", "fixed")
-_WIDE = 40.0  # beyond this mu sums give way to bounds: typical losses are above 800
-_FAR = 1e7  # and beyond this order * mu, the place of the peak: the squares of its neighbours differ by rounding only
-_LARGEST = 1e8  # mu; the smallest is its inverse
+_MAX_SUMMED_MU = 40.0  # beyond this mu sums give way to bounds: typical losses are above 800
+_MAX_SUMMED_PEAK = 1e7  # order * mu: beyond, squares near the peak differ by rounding only
+_MAX_MU = 1e8  # mu; the smallest is its inverse
 _SAFE = 1e-12
 _LAST_PLACE = 4e-16  # relative: rounding of a sum or of an exponential
-_TINY = 1e-300
+_UNDERFLOW = 1e-300
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
@@ -95,7 +95,7 @@ class SampledNormal:
         from celosia.accounting.pld.kernels import sampled_normal_renyi
 
         out = _bound(values, self.mu, self.probability, self.kind)
-        summed = (values <= _FAR / self.mu) & (self.mu <= _WIDE)
+        summed = (values <= _MAX_SUMMED_PEAK / self.mu) & (self.mu <= _MAX_SUMMED_MU)
         out[summed] = sampled_normal_renyi(self.mu, self.probability, values[summed], _KINDS.index(self.kind))
         return out
 
@@ -107,8 +107,8 @@ class SampledNormal:
 
 def _check_mu(mu: float) -> float:
     value = check_positive(mu, "mu")
-    if not 1 / _LARGEST <= value <= _LARGEST:
-        raise ParameterError(f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {safe_repr(mu)}.")
+    if not 1 / _MAX_MU <= value <= _MAX_MU:
+        raise ParameterError(f"mu must be between {1 / _MAX_MU:g} and {_MAX_MU:g}, not {safe_repr(mu)}.")
     return value
 
 
@@ -139,7 +139,7 @@ def _delta(epsilons: Array, mu: float) -> Array:
         out[high] = density * ((1 - t * _mills(t)) @ _WEIGHTS) * (mu / 2)
     # An error of a few units in the last place of z is z times as much in the exponent.
     safe = 1 + _SAFE + _LAST_PLACE * np.clip(z, 2, 40) * (epsilons / mu + mu + 40)
-    return np.minimum(out * safe + _TINY, 1.0)
+    return np.minimum(out * safe + _UNDERFLOW, 1.0)
 
 
 def _mills(t: Array) -> Array:

@@ -51,9 +51,9 @@ from celosia.core.events import (
 from celosia.core.exact import short_at_least
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
-_LONG = 1_000  # an epsilon whose exponential would fill the memory
-_MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
-_REACH = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
+_MAX_EPSILON = 1_000  # an epsilon whose exponential would fill the memory
+_MAX_TERMS = 2**18  # of a binomial sum, held in memory at once
+_MAX_DEVIATIONS = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
 
 
 def not_priced(event: Event, by: str) -> NotPricedError:
@@ -162,8 +162,8 @@ def _(event: PoissonSampledEvent | FixedSampledEvent) -> tuple[Fraction, Fractio
     q = event.probability
     if q in (0, 1):
         return q * epsilon, q * delta
-    if epsilon > _LONG:  # exp(epsilon) would fill the memory: ln(1 - q + q e^epsilon) with e^epsilon taken out
-        return epsilon + log_at_least(q + (1 - q) * exp_at_least(Fraction(-_LONG))), q * delta
+    if epsilon > _MAX_EPSILON:  # exp(epsilon) would fill the memory: ln(1 - q + q e^epsilon) with e^epsilon taken out
+        return epsilon + log_at_least(q + (1 - q) * exp_at_least(Fraction(-_MAX_EPSILON))), q * delta
     return log_at_least(1 + q * (exp_at_least(epsilon) - 1)), q * delta
 
 
@@ -208,11 +208,11 @@ def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
     agree = float(scipy.special.expit(epsilon0))
     spread = math.sqrt(times * agree * (1 - agree)) + 1
     least = math.floor((epsilon / epsilon0 + times) / 2)  # counts below it lose less than epsilon; one early
-    low = max(0, least, math.floor(times * agree - _REACH * spread))
-    high = min(times, math.ceil(max(times * agree, low) + _REACH * spread))
+    low = max(0, least, math.floor(times * agree - _MAX_DEVIATIONS * spread))
+    high = min(times, math.ceil(max(times * agree, low) + _MAX_DEVIATIONS * spread))
     if low > high:
         return 0.0
-    if high - low > _MOST_TERMS:
+    if high - low > _MAX_TERMS:
         return concentrated_delta(max(times * epsilon0 * math.tanh(epsilon0 / 2) * _SAFE, 1e-300), epsilon)
     count = np.arange(low, high + 1, dtype=np.float64)
     log_mass = (

@@ -21,9 +21,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, exact_integer, exact_non_negative, exact_positive, safe_repr
 
 _SAFE = 1 + 1e-13  # ten times the error of the formulas
-_TINY = 1e-300  # more than what underflow can take away
-_LEAST = 1e-20  # stands for order 1: a divergence grows with its order, here by less than a double can hold
-_LARGEST = 600.0  # exponents beyond are treated in logarithms
+_UNDERFLOW = 1e-300  # more than what underflow can take away
+_MIN_EXCESS_ORDER = 1e-20  # stands for order 1: a divergence grows with its order, here by less than a double can hold
+_MAX_EXPONENT = 600.0  # exponents beyond are treated in logarithms
 _SERIES = 1.25  # arguments up to which the power series of L converges fast: its radius is pi
 
 
@@ -39,10 +39,10 @@ def randomized_response(epsilon: Exact, orders: ArrayLike, categories: int = 2) 
     wrong = float(exact_integer(categories, name="categories", least=2) - 1)  # answers that are not the truth
     others = wrong * math.exp(-rate)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        growth = np.expm1(np.minimum(over * rate, _LARGEST)) * -np.expm1(-order * rate) / (1 + others)
+        growth = np.expm1(np.minimum(over * rate, _MAX_EXPONENT)) * -np.expm1(-order * rate) / (1 + others)
         rest = np.exp(-(order + over) * rate) + (wrong - 1) * np.exp(-order * rate)
         value = np.where(
-            over * rate <= _LARGEST,
+            over * rate <= _MAX_EXPONENT,
             np.log1p(growth) / over,
             rate - (np.log1p(others) - np.log1p(rest)) / over,
         )
@@ -57,11 +57,11 @@ def laplace(scale: Exact, orders: ArrayLike, sensitivity: Exact = 1) -> Array:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         odds = over / order
         share = odds / (1 + odds)
-        growth = (1 - share) * _exp_minus_linear(np.minimum(over * rate, _LARGEST)) + share * _exp_minus_linear(
+        growth = (1 - share) * _exp_minus_linear(np.minimum(over * rate, _MAX_EXPONENT)) + share * _exp_minus_linear(
             -order * rate
         )
         value = np.where(
-            over * rate <= _LARGEST,
+            over * rate <= _MAX_EXPONENT,
             np.log1p(growth) / over,
             rate - (np.log1p(odds) - np.log1p(odds * np.exp(-(order + over) * rate))) / over,
         )
@@ -79,14 +79,14 @@ def discrete_laplace(scale: Exact, shift: int, orders: ArrayLike) -> Array:
     order, over = _orders(orders)
     ratio, between = math.exp(-step), float(max(steps - 1, 0))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        exponent = np.minimum(over * rate, _LARGEST)
+        exponent = np.minimum(over * rate, _MAX_EXPONENT)
         ends = np.expm1(exponent) * -np.expm1(-order * rate)
-        inner = -ratio * math.expm1(-between * step) * np.expm1(np.minimum(_inner(step, between, over), _LARGEST))
+        inner = -ratio * math.expm1(-between * step) * np.expm1(np.minimum(_inner(step, between, over), _MAX_EXPONENT))
         small = np.log1p((ends + inner) / (1 + ratio)) / over
         width = (order + over) * step
         inside = math.expm1(-step) * np.expm1(-between * width) / np.expm1(width)
         large = rate + np.log((1 + np.exp(-width * steps) + inside) / (1 + ratio)) / over
-        value = np.where(over * rate <= _LARGEST, small, large)
+        value = np.where(over * rate <= _MAX_EXPONENT, small, large)
     return _round_up(value, rate)
 
 
@@ -127,14 +127,14 @@ def _orders(orders: ArrayLike) -> tuple[Array, Array]:
         raise ParameterError(f"orders must be numbers, not {safe_repr(orders)}.") from error
     if order.size == 0 or np.asarray(orders).dtype == np.bool_ or not (order >= 1).all():
         raise ParameterError(f"orders must be numbers of at least 1 (inf allowed), not {safe_repr(orders)}.")
-    return order, np.maximum(order - 1, _LEAST)
+    return order, np.maximum(order - 1, _MIN_EXCESS_ORDER)
 
 
 def _round_up(value: Array, largest: float) -> Array:
     """Round up, but not beyond the largest privacy loss, which order infinity has."""
     if largest == 0:
         return np.zeros_like(value)
-    return np.fmin(value * _SAFE + _TINY, largest)
+    return np.fmin(value * _SAFE + _UNDERFLOW, largest)
 
 
 def _exp_minus_linear(x: Array) -> Array:

@@ -36,7 +36,7 @@ from celosia.core import (
 from celosia.core.enclosure import exp_at_most
 from celosia.core.exact import short_at_least
 
-_LONG = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken for 0
+_MAX_EPSILON = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken for 0
 
 
 @singledispatch
@@ -53,7 +53,7 @@ def rho(event: Event) -> Fraction:
 
 
 def _of_pure(epsilon: Fraction) -> Fraction:
-    small = exp_at_most(-epsilon) if epsilon < _LONG else Fraction(0)
+    small = exp_at_most(-epsilon) if epsilon < _MAX_EPSILON else Fraction(0)
     return short_at_least(epsilon * (1 - small) / (1 + small))  # epsilon tanh(epsilon / 2)
 
 

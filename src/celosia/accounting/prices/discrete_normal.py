@@ -12,9 +12,9 @@ from statistics import NormalDist
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, safe_repr
 
-_LARGEST = 1e300  # beyond, quotients would leave the doubles
+_MAX_SIZE = 1e300  # beyond, quotients would leave the doubles
 _SAFE = 1e-12  # far above the rounding of a dozen operations
-_TRIED = 120  # variances of the rounding
+_CANDIDATES = 120  # variances of the rounding
 _STANDARD = NormalDist()
 
 
@@ -35,8 +35,10 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
     moved = min(exact_integer(dimension, name="dimension"), longest)  # coordinates: each that moves adds 1 or more
     if longest == 0:
         return 0.0
-    if max(square, longest) > _LARGEST:
-        raise ParameterError(f"variance and sensitivity_squared must be below {_LARGEST:g}, not {safe_repr(variance)}.")
+    if max(square, longest) > _MAX_SIZE:
+        raise ParameterError(
+            f"variance and sensitivity_squared must be below {_MAX_SIZE:g}, not {safe_repr(variance)}."
+        )
     mu = min(_mu(square, rounding, float(longest), moved) for rounding in _candidates(square, moved))
     if mu == math.inf:
         raise ParameterError(f"variance must be larger for Gaussian privacy to be proved, not {safe_repr(variance)}.")
@@ -46,7 +48,7 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
 def _candidates(square: float, moved: int) -> list[float]:
     """Return variances of the rounding to try: any is valid, and the best is between these orders of magnitude."""
     most = min(square, 1.0 + math.log1p(moved))
-    return [most * i / (_TRIED + 1) for i in range(1, _TRIED + 1)]
+    return [most * i / (_CANDIDATES + 1) for i in range(1, _CANDIDATES + 1)]
 
 
 def _mu(square: float, rounding: float, longest: float, moved: int) -> float:

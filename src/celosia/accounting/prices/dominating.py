@@ -49,9 +49,9 @@ from celosia.core import (
 from celosia.core.events import KeySelectionEvent
 from celosia.core.exact import double_at_least, double_at_most
 
-_FINE = 4096  # steps of a grid that stands for real-valued Laplace noise; a coarser grid dominates a finer one
-_SMALLEST_MU, _LARGEST_MU = 1e-8, 1e8  # of a normal pair
-_SUMMED = 1_000_000  # variance up to which discrete Gaussian noise is summed term by term
+_STEPS = 4096  # steps of a grid that stands for real-valued Laplace noise; a coarser grid dominates a finer one
+_MIN_MU, _MAX_MU = 1e-8, 1e8  # of a normal pair
+_MAX_SUMMED_VARIANCE = 1_000_000  # variance up to which discrete Gaussian noise is summed term by term
 
 
 @singledispatch
@@ -75,7 +75,7 @@ def loss_distribution(parts: "list[tuple[Pair, int]]") -> LossDistribution:
 @dominating.register
 def _(event: LaplaceEvent) -> Pair:
     if event.arithmetic == "real":
-        shift, scale = (_FINE, _FINE * event.scale / event.sensitivity) if event.sensitivity else (0, event.scale)
+        shift, scale = (_STEPS, _STEPS * event.scale / event.sensitivity) if event.sensitivity else (0, event.scale)
         return discrete_laplace(double_at_most(scale), shift)
     # All of the shift in one coordinate is the worst way to spread it (proofs/pairs.md).
     return discrete_laplace(double_at_most(event.scale), int(steps(event)))
@@ -86,16 +86,16 @@ def _(event: GaussianEvent) -> Pair:
     if event.arithmetic == "real":
         return normal(mu(event))
     squared = math.floor(event.sensitivity_squared)
-    if event.variance <= _SUMMED and (event.dimension == 1 or squared <= 1):
+    if event.variance <= _MAX_SUMMED_VARIANCE and (event.dimension == 1 or squared <= 1):
         return discrete_gaussian(double_at_most(event.variance), math.isqrt(squared))
     return normal(mu(event))
 
 
 def normal(distance: float) -> Pair:
     """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 distinguishes nothing."""
-    if distance > _LARGEST_MU:
+    if distance > _MAX_MU:
         raise NotPricedError(f"A mu of {distance:.3g} is too large for a privacy-loss distribution.")
-    return Normal(max(distance, _SMALLEST_MU)) if distance > 0 else randomized_response(0.0)
+    return Normal(max(distance, _MIN_MU)) if distance > 0 else randomized_response(0.0)
 
 
 @dominating.register

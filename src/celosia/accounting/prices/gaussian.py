@@ -17,13 +17,13 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.noise.gaussian import log_normaliser
 
-_SUMMED = 1_000.0  # standard deviations up to which the profile is summed term by term
-_REACH = 38.0  # standard deviations; the probability beyond them is below the next number
-_BEYOND = 1e-300
+_MAX_SUMMED_SIGMA = 1_000.0  # standard deviations up to which the profile is summed term by term
+_MAX_DEVIATIONS = 38.0  # standard deviations; the probability beyond them is below the next number
+_TAIL_MASS = 1e-300
 _SAFE = 1 + 1e-9  # far above the rounding of the sums
 _SLACK = 1e-14  # relative to the privacy loss: an output that just does not count in doubles may count in truth
-_NORMAL = 1e-290
-_LARGEST = 1e300  # variances beyond would leave the range of doubles
+_MIN_NORMAL_TAIL = 1e-290
+_MAX_VARIANCE = 1e300  # variances beyond would leave the range of doubles
 _STEPS = 60
 
 
@@ -37,14 +37,14 @@ def discrete_gaussian_delta(variance: float, shift: int, epsilon: float) -> floa
     sigma = math.sqrt(variance)
     # An output x has privacy loss (shift^2 + 2 shift x) / (2 variance): it counts from here on.
     threshold = epsilon * variance / shift - shift / 2
-    if sigma > _SUMMED:
+    if sigma > _MAX_SUMMED_SIGMA:
         return _delta_by_integrals(sigma, threshold, shift, epsilon)
-    first = max(math.floor(threshold), math.floor(-_REACH * sigma) - 1)  # one early: the threshold was rounded
-    x = np.arange(first, math.ceil(max(first, 0) + _REACH * sigma) + 2, dtype=np.float64)
+    first = max(math.floor(threshold), math.floor(-_MAX_DEVIATIONS * sigma) - 1)  # one early: the threshold was rounded
+    x = np.arange(first, math.ceil(max(first, 0) + _MAX_DEVIATIONS * sigma) + 2, dtype=np.float64)
     log_mass = -(x**2) / (2 * variance) - log_normaliser(variance)
     loss = (shift**2 + 2 * shift * x) / (2 * variance)
     excess = np.maximum(loss - epsilon + _SLACK * (np.abs(loss) + epsilon), 0.0)
-    return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * _SAFE + _BEYOND)
+    return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * _SAFE + _TAIL_MASS)
 
 
 def _delta_by_integrals(sigma: float, threshold: float, shift: int, epsilon: float) -> float:
@@ -53,7 +53,7 @@ def _delta_by_integrals(sigma: float, threshold: float, shift: int, epsilon: flo
     above, below = _sum_at_most(first, sigma), _sum_at_least(first + shift, sigma)
     # The logarithm, because exp(epsilon) alone may be beyond the doubles. A subnormal tail has lost its digits and may
     # have been rounded up: nothing is subtracted for it, which only makes delta larger.
-    matched = math.exp(min(epsilon + math.log(below), 0.0)) if below > _NORMAL else 0.0
+    matched = math.exp(min(epsilon + math.log(below), 0.0)) if below > _MIN_NORMAL_TAIL else 0.0
     return min(1.0, max(0.0, above * (1 + 1e-12) - matched * (1 - 1e-12)))
 
 
@@ -120,10 +120,10 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _least(enough: Callable[[float], bool], start: float) -> float:
     """Return nearly the least number that is enough; the returned one is."""
-    high = min(start, _LARGEST)
+    high = min(start, _MAX_VARIANCE)
     while not enough(high):
         high *= 2
-        if high > _LARGEST:
+        if high > _MAX_VARIANCE:
             raise ParameterError(
                 "No noise reaches this target: use a larger epsilon or delta, or a smaller sensitivity."
             )

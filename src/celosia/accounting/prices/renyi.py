@@ -49,7 +49,7 @@ ORDERS: Array = 1 + np.geomspace(0.01, 1e6, 200)
 ORDERS.flags.writeable = False
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
-_TINY = 1e-300  # more than what underflow takes away
+_UNDERFLOW = 1e-300  # more than what underflow takes away
 
 
 @singledispatch
@@ -194,4 +194,4 @@ def renyi_delta(orders: Array, curve: Array, epsilon: float) -> float:
     over = orders - 1
     logs = over * (curve - epsilon) - np.log(over) - orders * np.log1p(1 / over)
     logs = logs + 1e-15 * (over * (curve + epsilon) + np.abs(np.log(over)) + 10)
-    return float(min(1.0, math.exp(min(0.0, float(np.nanmin(logs)))) * (1 + 1e-9) + _TINY))
+    return float(min(1.0, math.exp(min(0.0, float(np.nanmin(logs)))) * (1 + 1e-9) + _UNDERFLOW))

@@ -27,9 +27,9 @@ from celosia.core.exact import double_at_least, double_at_most, short_at_least
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _UNIT = 4e-15  # relative to the terms of a difference
-_LONG = 500  # an epsilon whose exponential would fill the memory
+_MAX_EPSILON = 500  # an epsilon whose exponential would fill the memory
 _CELLS = 4096
-_FIRST = 1e-7  # the smallest chance that has a cell of its own
+_MIN_CHANCE = 1e-7  # the smallest chance that has a cell of its own
 _NO_ETA = 1e-100  # so near to 0 that it is 0
 
 
@@ -60,7 +60,7 @@ def chances(event: Event) -> tuple[Array, Array]:
     From the Rényi curve of the event: at every order, ``b <= (a exp(epsilon))^(1 - 1/order)``, and the same for the
     opposite outcome with the two data sets exchanged. Both grow.
     """
-    a: Array = np.geomspace(_FIRST, 1.0, _CELLS)
+    a: Array = np.geomspace(_MIN_CHANCE, 1.0, _CELLS)
     a[-1] = 1.0
     curve = renyi(event, ORDERS)
     order, curve = ORDERS[np.isfinite(curve)], curve[np.isfinite(curve)]
@@ -138,11 +138,11 @@ def _pure_extra(event: PrivateSelectionEvent, epsilon: Fraction) -> Fraction:
     """Return how much ln f' differs at most between chances that are exp(epsilon) apart in both directions."""
     if event.eta is None or event.gamma is None:
         assert event.mean is not None  # noqa: S101 - of every Poisson law
-        if epsilon > _LONG:
+        if epsilon > _MAX_EPSILON:
             return event.mean
         most = exp_at_least(epsilon)
         return event.mean * (most - 1) / (most + 1)
-    if epsilon > _LONG:
+    if epsilon > _MAX_EPSILON:
         return (event.eta + 1) * min(epsilon, log_at_least(1 / event.gamma))
     most = exp_at_least(epsilon)
     return (event.eta + 1) * min(log_at_least((most + event.gamma) / (1 + event.gamma * most)), epsilon)

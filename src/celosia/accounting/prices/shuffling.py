@@ -21,8 +21,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_integer, exact_positive, safe_repr
 
 _SAFE = 1 + 1e-9  # far above the rounding of the sums
-_BEYOND = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
-_MOST = 2**31  # reports: more are counted as this many, which takes a second
+_TAIL_MASS = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
+_MAX_REPORTS = 2**31  # reports: more are counted as this many, which takes a second
 _NO_CLONES = 60.0  # from this epsilon0 on the clones are not counted: fewer than one is expected anyway
 _CELLS = 1024  # into which numbers of clones are put together
 _BLOCK = 2**20  # terms that are held in memory at once
@@ -113,7 +113,7 @@ def _parameters(epsilon0: Exact, reports: int, delta: Exact) -> tuple[float, int
     target = double_at_most(exact_positive(delta, name="delta"))
     if target >= 1:
         raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
-    return local, min(exact_integer(reports, name="reports"), _MOST), target
+    return local, min(exact_integer(reports, name="reports"), _MAX_REPORTS), target
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class _Counters:
             delta[first : first + block] = _hockey_stick(self.local, rows[:, None], self.clones) @ self.masses
         # At most that of the report alone, which is 0 from the local epsilon on.
         alone = np.maximum(-np.expm1(size - self.local) / (1 + math.exp(-self.local)), 0.0) * (1 + 1e-15)
-        delta = np.minimum((delta * self.share + _BEYOND) * _SAFE, np.minimum(alone, 1.0))
+        delta = np.minimum((delta * self.share + _TAIL_MASS) * _SAFE, np.minimum(alone, 1.0))
         # The pair is symmetric: H at -epsilon is 1 - exp(-epsilon) + exp(-epsilon) H at epsilon.
         return np.where(epsilon >= 0, delta, np.minimum(-np.expm1(-size) * _SAFE + np.exp(-size) * delta, 1.0))
 

@@ -19,9 +19,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, safe_repr
 
 _SAFE = 1 + 1e-11  # far above the error of the quadrature
-_TINY = 1e-300  # more than what underflow can take away
-_LEAST_DELTA = 1e-290  # well above _TINY, which is added to every delta
-_LARGEST_EPSILON = 2.0**16  # the end of a profile that never vanishes
+_UNDERFLOW = 1e-300  # more than what underflow can take away
+_MIN_DELTA = 1e-290  # well above _UNDERFLOW, which is added to every delta
+_MAX_EPSILON = 2.0**16  # the end of a profile that never vanishes
 _POINTS = 512  # epsilons of which each gives two lines of a trade-off curve
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
@@ -34,7 +34,7 @@ def gaussian_profile(mu: Exact, epsilons: ArrayLike) -> Array:
     if distance == 0:
         return np.where(epsilon < 0, -np.expm1(-size), 0.0)
     with np.errstate(over="ignore", under="ignore"):
-        delta = np.minimum(_gaussian(distance, size) * _SAFE + _TINY, 1.0)
+        delta = np.minimum(_gaussian(distance, size) * _SAFE + _UNDERFLOW, 1.0)
         # The pair is symmetric: H at -epsilon is 1 - exp(-epsilon) + exp(-epsilon) H at epsilon.
         return np.where(epsilon >= 0, delta, np.minimum(-np.expm1(-size) * _SAFE + np.exp(-size) * delta, 1.0))
 
@@ -122,7 +122,7 @@ def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
     distance = _double(mu, "mu")
     with np.errstate(under="ignore"):
         return np.maximum(
-            scipy.special.ndtr(-scipy.special.ndtri(check_errors(errors)) - distance) / _SAFE - _TINY, 0.0
+            scipy.special.ndtr(-scipy.special.ndtri(check_errors(errors)) - distance) / _SAFE - _UNDERFLOW, 0.0
         )
 
 
@@ -147,7 +147,7 @@ def profile_points(profile: Callable[[Array], Array]) -> Array:
     """Return epsilons from 0 to where the profile has nearly vanished, denser near 0."""
     reaches = np.exp2(np.arange(-20.0, 17.0))
     low = np.asarray(profile(reaches)) <= 1e-10
-    reach = float(reaches[np.argmax(low)]) if low.any() else _LARGEST_EPSILON
+    reach = float(reaches[np.argmax(low)]) if low.any() else _MAX_EPSILON
     points: Array = reach * np.linspace(0.0, 1.0, _POINTS) ** 2
     return points
 
@@ -177,6 +177,6 @@ def _double(value: Exact, name: str) -> float:
 
 def _target(delta: Exact) -> float:
     target = double_at_most(exact_probability(delta, name="delta"))
-    if not _LEAST_DELTA <= target < 1:
-        raise ParameterError(f"delta must be at least {_LEAST_DELTA} and less than 1, not {safe_repr(delta)}.")
+    if not _MIN_DELTA <= target < 1:
+        raise ParameterError(f"delta must be at least {_MIN_DELTA} and less than 1, not {safe_repr(delta)}.")
     return target * (1 - 1e-13)  # a sum taken again in another order must still be below delta

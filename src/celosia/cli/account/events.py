@@ -32,8 +32,8 @@ from celosia.core.exact import exact_integer, exact_positive, exact_probability,
 
 _POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
 _SHORT = 12
-_SMALLEST, _LARGEST = Fraction(1, 10**100), Fraction(10**100)
-_LONGEST_FILE = 5_000_000
+_MIN_AMOUNT, _MAX_AMOUNT = Fraction(1, 10**100), Fraction(10**100)
+_MAX_FILE_LENGTH = 5_000_000
 _LONGEST_WORDS = 200
 _FINEST = 2**99
 
@@ -169,7 +169,7 @@ def read(path: Path, *, times: int = 1) -> PricedEvent:
     import celosia.core.iterations  # noqa: F401 - its kinds are known once it is imported
 
     try:
-        text = sys.stdin.read(_LONGEST_FILE + 1) if str(path) == "-" else _content(path)
+        text = sys.stdin.read(_MAX_FILE_LENGTH + 1) if str(path) == "-" else _content(path)
     except OSError as error:
         raise ParameterError(f"The file {str(path)!r} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -186,7 +186,7 @@ def read(path: Path, *, times: int = 1) -> PricedEvent:
 
 def _content(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
-        return file.read(_LONGEST_FILE + 1)  # the reader of records refuses what is longer
+        return file.read(_MAX_FILE_LENGTH + 1)  # the reader of records refuses what is longer
 
 
 def _repeated(event: Event, what: str, times: int) -> PricedEvent:
@@ -202,7 +202,7 @@ def _repeated(event: Event, what: str, times: int) -> PricedEvent:
 def amount(text: str, *, name: str) -> Fraction:
     """Read an amount of noise or privacy: positive, and of a size that leaves room for its square."""
     number = exact_positive(text, name=name)
-    if not _SMALLEST <= number <= _LARGEST:
+    if not _MIN_AMOUNT <= number <= _MAX_AMOUNT:
         raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {safe_repr(text)}.")
     return number
 

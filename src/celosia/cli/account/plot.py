@@ -40,7 +40,7 @@ plot = commands("plot", "Draw what things cost, into a file.")
 """The sub-command."""
 
 _PER_DECADE = 4
-_LONGEST_GROWTH = 10**9
+_MAX_GROWTH = 10**9
 _GRID = NoiseOptions().grid
 
 
@@ -124,8 +124,8 @@ def _growth(
     MECHANISM is gaussian, laplace, exponential, pure, randomized-response, or event with --file.
     """
     check_chart(out, name="chart")
-    if not 2 <= exact_integer(times, name="times") <= _LONGEST_GROWTH:
-        raise ParameterError(f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {safe_repr(times)}.")
+    if not 2 <= exact_integer(times, name="times") <= _MAX_GROWTH:
+        raise ParameterError(f"times must be from 2 to {_MAX_GROWTH:,} to draw a growth, not {safe_repr(times)}.")
     priced = _price_release(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 

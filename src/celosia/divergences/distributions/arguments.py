@@ -15,7 +15,7 @@ from celosia.core.exact import safe_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SUM = 1e-9  # how far probabilities may be from summing to one: rounding of a million doubles, not of single precision
+_SUM_TOLERANCE = 1e-9  # of probabilities: the rounding of a million doubles, not of single precision
 
 
 def as_number(value: object, *, name: str, least: float = -math.inf, above: float = -math.inf) -> float:
@@ -64,7 +64,7 @@ def as_probabilities(value: object, *, name: str) -> "NDArray[np.float64]":
     if (array < 0).any():
         raise ParameterError(f"{name} must have no negative probability, but holds {array.min():g}.")
     total = math.fsum(array)
-    if abs(total - 1) > _SUM:
+    if abs(total - 1) > _SUM_TOLERANCE:
         raise ParameterError(f"{name} must sum to 1, but sums to {total!r}: divide the weights by their sum.")
     return array / total
 

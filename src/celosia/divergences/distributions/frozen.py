@@ -27,9 +27,9 @@ Integrand: TypeAlias = "Callable[[NDArray[np.float64], NDArray[np.float64]], NDA
 _LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
 _MODERATE = np.linspace(0.01, 0.99, 21)  # far quantiles of discrete distributions are sums, and slow
 _TAIL = 1e-200
-_RESOLVED = 1e6  # a difference of logarithms up to this size is right to nine digits
-_MOST_TERMS = 1 << 22
-_WHOLE = 36.0  # sinh of this is 2^51
+_MAX_RESOLVED_LOG = 1e6  # a difference of logarithms up to this size is right to nine digits
+_MAX_TERMS = 1 << 22
+_MAX_INTEGER_STRETCH = 36.0  # sinh of this is 2^51
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class Countable:
 
         def terms(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
             # Farther out doubles do not tell integers apart: the terms go on as the power that they were.
-            held = np.clip(t, -_WHOLE, _WHOLE)
+            held = np.clip(t, -_MAX_INTEGER_STRETCH, _MAX_INTEGER_STRETCH)
             value, beyond = near(held), np.abs(t - held)
             with np.errstate(invalid="ignore"):
                 slope = np.where(beyond > 0, value - near(held - np.sign(t)), 0.0)
@@ -97,8 +97,8 @@ class Countable:
             return -math.inf if found is None else math.inf
         ends = np.rint(stretch.points(np.array(found[:2])))
         first, last = max(ends[0] - 1, low), min(ends[1] + 1, high)
-        if last - first > _MOST_TERMS:
-            raise InputError(f"p and q spread over more than {_MOST_TERMS} integers: too many to add up.")
+        if last - first > _MAX_TERMS:
+            raise InputError(f"p and q spread over more than {_MAX_TERMS} integers: too many to add up.")
         return float(scipy.special.logsumexp(values(np.arange(first, last + 1))))
 
     def log_supremum(self) -> float:
@@ -191,7 +191,7 @@ def _loss(p: Any, q: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64
 
     def loss(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
         log_p, log_q = densities(x)
-        known = (log_p > -_RESOLVED) & ((log_q > -_RESOLVED) | (log_q == -math.inf))
+        known = (log_p > -_MAX_RESOLVED_LOG) & ((log_q > -_MAX_RESOLVED_LOG) | (log_q == -math.inf))
         with np.errstate(invalid="ignore"):
             return np.where(known, log_p - log_q, -math.inf)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Function: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
-_REACH = 150.0  # in the stretched variable: about 1e65 times the scale of the distributions
+_SCAN_LIMIT = 150.0  # in the stretched variable: about 1e65 times the scale of the distributions
 _SCAN = 4_001
 _NEGLIGIBLE = 60.0  # powers of e below the largest value
 _RESOLVED = 32.0
@@ -31,7 +31,7 @@ _ENOUGH = 64
 _PANELS = 65
 _TOLERANCE = 1e-12
 _HALVINGS = 50
-_MOST_PANELS = 2_000  # where rounding in the log-densities is larger than the tolerance, halving would never end
+_MAX_PANELS = 2_000  # where rounding in the log-densities is larger than the tolerance, halving would never end
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(15)
 
 
@@ -85,7 +85,7 @@ def log_integral(log_values: _Function, stretch: Stretch, marks: "NDArray[np.flo
     def stretch_values(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
         return log_values(stretch.points(t)) + stretch.log_slope(t)
 
-    inside = np.clip(stretch.inverse(marks), -_REACH, _REACH)
+    inside = np.clip(stretch.inverse(marks), -_SCAN_LIMIT, _SCAN_LIMIT)
     found = window(stretch_values, inside)
     if found is None:
         return -math.inf
@@ -98,7 +98,7 @@ def log_integral(log_values: _Function, stretch: Stretch, marks: "NDArray[np.flo
 
 def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, float, float] | None:
     """Return where the integrand has mass and the log of its maximum (infinite if it does not fall off)."""
-    low, high = -_REACH, _REACH
+    low, high = -_SCAN_LIMIT, _SCAN_LIMIT
     for _ in range(30):
         t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), marks[(marks >= low) & (marks <= high)]]))
         values = log_values(t)
@@ -109,7 +109,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         top = float(values.max())
         if top == -math.inf:
             return None
-        if top == math.inf or (low == -_REACH and _endless(t, values)):
+        if top == math.inf or (low == -_SCAN_LIMIT and _endless(t, values)):
             return low, high, math.inf
         heavy = np.flatnonzero(values >= top - _NEGLIGIBLE)
         first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(t) - 1)
@@ -124,15 +124,15 @@ def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") 
 
     Where a value is unknown the function returns minus infinity.
     """
-    low, high, best = -_REACH, _REACH, -math.inf
-    inside = np.clip(stretch.inverse(marks), -_REACH, _REACH)
+    low, high, best = -_SCAN_LIMIT, _SCAN_LIMIT, -math.inf
+    inside = np.clip(stretch.inverse(marks), -_SCAN_LIMIT, _SCAN_LIMIT)
     for _ in range(8):
         t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), inside[(inside >= low) & (inside <= high)]]))
         heights = values(stretch.points(t))
         known = np.flatnonzero(heights > -math.inf)
         if not len(known):
             return best
-        if low == -_REACH and high == _REACH and _rises(heights[known]):
+        if low == -_SCAN_LIMIT and high == _SCAN_LIMIT and _rises(heights[known]):
             return math.inf
         top = int(np.argmax(heights))
         best = max(best, float(heights[top]))
@@ -153,7 +153,7 @@ def _rises(heights: "NDArray[np.float64]") -> bool:
 def _endless(t: "NDArray[np.float64]", values: "NDArray[np.float64]") -> bool:
     """Return whether an end of the scan still has mass; raise ``InputError`` if it falls too slowly."""
     top = values.max()
-    for end, before in ((0, np.searchsorted(t, -0.9 * _REACH)), (-1, np.searchsorted(t, 0.9 * _REACH))):
+    for end, before in ((0, np.searchsorted(t, -0.9 * _SCAN_LIMIT)), (-1, np.searchsorted(t, 0.9 * _SCAN_LIMIT))):
         if values[end] >= top - _RESOLVED:
             if values[end] >= values[before]:
                 return True
@@ -176,7 +176,7 @@ def _integrate(values: _Function, edges: "NDArray[np.float64]") -> float:
             return float(done)
         left, right = np.concatenate([left[open_], middle[open_]]), np.concatenate([middle[open_], right[open_]])
         whole = np.concatenate([first[open_], second[open_]])
-        if len(left) > _MOST_PANELS:
+        if len(left) > _MAX_PANELS:
             break
     return float(done + whole.sum())
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _SLACK = 1e-12  # relative to the radius: distances are rounded too
-_STEEP = 64.0  # an order at which the farthest way decides alone
-_DEAR = 1e3  # a cost beside the 1 of the unit that no more than a thousandth of the mass can bear
-_UNSOLVED = 1e-9  # mass below the tolerance of the linear programme
+_MAX_ORDER = 64.0  # an order at which the farthest way decides alone
+_FORBIDDEN_COST = 1e3  # a cost beside the 1 of the unit that no more than a thousandth of the mass can bear
+_PROGRAMME_TOLERANCE = 1e-9  # mass below the tolerance of the linear programme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,13 +162,13 @@ def _cheapest(lengths: "NDArray[np.float64]", order: float, p: Discrete, q: Disc
     """
     reach, power = float(lengths.max()), 1.0
     while reach > 0:
-        power = order if power >= _STEEP else min(2 * power, order)
+        power = order if power >= _MAX_ORDER else min(2 * power, order)
         with np.errstate(over="ignore"):
-            costs = np.minimum((lengths / reach) ** power, _DEAR)
+            costs = np.minimum((lengths / reach) ** power, _FORBIDDEN_COST)
         plan = transport(costs, p.probabilities, q.probabilities).plan
         if power == order:
             return plan
-        reach = float(lengths[plan > _UNSOLVED].max())
+        reach = float(lengths[plan > _PROGRAMME_TOLERANCE].max())
     return transport(lengths, p.probabilities, q.probabilities).plan
 
 
@@ -198,7 +198,7 @@ def witness(p: object, q: object, radius: float, *, norm: float = 2.0) -> Coupli
     if not (reached.any(axis=0) | (right.probabilities == 0)).all():
         return None
     found = transport((~allowed).astype(np.float64), left.probabilities, right.probabilities)
-    return _from_plan(left, right, np.where(allowed, found.plan, 0.0)) if found.cost <= _UNSOLVED else None
+    return _from_plan(left, right, np.where(allowed, found.plan, 0.0)) if found.cost <= _PROGRAMME_TOLERANCE else None
 
 
 def quantile_cells(

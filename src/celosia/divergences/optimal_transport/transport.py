@@ -18,7 +18,7 @@ from celosia.divergences.distributions.discrete import Discrete, same_dimension
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_PAIRS = 4_000_000
+_MAX_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,9 +48,9 @@ def transport(costs: "ArrayLike", p: "ArrayLike", q: "ArrayLike") -> Transport:
         raise ParameterError(
             f"costs must have one row per entry of p and one column per entry of q: {matrix.shape} is not {wanted}."
         )
-    if matrix.size > _MOST_PAIRS:
+    if matrix.size > _MAX_PAIRS:
         raise ParameterError(
-            f"costs has {matrix.size} entries; at most {_MOST_PAIRS} can be solved: use fewer points, or the line."
+            f"costs has {matrix.size} entries; at most {_MAX_PAIRS} can be solved: use fewer points, or the line."
         )
     if len(left) == len(right) and (left == left[0]).all() and (right == right[0]).all():
         from scipy import optimize

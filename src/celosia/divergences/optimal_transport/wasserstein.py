@@ -24,7 +24,7 @@ from celosia.divergences.optimal_transport.transport import distances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_EXACT = 1 << 62
+_MAX_EXACT = 1 << 62
 
 
 def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) -> float:
@@ -63,7 +63,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
 def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: float) -> float:
     if len(x) == len(y):
         return _mean_power(_gaps(x, y), np.full(len(x), 1 / len(x)), order)
-    if len(x) * len(y) >= _EXACT:
+    if len(x) * len(y) >= _MAX_EXACT:
         raise ParameterError(f"p and q have too many samples for integers to count: {len(x)} and {len(y)}.")
     # In units of 1 / (n m) the levels are integers: no sliver of rounding can pair distant quantiles.
     levels = [np.arange(1, len(x) + 1) * len(y), np.arange(1, len(y) + 1) * len(x)]

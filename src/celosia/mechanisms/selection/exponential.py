@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _POINTS = 2**40  # of the grid on which a line is laid out
-_EXACT = 2**50  # points farther from zero would not be exact doubles
+_MAX_EXACT = 2**50  # points farther from zero would not be exact doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -158,4 +158,4 @@ class Exponential(Selection):
 def _line_step(low: float, high: float) -> float:
     """Return the power of two that cuts the line into about 2^40 points, all of them exact doubles."""
     reach = max(abs(low), abs(high))
-    return float(max(fine_step((Fraction(high) - Fraction(low)) / _POINTS), fine_step(Fraction(reach) / _EXACT)))
+    return float(max(fine_step((Fraction(high) - Fraction(low)) / _POINTS), fine_step(Fraction(reach) / _MAX_EXACT)))

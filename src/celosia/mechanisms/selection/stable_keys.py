@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=Hashable)
 
-_WIDEST = 2**40  # steps of noise: beyond, a threshold would not fit in 64 bits
+_MAX_NOISE_WIDTH = 2**40  # steps of noise: beyond, a threshold would not fit in 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -106,7 +106,7 @@ class StableKeys(ReprMixin):
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
-        if self._max_keys / self.epsilon > _WIDEST:
+        if self._max_keys / self.epsilon > _MAX_NOISE_WIDTH:
             raise ParameterError(
                 f"The noise for epsilon={safe_repr(epsilon)} and groups={safe_repr(groups)} does not fit in 64-bit "
                 "integers: use a larger epsilon or fewer groups."

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from celosia.noise.cells import Cells
 
 _CHUNK = 1 << 16
-_FEW = 256  # fewer draws take less time one by one than importing Numba
+_NUMBA_THRESHOLD = 256  # fewer draws take less time one by one than importing Numba
 _NARROW = 64 - 13  # bits that are left for offset and coin beside slot and sign
 _SLACK = 2.0**-36
-_MOST = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid
+_MAX_DRAW = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid
 
 
 class _Tables(NamedTuple):
@@ -137,7 +137,7 @@ def _fill_chunk(
     words = source.words(len(chunk))
     narrow = cells.coin_bits + cells.offset_bits <= _NARROW
     coins = words if narrow else source.words(len(chunk))
-    if len(chunk) <= _FEW and "numba" not in sys.modules:
+    if len(chunk) <= _NUMBA_THRESHOLD and "numba" not in sys.modules:
         rejected, undecided = _propose_few(out, cells, words, coins, positions, chunk)
     else:
         rejected, undecided = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
@@ -152,7 +152,7 @@ def _fill_chunk(
         if settled is None:
             again.append(np.array([position], dtype=np.int64))
         else:
-            out[position] = max(min(settled, _MOST), -_MOST)
+            out[position] = max(min(settled, _MAX_DRAW), -_MAX_DRAW)
     return np.concatenate(again)
 
 

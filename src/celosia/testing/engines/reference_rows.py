@@ -26,7 +26,7 @@ from celosia.query.postprocessing.evaluate import evaluate
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-_FIRST = dt.date(1970, 1, 1)
+_EPOCH = dt.date(1970, 1, 1)
 _PLAIN = TextFormat()
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = dt.timedelta(seconds=1)
@@ -100,7 +100,7 @@ def whole_value(value: Any, kind: Kind) -> Any:
     if isinstance(kind, Real):
         return _step(value, kind)
     if isinstance(kind, Date):
-        return (value - _FIRST).days
+        return (value - _EPOCH).days
     if isinstance(kind, Timestamp):
         return (value - _MIDNIGHT) // _SECOND
     return int(value)
