@@ -129,8 +129,8 @@ def test_no_adaptive_session_exceeds_its_budget(
             assert (watch.events, watch.spent, watch.remaining) == before
     assert watch.events == twin.events
     if isinstance(budget, ApproxDP):
-        promised = twin.epsilon(budget.delta) if budget.delta else twin.epsilon(0)
-        assert promised <= float(budget.epsilon) * (1 + 1e-8)
+        spent = twin.epsilon(budget.delta) if budget.delta else twin.epsilon(0)
+        assert spent <= float(budget.epsilon) * (1 + 1e-8)
     elif isinstance(budget, RenyiDP):
         assert not twin.events or twin.guarantee() <= budget
     else:
@@ -162,8 +162,8 @@ def test_composition_of_what_was_declared_beforehand_is_no_filter(kind: type[PLD
 
 def test_the_types_say_so_too() -> None:
     # The two "type: ignore" above are needed, or mypy would call them unused: it refuses those accountants.
-    for watcher in (Filter, Odometer):
-        assert typing.get_type_hints(watcher.__init__)["accountant"] is AdaptiveAccountant
+    for holder in (Filter, Odometer):
+        assert typing.get_type_hints(holder.__init__)["accountant"] is AdaptiveAccountant
     for kind in (PLDAccountant, AdvancedAccountant):
         assert not issubclass(kind, AdaptiveAccountant)
 

@@ -172,9 +172,9 @@ def test_played_against_laplace_noise(bits: np.ndarray, sensitivity: int) -> Non
         assert_reached(won, success)
 
 
-@pytest.mark.parametrize("promise", ["approximate", "concentrated"])
-def test_played_against_gaussian_noise(bits: np.ndarray, promise: str) -> None:
-    if promise == "approximate":
+@pytest.mark.parametrize("kind", ["approximate", "concentrated"])
+def test_played_against_gaussian_noise(bits: np.ndarray, kind: str) -> None:
+    if kind == "approximate":
         mechanism = Gaussian(epsilon=1, delta="1e-3", sensitivity=1)
     else:
         mechanism = Gaussian(rho="0.1", sensitivity=1)

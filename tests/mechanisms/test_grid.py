@@ -170,18 +170,27 @@ def test_rounding_costs_less_than_a_thousandth(sensitivity: Fraction, size: int)
     assert 4 * size * event.grid > sensitivity / FINENESS
 
 
-@pytest.mark.parametrize("exponent", [-70, -63, -62, -61, -40, -1, 0, 1, 5, 61, 62, 63, 64, 70])
-@pytest.mark.parametrize("dtype", [*INTEGER_TYPES, ">u8", ">i8", "bool"])
-def test_integers_of_every_type_are_rounded_as_in_exact_arithmetic(exponent: int, dtype: str) -> None:
-    limits = [0, 1] if dtype == "bool" else [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
-    numbers = [limits[0], limits[1], limits[1] // 2, limits[1] // 2 + 1, 1, *range(0 if limits[0] == 0 else -9, 9)]
-    values = np.array([number for number in numbers if limits[0] <= number <= limits[1]], dtype=dtype)
-    step = Fraction(2) ** exponent
-    # Clipped before and after: both move no two numbers apart.
-    expected = [clip(math.floor(clip(number) / step + Fraction(1, 2))) for number in values.tolist()]
-    if exponent <= 0:
-        expected = [clip(int(number / step)) for number in values.tolist()]
-    assert np.asarray(to_steps(values, step)).tolist() == expected
+def test_integers_of_every_type_are_rounded_as_in_exact_arithmetic() -> None:
+    exponent_cases: list[int] = [-70, -63, -62, -61, -40, -1, 0, 1, 5, 61, 62, 63, 64, 70]
+    dtype_cases: list[str] = [*INTEGER_TYPES, ">u8", ">i8", "bool"]
+    for exponent in exponent_cases:
+        for dtype in dtype_cases:
+            limits = [0, 1] if dtype == "bool" else [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
+            numbers = [
+                limits[0],
+                limits[1],
+                limits[1] // 2,
+                limits[1] // 2 + 1,
+                1,
+                *range(0 if limits[0] == 0 else -9, 9),
+            ]
+            values = np.array([number for number in numbers if limits[0] <= number <= limits[1]], dtype=dtype)
+            step = Fraction(2) ** exponent
+            # Clipped before and after: both move no two numbers apart.
+            expected = [clip(math.floor(clip(number) / step + Fraction(1, 2))) for number in values.tolist()]
+            if exponent <= 0:
+                expected = [clip(int(number / step)) for number in values.tolist()]
+            assert np.asarray(to_steps(values, step)).tolist() == expected
 
 
 @pytest.mark.parametrize("exponent", [61, 62, 63, 70])
@@ -197,9 +206,8 @@ def test_a_grid_wider_than_a_word_keeps_integer_neighbours_together(exponent: in
 # ---------------------------------------------------------------------------------------------------- what is accepted
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_a_number_is_taken_exactly() -> None:
+    cases: list[tuple[Any, Any]] = [
         (3, 3),
         (True, 1),
         (np.True_, 1),
@@ -215,15 +223,14 @@ def test_a_grid_wider_than_a_word_keeps_integer_neighbours_together(exponent: in
         (Decimal("1e400"), Fraction(10**400)),
         (Decimal("-1e-400"), Fraction(-1, 10**400)),
         (np.longdouble(2) ** 60 + np.longdouble(1) / 2, Fraction(2**61 + 1, 2)),
-    ],
-)
-def test_a_number_is_taken_exactly(value: Any, expected: Any) -> None:
-    if isinstance(value, np.longdouble) and np.finfo(np.longdouble).nmant < 63:
-        pytest.skip("this machine's long double is a double")
-    number = as_number_or_array(value)
-    assert number == expected
-    assert type(number) in (int, float, Fraction)
-    assert size_of(number) == 1
+    ]
+    for value, expected in cases:
+        if isinstance(value, np.longdouble) and np.finfo(np.longdouble).nmant < 63:
+            pytest.skip("this machine's long double is a double")
+        number = as_number_or_array(value)
+        assert number == expected
+        assert type(number) in (int, float, Fraction)
+        assert size_of(number) == 1
 
 
 @pytest.mark.parametrize("text", ["1e999999999", "-1e999999999", "1e-999999999", "1e2001", "9e2000", "1e2002"])

@@ -1,4 +1,4 @@
-"""The K-norm mechanism keeps its promise, and says what it runs."""
+"""The K-norm mechanism keeps its guarantee, and states its event."""
 
 import numpy as np
 import pytest

@@ -16,41 +16,45 @@ def law(t: int, n: int, if_true: float, if_not: float) -> NDArray[np.float64]:
     return np.convolve(have, have_not)
 
 
-@pytest.mark.parametrize(("t", "n"), [(0, 10), (3, 10), (10, 10), (1, 1), (50, 200)])
-@pytest.mark.parametrize(("if_true", "if_not"), [(0.7, 0.2), (0.999, 0.001), (0.55, 0.5)])
-def test_the_tail_is_that_of_two_binomial_numbers(t: int, n: int, if_true: float, if_not: float) -> None:
-    masses = law(t, n, if_true, if_not)
-    for said in range(n + 2):
-        assert _at_least(said, t, n, if_true, if_not) == pytest.approx(masses[said:].sum(), abs=1e-12)
+def test_the_tail_is_that_of_two_binomial_numbers() -> None:
+    t_cases: list[tuple[int, int]] = [(0, 10), (3, 10), (10, 10), (1, 1), (50, 200)]
+    if_true_cases: list[tuple[float, float]] = [(0.7, 0.2), (0.999, 0.001), (0.55, 0.5)]
+    for t, n in t_cases:
+        for if_true, if_not in if_true_cases:
+            masses = law(t, n, if_true, if_not)
+            for said in range(n + 2):
+                assert _at_least(said, t, n, if_true, if_not) == pytest.approx(masses[said:].sum(), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
+def test_intervals_cover_the_level_and_hardly_more() -> None:
+    mechanism_cases: list[RandomizedResponse] = [
         RandomizedResponse(epsilon="0.5"),
         RandomizedResponse(epsilon=1),
         RandomizedResponse(epsilon=5),
         RandomizedResponse(truth="1/4"),
         RandomizedResponse.two_coins("1/3", "1/4"),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_intervals_cover_the_level_and_hardly_more(mechanism: RandomizedResponse, level: float) -> None:
-    n = 200
-    if_true, if_not = mechanism._probabilities()
-    ends = [
-        Proportions(counts=np.array([n - said, said]), if_true=if_true, if_not=if_not).confidence_interval(level)
-        for said in range(n + 1)
     ]
-    low, high = np.array(ends).T
-    covered = []
-    for t in range(0, n + 1, 20):
-        inside = (low <= t / n + 1e-12) & (t / n <= high + 1e-12)
-        covered.append(float(law(t, n, if_true, if_not)[inside].sum()))
-    assert min(covered) >= level - 1e-9
-    if if_true - if_not < 0.8:  # else hardly anybody lies, and integers are far apart
-        assert np.median(covered) < level + 0.75 * (1 - level)  # an interval of twice the width would cover much more
+    level_cases: list[float] = [0.5, 0.95, 0.999]
+    for mechanism in mechanism_cases:
+        for level in level_cases:
+            n = 200
+            if_true, if_not = mechanism._probabilities()
+            ends = [
+                Proportions(counts=np.array([n - said, said]), if_true=if_true, if_not=if_not).confidence_interval(
+                    level
+                )
+                for said in range(n + 1)
+            ]
+            low, high = np.array(ends).T
+            covered = []
+            for t in range(0, n + 1, 20):
+                inside = (low <= t / n + 1e-12) & (t / n <= high + 1e-12)
+                covered.append(float(law(t, n, if_true, if_not)[inside].sum()))
+            assert min(covered) >= level - 1e-9
+            if if_true - if_not < 0.8:  # else hardly anybody lies, and integers are far apart
+                assert np.median(covered) < level + 0.75 * (
+                    1 - level
+                )  # an interval of twice the width would cover much more
 
 
 def test_the_interval_is_narrower_than_the_transformed_one_of_clopper_and_pearson() -> None:

@@ -50,7 +50,7 @@ def test_shapes_and_repetition() -> None:
     assert not np.array_equal(noise.sample(20), noise.sample(20))
 
 
-def test_it_promises_nothing_by_itself() -> None:
+def test_it_has_no_guarantee() -> None:
     assert not hasattr(RealGaussian(1), "release")
     assert not hasattr(RealGaussian(1), "event")
     assert not hasattr(RealGaussian(1), "guarantee")

@@ -52,7 +52,7 @@ SHAPES: dict[str, Callable[[Fraction], Cells]] = {
     "laplace": lambda scale: cells_for(1 / scale, Fraction(0), signed=True),
     "gaussian": lambda scale: cells_for(Fraction(0), 1 / (2 * scale**2), signed=True),
     "geometric": lambda scale: cells_for(1 / scale, Fraction(0), signed=False),
-    # No sampler has both terms yet; the tables promise them.
+    # No sampler has both terms yet; the tables support them.
     "mixed": lambda scale: cells_for(1 / scale, 1 / scale**2, signed=True),
 }
 every_table = pytest.mark.parametrize("table", [(shape, scale) for shape in SHAPES for scale in SCALES], ids=str)
@@ -199,7 +199,7 @@ def test_wrong_tables_are_found() -> None:
 
 
 def script_of(tables: Cells, slot: int, sign: int, offset: int, coin: int) -> list[int]:
-    """Return the words of one proposal; what is left over of a word is filled with ones, for nobody to read."""
+    """Return the words of one proposal; unused bits of a word are ones."""
     word = slot | sign << 12
     if tables.coin_bits < 52:
         free = 64 - 13 - tables.coin_bits
@@ -232,7 +232,7 @@ def proposals(draw: st.DrawFn) -> tuple[Cells, int, int, int, int]:
 def answers(tables: Cells, script: list[int]) -> list[int | None]:
     """Return what the scalar and the vector path make of a script: the number, None if it was rejected.
 
-    A further proposal that is surely accepted is appended; whoever gets to it has rejected the first.
+    A further proposal that is surely accepted is appended; it is reached only if the first is rejected.
     """
     largest = tables.shares.index(max(tables.shares))
     second = script_of(tables, tables.slots.index(largest), 0, 0, 0)

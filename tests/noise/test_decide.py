@@ -1,4 +1,4 @@
-"""Comparison of bits with an enclosed probability is exact; the enclosures hold what they promise."""
+"""Comparison of bits with an enclosed probability is exact; the enclosures hold the probability."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from celosia.noise.source import SYSTEM, source_or_system
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The promise to every machine and version; to change one of these is to break what people have published.
+# Equal on every machine and version; changing one of these breaks published results.
 WORDS = [9194513530514296720, 4589656103726682091, 2914135795133372079, 6134282565708107056]
 LAPLACE = [53, -5, -6, 19, 38, 0, 4, -9, 9, 0, -4, -8]
 GAUSSIAN = [25, -5, -6, 14, 21, 0, 4, -8, 8, 0, -4, -7]
@@ -217,7 +217,7 @@ def test_a_seed_gives_the_stream_that_anybody_can_compute(seed: int) -> None:
     assert [stream.word() for _ in range(160)] == expected.tolist()
 
 
-def test_what_seed_seven_gives_is_promised_for_ever() -> None:
+def test_the_stream_of_seed_seven_never_changes() -> None:
     assert Seeded(7).words(4).tolist() == WORDS
     assert DiscreteLaplace(10).sample(12, Seeded(7)).tolist() == LAPLACE
     assert DiscreteGaussian(100).sample(12, Seeded(7)).tolist() == GAUSSIAN

@@ -1,8 +1,8 @@
 """Every accountant against exact output distributions: mechanisms as tables, on all neighbours of tiny data sets.
 
 A structure is drawn at random (seeded) together with the mechanism that it describes. The mechanism's distribution is
-written down for every data set of up to three records, samples and shuffles by enumeration, and no accountant may
-promise more than the worst pair of neighbours allows. Mutants, structures that describe a little less than what is
+written down for every data set of up to three records, samples and shuffles by enumeration, and no bound may be
+below the worst pair of neighbours. Mutants, structures that describe a little less than what is
 run, must be caught by the same check.
 """
 
@@ -359,7 +359,7 @@ def divergence(p: Array, q: Array) -> Array:
 
 
 def found_out(exact: list[tuple[Array, Array, bool]], event: Event) -> list[str]:
-    """Return the names of all who promise more for an event than the exact distributions allow."""
+    """Return the names of all accountants whose bound for an event is below the exact distributions."""
     guilty = []
     profile = np.max([hockey_stick(p, q, EPSILONS) for p, q, _ in exact], axis=0)
     for kind in ACCOUNTANTS:
@@ -405,7 +405,7 @@ def _beaten(exact: list[tuple[Array, Array, bool]], event: Event) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(56))
-def test_no_accountant_promises_more_than_the_worst_neighbours_allow(seed: int) -> None:
+def test_no_bound_is_below_the_worst_neighbours(seed: int) -> None:
     rng = np.random.default_rng([seed, 1])
     adjacency = (AddRemove, ReplaceOne)[seed % 2]
     people, group = int(rng.integers(1, MOST + 1)), int(rng.choice([1, 1, 1, 2]))

@@ -260,7 +260,7 @@ class HasAFixedSeed(Mutant):
 
 @dataclass(frozen=True, kw_only=True)
 class TableThatLies(Mutant):
-    """States the probabilities of the scale that was promised, and draws with a smaller one."""
+    """States the probabilities of the stated scale, and draws with a smaller one."""
 
     def outputs(self, value: int, /) -> list[int]:
         return list(range(value - 40, value + 41))

@@ -1,4 +1,4 @@
-"""Chi-square clears the distribution that was promised and convicts one that is off."""
+"""Chi-square accepts the stated distribution and rejects one that is off."""
 
 from __future__ import annotations
 

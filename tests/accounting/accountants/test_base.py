@@ -97,13 +97,14 @@ def test_any_number_of_times_is_priced_once(times: int) -> None:
     assert accountant.events == ((COUNT, 2 * times + 1),)
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("times", [10**6, 10**12])
-def test_every_accountant_prices_a_million_and_a_million_millions(kind: type[Accountant], times: int) -> None:
-    spent = kind().spend(LaplaceEvent(scale=10**6, sensitivity=1), times=times)
-    epsilon = spent.epsilon("1e-5")
-    # The mean privacy loss is 5e-13 each, its standard deviation 1e-6; basic composition adds 1e-6 each.
-    assert times * 5e-13 < epsilon <= times * 1e-6 * (1 + 1e-12)
+def test_every_accountant_prices_a_million_and_a_million_millions() -> None:
+    times_cases: list[int] = [10**6, 10**12]
+    for kind in ALL:
+        for times in times_cases:
+            spent = kind().spend(LaplaceEvent(scale=10**6, sensitivity=1), times=times)
+            epsilon = spent.epsilon("1e-5")
+            # The mean privacy loss is 5e-13 each, its standard deviation 1e-6; basic composition adds 1e-6 each.
+            assert times * 5e-13 < epsilon <= times * 1e-6 * (1 + 1e-12)
 
 
 def test_spending_is_chained_and_seen() -> None:

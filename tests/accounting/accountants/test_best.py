@@ -79,7 +79,7 @@ def test_basic_composition_adds_deltas_too() -> None:
     assert answer.epsilon <= 3
 
 
-def test_where_nobody_can_answer_it_is_said() -> None:
+def test_an_event_without_any_price_is_refused() -> None:
     with pytest.raises(NotPricedError, match="No accountant can price a ComposedEvent at delta='1e-6'"):
         best(
             [

@@ -225,18 +225,22 @@ def test_fixed_size_is_symmetric_and_above_both_sampled_pairs(
 # ----------------------------------------------------------------------------------------------------------- coarsening
 
 
-@pytest.mark.parametrize("count", [2, 3, 10, 57])
-@pytest.mark.parametrize(
-    "atoms", [discrete_laplace(30.0, 200), discrete_laplace(30.0, 200).poisson(0.1)[0], discrete_laplace(0.01, 90)]
-)
-def test_a_coarser_pair_dominates(atoms: Atoms, count: int) -> None:
-    coarse = atoms.coarsen(count)
-    assert coarse.losses.size <= count
-    assert np.all(atoms.profile(EPSILONS) <= coarse.profile(EPSILONS) * (1 + 1e-11))
-    assert coarse.masses.sum() == pytest.approx(1, rel=1e-12)
-    assert np.exp(coarse.log_masses - coarse.losses).sum() == pytest.approx(1, rel=1e-9)
-    assert np.all(atoms.renyi(ORDERS) <= coarse.renyi(ORDERS) * (1 + 1e-11))
-    assert coarse.coarsen(count) is coarse
+def test_a_coarser_pair_dominates() -> None:
+    count_cases: list[int] = [2, 3, 10, 57]
+    atoms_cases: list[Atoms] = [
+        discrete_laplace(30.0, 200),
+        discrete_laplace(30.0, 200).poisson(0.1)[0],
+        discrete_laplace(0.01, 90),
+    ]
+    for count in count_cases:
+        for atoms in atoms_cases:
+            coarse = atoms.coarsen(count)
+            assert coarse.losses.size <= count
+            assert np.all(atoms.profile(EPSILONS) <= coarse.profile(EPSILONS) * (1 + 1e-11))
+            assert coarse.masses.sum() == pytest.approx(1, rel=1e-12)
+            assert np.exp(coarse.log_masses - coarse.losses).sum() == pytest.approx(1, rel=1e-9)
+            assert np.all(atoms.renyi(ORDERS) <= coarse.renyi(ORDERS) * (1 + 1e-11))
+            assert coarse.coarsen(count) is coarse
 
 
 def test_a_fine_grid_loses_little() -> None:
@@ -289,19 +293,21 @@ def test_fractions_are_probabilities_too() -> None:
     assert more.losses.size == 2
 
 
-@pytest.mark.parametrize("size", [1e-6, 1e-9, 1e-12])
-@pytest.mark.parametrize("scaled", [0.51, 0.9, 3.0, 20.0])
-def test_renyi_of_tiny_losses_at_huge_orders(size: float, scaled: float) -> None:
-    # The means of r - 1 are 0: a difference of the masses of P and Q would leave 1e-16 of them, larger than the answer.
-    q = [mp.mpf(share) / 100 for share in (13, 29, 58)]
-    p = [share * mp.exp(mp.mpf(size) * loss) for share, loss in zip(q[:2], (0.3, -1), strict=True)]
-    p.append(1 - sum(p))
-    found = sorted((mp.log(a / b), mp.log(a)) for a, b in zip(p, q, strict=True))
-    losses, logs = (np.array([float(atom[i]) for atom in found]) for i in range(2))
-    order = scaled / size
-    exact = mp.log(sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))) / (order - 1)
-    value = from_logs(losses, logs, infinity=0.0, missing=0.0).renyi([order])[0]
-    assert exact <= value <= exact * (1 + mp.mpf("1e-11"))
+def test_renyi_of_tiny_losses_at_huge_orders() -> None:
+    size_cases: list[float] = [1e-6, 1e-9, 1e-12]
+    scaled_cases: list[float] = [0.51, 0.9, 3.0, 20.0]
+    for size in size_cases:
+        for scaled in scaled_cases:
+            # The means of r - 1 are 0: a difference of the masses would leave 1e-16 of them, more than the answer.
+            q = [mp.mpf(share) / 100 for share in (13, 29, 58)]
+            p = [share * mp.exp(mp.mpf(size) * loss) for share, loss in zip(q[:2], (0.3, -1), strict=True)]
+            p.append(1 - sum(p))
+            found = sorted((mp.log(a / b), mp.log(a)) for a, b in zip(p, q, strict=True))
+            losses, logs = (np.array([float(atom[i]) for atom in found]) for i in range(2))
+            order = scaled / size
+            exact = mp.log(sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))) / (order - 1)
+            value = from_logs(losses, logs, infinity=0.0, missing=0.0).renyi([order])[0]
+            assert exact <= value <= exact * (1 + mp.mpf("1e-11"))
 
 
 def test_an_order_beyond_doubles_leaves_the_largest_loss() -> None:

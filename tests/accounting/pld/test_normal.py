@@ -48,10 +48,8 @@ def exact_renyi(mu: float, share: float, order: float, kind: Kind) -> mpmath.mpf
     return mp.log1p(total / mp.sqrt(2 * mp.pi)) / (a - 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("mu", "share", "order"),
-    [
+def test_divergences_are_rounded_up_and_hardly_at_all() -> None:
+    mu_cases: list[tuple[float, float, float]] = [
         (0.01, 1e-6, 1.01),
         (0.01, 0.01, 1000.0),
         (0.01, 0.99, 64.5),
@@ -63,12 +61,12 @@ def exact_renyi(mu: float, share: float, order: float, kind: Kind) -> mpmath.mpf
         (1.0, 0.9, 1.000001),
         (4.0, 0.3, 1.5),
         (4.0, 1e-6, 5.0),
-    ],
-)
-def test_divergences_are_rounded_up_and_hardly_at_all(mu: float, share: float, order: float, kind: Kind) -> None:
-    exact = exact_renyi(mu, share, order, kind)
-    value = SampledNormal(mu, share, kind).renyi([order])[0]
-    assert exact <= value <= exact * (1 + 1e-11)
+    ]
+    for kind in KINDS:
+        for mu, share, order in mu_cases:
+            exact = exact_renyi(mu, share, order, kind)
+            value = SampledNormal(mu, share, kind).renyi([order])[0]
+            assert exact <= value <= exact * (1 + 1e-11)
 
 
 @pytest.mark.parametrize(
@@ -127,16 +125,18 @@ def test_laws(mu: float, share: float, kind: Kind) -> None:
     assert np.all(removed <= fixed * (1 + 1e-10))
 
 
-@pytest.mark.parametrize("mu", [1e-8, 1e-3, 41.0, 1e3, 1e8])
-@pytest.mark.parametrize("share", [1e-300, 1e-22, 0.5, 1 - 1e-12, 1.0])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_overflows(mu: float, share: float, kind: Kind) -> None:
-    pair = SampledNormal(mu, share, kind)
-    values = pair.renyi([1 + 1e-9, 2.0, 1e3, 1e6])
-    assert np.all(np.isfinite(values) & (values > 0) & (values <= Normal(mu).renyi([1e6])[0] + 1e-280))
-    heights = pair.profile([-1e4, -900.0, -1.0, -1e-9, 0.0, 1e-9, 1.0, 800.0, 1e4])
-    assert np.all((heights >= 0) & (heights <= 1))
-    assert np.all(np.diff(heights) <= 1e-11)
+def test_nothing_overflows() -> None:
+    mu_cases: list[float] = [1e-8, 1e-3, 41.0, 1e3, 1e8]
+    share_cases: list[float] = [1e-300, 1e-22, 0.5, 1 - 1e-12, 1.0]
+    for mu in mu_cases:
+        for share in share_cases:
+            for kind in KINDS:
+                pair = SampledNormal(mu, share, kind)
+                values = pair.renyi([1 + 1e-9, 2.0, 1e3, 1e6])
+                assert np.all(np.isfinite(values) & (values > 0) & (values <= Normal(mu).renyi([1e6])[0] + 1e-280))
+                heights = pair.profile([-1e4, -900.0, -1.0, -1e-9, 0.0, 1e-9, 1.0, 800.0, 1e4])
+                assert np.all((heights >= 0) & (heights <= 1))
+                assert np.all(np.diff(heights) <= 1e-11)
 
 
 # ------------------------------------------------------------------------------------------------------------- profiles
@@ -147,12 +147,14 @@ def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
     return mp.ncdf(-z) - mp.exp(epsilon) * mp.ncdf(-z - mu)
 
 
-@pytest.mark.parametrize("mu", [1e-6, 0.01, 0.7, 1.0, 3.0, 20.0, 300.0])
-@pytest.mark.parametrize("z", [-30.0, -1.001, -0.5, 0.0, 1.0, 6.0, 20.0, 37.0])
-def test_normal_profiles_are_rounded_up_and_hardly_at_all(mu: float, z: float) -> None:
-    for epsilon in (mu * (z + mu / 2), -mu * (z + mu / 2)):
-        exact, value = exact_delta(mu, epsilon), Normal(mu).profile([epsilon])[0]
-        assert exact * (1 - mp.mpf(10) ** -30) <= value <= min(1, exact * (1 + 2e-11 * (1 + mu / 20)) + 2e-300)
+def test_normal_profiles_are_rounded_up_and_hardly_at_all() -> None:
+    mu_cases: list[float] = [1e-6, 0.01, 0.7, 1.0, 3.0, 20.0, 300.0]
+    z_cases: list[float] = [-30.0, -1.001, -0.5, 0.0, 1.0, 6.0, 20.0, 37.0]
+    for mu in mu_cases:
+        for z in z_cases:
+            for epsilon in (mu * (z + mu / 2), -mu * (z + mu / 2)):
+                exact, value = exact_delta(mu, epsilon), Normal(mu).profile([epsilon])[0]
+                assert exact * (1 - mp.mpf(10) ** -30) <= value <= min(1, exact * (1 + 2e-11 * (1 + mu / 20)) + 2e-300)
 
 
 @pytest.mark.parametrize("mu", [0.1, 1.3, 5.0])
@@ -165,19 +167,23 @@ def test_google_finds_the_same_sampled_profile(mu: float, share: float) -> None:
         assert pair.profile(epsilons) == pytest.approx(expected, rel=1e-8, abs=1e-15)
 
 
-@pytest.mark.parametrize("share", [1e-6, 0.01, 0.5, 0.99])
-@pytest.mark.parametrize("mu", [0.01, 1.0, 6.0])
-def test_sampled_profiles_are_rounded_up(mu: float, share: float) -> None:
-    removed, added = Normal(mu).poisson(share)
-    for scaled in (-2.0, -0.99, -0.5, -1e-3, 1e-3, 0.5, 0.99, 2.0, 9.0):
-        epsilon = -math.log1p(-share) * scaled * min(mu, 1.0)
-        q, alpha = mp.mpf(share), mp.exp(mp.mpf(epsilon))
-        cut = (alpha - 1 + q) / q
-        exact = q * exact_delta(mu, mp.log(cut)) if cut > 0 else 1 - alpha
-        assert exact * (1 - mp.mpf(10) ** -30) <= removed.profile([epsilon])[0] <= exact * (1 + 1e-8) + 1e-15 * q
-        cut = (1 / alpha - 1 + q) / q
-        exact = alpha * q * cut * exact_delta(mu, -mp.log(cut)) if cut > 0 else mp.mpf(0)
-        assert exact * (1 - mp.mpf(10) ** -30) <= added.profile([epsilon])[0] <= exact * (1 + 1e-8) + 1e-15 * q
+def test_sampled_profiles_are_rounded_up() -> None:
+    share_cases: list[float] = [1e-6, 0.01, 0.5, 0.99]
+    mu_cases: list[float] = [0.01, 1.0, 6.0]
+    for share in share_cases:
+        for mu in mu_cases:
+            removed, added = Normal(mu).poisson(share)
+            for scaled in (-2.0, -0.99, -0.5, -1e-3, 1e-3, 0.5, 0.99, 2.0, 9.0):
+                epsilon = -math.log1p(-share) * scaled * min(mu, 1.0)
+                q, alpha = mp.mpf(share), mp.exp(mp.mpf(epsilon))
+                cut = (alpha - 1 + q) / q
+                exact = q * exact_delta(mu, mp.log(cut)) if cut > 0 else 1 - alpha
+                assert (
+                    exact * (1 - mp.mpf(10) ** -30) <= removed.profile([epsilon])[0] <= exact * (1 + 1e-8) + 1e-15 * q
+                )
+                cut = (1 / alpha - 1 + q) / q
+                exact = alpha * q * cut * exact_delta(mu, -mp.log(cut)) if cut > 0 else mp.mpf(0)
+                assert exact * (1 - mp.mpf(10) ** -30) <= added.profile([epsilon])[0] <= exact * (1 + 1e-8) + 1e-15 * q
 
 
 def test_fixed_size_is_symmetric_and_the_mixture_above() -> None:
@@ -232,14 +238,16 @@ def test_other_arguments_are_named() -> None:
         Normal(1.0).profile([math.nan])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mu", [1e-2, 1.0, 10.0, 40.0])
-@pytest.mark.parametrize("order", [1e9, 1e10, 1e12, 1e16, 1e200])
-def test_orders_at_which_squares_have_no_digits_left(kind: Kind, mu: float, order: float) -> None:
-    value = SampledNormal(mu, 0.01, kind).renyi([order])[0]
-    plain = order * mu**2 / 2
-    least = plain + math.log(0.01) * order / (order - 1) if kind != "add" else 0.0
-    assert max(least, 0.0) * (1 - 1e-15) <= value <= plain * (1 + 1e-11)
+def test_orders_at_which_squares_have_no_digits_left() -> None:
+    mu_cases: list[float] = [1e-2, 1.0, 10.0, 40.0]
+    order_cases: list[float] = [1e9, 1e10, 1e12, 1e16, 1e200]
+    for kind in KINDS:
+        for mu in mu_cases:
+            for order in order_cases:
+                value = SampledNormal(mu, 0.01, kind).renyi([order])[0]
+                plain = order * mu**2 / 2
+                least = plain + math.log(0.01) * order / (order - 1) if kind != "add" else 0.0
+                assert max(least, 0.0) * (1 - 1e-15) <= value <= plain * (1 + 1e-11)
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,8 @@ def only(epsilon: int) -> tuple[Fraction, Fraction]:
     return Fraction(epsilon), Fraction(0)
 
 
-@pytest.mark.parametrize(
-    ("event", "epsilon", "delta"),
-    [
+def test_prices() -> None:
+    cases: list[tuple[Event, Fraction, Fraction]] = [
         (COUNT, TENTH, 0),
         (LaplaceEvent(scale=10, sensitivity="3.7"), 3 * TENTH, 0),  # whole steps: neighbours are at most 3 apart
         (LaplaceEvent(scale=10, sensitivity="3.7", arithmetic="real"), Fraction(37, 100), 0),
@@ -78,10 +77,9 @@ def only(epsilon: int) -> tuple[Fraction, Fraction]:
         (PoissonSampledEvent(event=APPROX, probability=0), 0, 0),
         (PoissonSampledEvent(event=APPROX, probability=1), 1, Fraction(1, 10**6)),
         (ShuffledEvent(event=ANSWER, reports=1000), 1, 0),
-    ],
-)
-def test_prices(event: Event, epsilon: Fraction, delta: Fraction) -> None:
-    assert basic(event) == (epsilon, delta)
+    ]
+    for event, epsilon, delta in cases:
+        assert basic(event) == (epsilon, delta)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_probability_is_rounded_up_and_hardly(scale: Fraction, threshold: in
         assert truth <= found
         if (threshold - 1) / scale < 1000:
             assert found <= truth * (1 + CLOSE)
-        else:  # below exp(-1000) nobody asks
+        else:  # below exp(-1000), far from any delta
             assert found <= mpmath.exp(-1000) * (1 + CLOSE)
 
 

@@ -54,23 +54,28 @@ def worst(table: Sequence[Sequence[float]], reports: int) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("reports", [1, 2, 3, 6])
-@pytest.mark.parametrize("epsilon0", [0.1, 1.0, 2.5])
-def test_no_small_crowd_of_coins_is_easier_to_tell_apart(reports: int, epsilon0: float) -> None:
-    exact = worst(response(epsilon0, 2), reports)
-    general = shuffled_profile(epsilon0, reports, EPSILONS)
-    sharper = shuffled_profile(epsilon0, reports, EPSILONS, categories=2)
-    assert (exact <= sharper + 1e-14).all()
-    assert (sharper <= general * (1 + 2e-9)).all()
+def test_no_small_crowd_of_coins_is_easier_to_tell_apart() -> None:
+    reports_cases: list[int] = [1, 2, 3, 6]
+    epsilon0_cases: list[float] = [0.1, 1.0, 2.5]
+    for reports in reports_cases:
+        for epsilon0 in epsilon0_cases:
+            exact = worst(response(epsilon0, 2), reports)
+            general = shuffled_profile(epsilon0, reports, EPSILONS)
+            sharper = shuffled_profile(epsilon0, reports, EPSILONS, categories=2)
+            assert (exact <= sharper + 1e-14).all()
+            assert (sharper <= general * (1 + 2e-9)).all()
 
 
-@pytest.mark.parametrize("reports", [1, 2, 4])
-@pytest.mark.parametrize("epsilon0", [0.3, 1.5])
-@pytest.mark.parametrize("categories", [3, 4])
-def test_no_small_crowd_with_more_answers_is(reports: int, epsilon0: float, categories: int) -> None:
-    exact = worst(response(epsilon0, categories), reports)
-    assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS) + 1e-14).all()
-    assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS, categories=categories) + 1e-14).all()
+def test_no_small_crowd_with_more_answers_is() -> None:
+    reports_cases: list[int] = [1, 2, 4]
+    epsilon0_cases: list[float] = [0.3, 1.5]
+    categories_cases: list[int] = [3, 4]
+    for reports in reports_cases:
+        for epsilon0 in epsilon0_cases:
+            for categories in categories_cases:
+                exact = worst(response(epsilon0, categories), reports)
+                assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS) + 1e-14).all()
+                assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS, categories=categories) + 1e-14).all()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -101,14 +106,16 @@ def counters(epsilon0: float, reports: int, epsilon: float, clone: float) -> flo
     return float(total)
 
 
-@pytest.mark.parametrize("reports", [1, 2, 7, 40])
-@pytest.mark.parametrize("epsilon0", [0.01, 1.0, 3.0])
-def test_the_sum_is_that_of_the_counters(reports: int, epsilon0: float) -> None:
-    epsilons = [0.0, 0.001, epsilon0 / 3, epsilon0 * 0.9]
-    ours = shuffled_profile(epsilon0, reports, epsilons)
-    for epsilon, value in zip(epsilons, ours, strict=True):
-        exact = counters(epsilon0, reports, epsilon, math.exp(-epsilon0))
-        assert exact <= value <= exact * (1 + 1e-8) + 1e-32
+def test_the_sum_is_that_of_the_counters() -> None:
+    reports_cases: list[int] = [1, 2, 7, 40]
+    epsilon0_cases: list[float] = [0.01, 1.0, 3.0]
+    for reports in reports_cases:
+        for epsilon0 in epsilon0_cases:
+            epsilons = [0.0, 0.001, epsilon0 / 3, epsilon0 * 0.9]
+            ours = shuffled_profile(epsilon0, reports, epsilons)
+            for epsilon, value in zip(epsilons, ours, strict=True):
+                exact = counters(epsilon0, reports, epsilon, math.exp(-epsilon0))
+                assert exact <= value <= exact * (1 + 1e-8) + 1e-32
 
 
 def test_coarse_cells_are_above_fine_ones_and_near(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,13 +176,16 @@ def test_between_the_bounds_of_the_authors_program(
     assert low <= shuffled_epsilon(epsilon0, reports, delta) <= high
 
 
-@pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-8, 1e-25])
-@pytest.mark.parametrize("reports", [2000, 10**5])
-@pytest.mark.parametrize("part", [0.1, 0.8, 1 - 1e-9])
-def test_the_closed_form_holds_up_to_its_edge(delta: float, reports: int, part: float) -> None:
-    epsilon0 = part * math.log(reports / (16 * math.log(2 / delta)))
-    closed = shuffled_closed_form(epsilon0, reports, delta)
-    assert shuffled_profile(epsilon0, reports, [closed])[0] <= 0.02 * delta
+def test_the_closed_form_holds_up_to_its_edge() -> None:
+    delta_cases: list[float] = [0.5, 1e-2, 1e-8, 1e-25]
+    reports_cases: list[int] = [2000, 10**5]
+    part_cases: list[float] = [0.1, 0.8, 1 - 1e-9]
+    for delta in delta_cases:
+        for reports in reports_cases:
+            for part in part_cases:
+                epsilon0 = part * math.log(reports / (16 * math.log(2 / delta)))
+                closed = shuffled_closed_form(epsilon0, reports, delta)
+                assert shuffled_profile(epsilon0, reports, [closed])[0] <= 0.02 * delta
 
 
 def test_the_found_epsilon_is_the_smallest() -> None:
@@ -222,18 +232,20 @@ def test_the_atoms_dominate(epsilon0: float, reports: int) -> None:
     np.testing.assert_allclose(atoms.swap().profile(epsilons), ours, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("clones", [100, 10**4, 10**6, 10**8])
-@pytest.mark.parametrize("deviations", [0.5, 5, 30])
-def test_the_tails_of_scipy_are_as_right_as_the_slack_says(clones: int, deviations: float) -> None:
-    mp = mpmath.mp.clone()
-    mp.dps = 40
-    least = min(int(clones / 2 + deviations * math.sqrt(clones) / 2), clones)
-    factorials = mp.loggamma(clones + 1) - mp.loggamma(least + 1) - mp.loggamma(clones - least + 1)
-    steps = np.arange(min(clones - least, 60 * math.isqrt(clones)), dtype=np.longdouble)
-    further = np.cumprod((clones - least - steps) / (least + 1 + steps))  # each mass over the first
-    exact = mp.exp(factorials - clones * mp.log(2)) * (1 + mp.mpf(str(further[::-1].sum())))
-    ours = special.betainc(float(least), clones - least + 1.0, 0.5)
-    assert abs(float(ours / exact - 1)) <= (1e-13 + 1e-14 * math.sqrt(clones)) / 2
+def test_the_tails_of_scipy_are_as_right_as_the_slack_says() -> None:
+    clones_cases: list[int] = [100, 10**4, 10**6, 10**8]
+    deviations_cases: list[float] = [0.5, 5, 30]
+    for clones in clones_cases:
+        for deviations in deviations_cases:
+            mp = mpmath.mp.clone()
+            mp.dps = 40
+            least = min(int(clones / 2 + deviations * math.sqrt(clones) / 2), clones)
+            factorials = mp.loggamma(clones + 1) - mp.loggamma(least + 1) - mp.loggamma(clones - least + 1)
+            steps = np.arange(min(clones - least, 60 * math.isqrt(clones)), dtype=np.longdouble)
+            further = np.cumprod((clones - least - steps) / (least + 1 + steps))  # each mass over the first
+            exact = mp.exp(factorials - clones * mp.log(2)) * (1 + mp.mpf(str(further[::-1].sum())))
+            ours = special.betainc(float(least), clones - least + 1.0, 0.5)
+            assert abs(float(ours / exact - 1)) <= (1e-13 + 1e-14 * math.sqrt(clones)) / 2
 
 
 def test_fewer_clones_by_a_tenth_would_be_seen() -> None:

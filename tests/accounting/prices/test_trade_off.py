@@ -190,6 +190,6 @@ def test_other_bad_input() -> None:
         gaussian_epsilon("1e300", "0.5")
 
 
-def test_an_epsilon_beyond_doubles_promises_nothing_to_false_alarms_that_are_nearly_never() -> None:
+def test_an_epsilon_beyond_doubles_gives_no_bound_at_tiny_false_alarms() -> None:
     assert pure_trade_off(1000, [0, 1e-305, 0.5]).tolist()[1:] == [0.0, 0.0]
     assert pure_trade_off(1000, [0])[0] == pytest.approx(1)

@@ -137,9 +137,8 @@ def test_the_table_says_where_an_accountant_gives_no_bound() -> None:
     assert "basic – gives no bound here" in lines
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_makes_no_sense_is_one_line() -> None:
+    cases: list[tuple[str, str]] = [
         ("gaussian --sigma -1 --delta 1e-5", "sigma must be greater than 0, not '-1'."),
         ("gaussian --sigma nan --delta 1e-5", "sigma must be a number"),
         ("gaussian --sigma 1e-300 --delta 1e-5", "sigma must be between 1e-100 and 1e100"),
@@ -165,16 +164,15 @@ def test_the_table_says_where_an_accountant_gives_no_bound() -> None:
         ("shuffle --epsilon 1 --reports 0 --delta 1e-5", "reports must be at least 1"),
         ("event nowhere.json --delta 1e-5", "The file 'nowhere.json' cannot be read"),
         ("cauchy --delta 1e-5", "No such command 'cauchy'"),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(arguments: str, message: str) -> None:
-    for extra in ([], ["--json"]):
-        result = CliRunner().invoke(app, ["account", *arguments.split(), *extra])
-        assert result.exit_code == 2
-        assert result.stdout == ""
-        assert result.stderr.startswith("Error: ")
-        assert result.stderr.count("\n") == 1
-        assert message in result.stderr
+    ]
+    for arguments, message in cases:
+        for extra in ([], ["--json"]):
+            result = CliRunner().invoke(app, ["account", *arguments.split(), *extra])
+            assert result.exit_code == 2
+            assert result.stdout == ""
+            assert result.stderr.startswith("Error: ")
+            assert result.stderr.count("\n") == 1
+            assert message in result.stderr
 
 
 @pytest.mark.parametrize("text", ["", "hello", "{}", '{"kind": "Nothing", "version": 1}', "[1]", '"\ud83d"'])

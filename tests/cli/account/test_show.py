@@ -72,7 +72,7 @@ def test_an_epsilon_of_zero_is_not_left_without_a_word(capsys: pytest.CaptureFix
     assert "ε = 0: this δ alone covers all that neighbours can differ in." in capsys.readouterr().out
 
 
-def test_nobody_is_shown_a_bar_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_is_no_bar_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with waiting("Pricing") as say:
         say("Still pricing")
     assert capsys.readouterr() == ("", "")

@@ -12,10 +12,9 @@ from celosia.divergences import Laplace, Normal, kl, max_divergence, renyi
 from celosia.divergences.distributions.frozen import Countable, Densities
 
 
-@pytest.mark.parametrize("order", [0, 0.3, 1 - 1e-7, 1, 1 + 1e-7, 1.3, 2, 5, 50, 300])
-@pytest.mark.parametrize(
-    ("p", "q"),
-    [
+def test_closed_forms_are_met() -> None:
+    order_cases: list[float] = [0, 0.3, 1 - 1e-7, 1, 1 + 1e-7, 1.3, 2, 5, 50, 300]
+    p_cases: list[tuple[Normal | Laplace, Normal | Laplace]] = [
         (Normal(0, 1), Normal(1, 1)),
         (Normal(0, 1), Normal(-3, 4)),
         (Normal(1e5, 1), Normal(1e5 + 1, 1)),
@@ -24,10 +23,10 @@ from celosia.divergences.distributions.frozen import Countable, Densities
         (Laplace(0, 1), Laplace(1, 3)),
         (Laplace(0, 3), Laplace(1, 1)),
         (Laplace(0, 1e-6), Laplace(1e-6, 1e-6)),
-    ],
-)
-def test_closed_forms_are_met(p: Normal | Laplace, q: Normal | Laplace, order: float) -> None:
-    assert renyi(p.frozen(), q.frozen(), order) == pytest.approx(renyi(p, q, order), rel=1e-8, abs=1e-10)
+    ]
+    for order in order_cases:
+        for p, q in p_cases:
+            assert renyi(p.frozen(), q.frozen(), order) == pytest.approx(renyi(p, q, order), rel=1e-8, abs=1e-10)
 
 
 def test_exponential_and_gamma() -> None:

@@ -1,4 +1,4 @@
-"""Couplings have the marginals they promise, and are best at what they are for."""
+"""Couplings have the right marginals, and each is optimal in its own sense."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The tables of the kit hold what they promise: something of everything that can go wrong."""
+"""The tables of the kit hold every kind of unusual value."""
 
 from __future__ import annotations
 
