@@ -91,7 +91,7 @@ def test_a_million_draws_follow_the_distribution_and_mutants_do_not(
     exact = Fraction(scale)
     noise = kind(exact)
     assert p_value(noise.sample(MILLION, Seeded(1)), noise) > LEVEL
-    for wrong in (exact * Fraction(11, 10), exact / Fraction(11, 10), exact * 2, exact / 2):
+    for wrong in (exact * Fraction(11, 10), exact / Fraction(11, 10)):  # larger mistakes are easier to find
         assert p_value(kind(wrong).sample(MILLION, Seeded(1)), noise) < LEVEL
 
 

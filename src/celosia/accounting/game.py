@@ -35,7 +35,7 @@ Profile: TypeAlias = Callable[[Array], Array]
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 
 
-class _Composed(Protocol):
+class _HasDelta(Protocol):
     def delta(self, epsilon: float) -> float: ...
 
 
@@ -192,7 +192,7 @@ def _(guarantee: GaussianDP, errors: ArrayLike) -> Array:
 
 @singledispatch
 def _profile(guarantee: object) -> Profile:
-    delta = cast("_Composed", guarantee).delta  # checked by Game
+    delta = cast("_HasDelta", guarantee).delta  # checked by Game
 
     def profile(epsilons: Array) -> Array:
         return np.array([min(float(delta(float(epsilon))), 1.0) for epsilon in epsilons])

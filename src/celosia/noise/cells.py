@@ -152,11 +152,11 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Decaying:
+class CellDistribution:
     """The base of ``DiscreteLaplace``, ``DiscreteGaussian`` and ``Geometric``.
 
     >>> from celosia.noise import DiscreteLaplace
-    >>> isinstance(DiscreteLaplace(1), Decaying)
+    >>> isinstance(DiscreteLaplace(1), CellDistribution)
     True
     """
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
-from celosia.noise.cells import Decaying, cells_for
+from celosia.noise.cells import CellDistribution, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ _MAX_SUMMED_SIGMA = 1_000.0  # standard deviations up to which probabilities are
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(Decaying):
+class DiscreteGaussian(CellDistribution):
     """Discrete Gaussian noise; ``variance`` is the parameter sigma^2 (the true variance is a little smaller).
 
     >>> from celosia.noise import Seeded

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
-from celosia.noise.cells import Decaying, cells_for
+from celosia.noise.cells import CellDistribution, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Geometric(Decaying):
+class Geometric(CellDistribution):
     """One-sided geometric noise of ratio ``exp(-1/scale)``.
 
     >>> from celosia.noise import Seeded

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
-from celosia.noise.cells import Decaying, cells_for
+from celosia.noise.cells import CellDistribution, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace(Decaying):
+class DiscreteLaplace(CellDistribution):
     """Two-sided geometric noise of a rational scale.
 
     >>> from celosia.noise import Seeded

@@ -83,7 +83,7 @@ def check_accountant(
     known = witnesses() if tables is None else tuple(tables)
     tried = [witness.event for witness in known] if events is None else list(events)
     kit = _Kit(make, tolerance)
-    priced = kit.priced(tried)
+    priced = kit.select_priced(tried)
     if not priced:
         raise ParameterError("events must hold one that the accountant prices: it refused all of them.")
     return (
@@ -117,7 +117,7 @@ class _Kit:
         self._make = make
         self._tolerance = tolerance
 
-    def priced(self, events: Sequence[Event]) -> list[Event]:
+    def select_priced(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that the accountant does not refuse."""
         kept = []
         for event in events:
@@ -280,7 +280,7 @@ class _Kit:
 
     def check_soundness(self, tables: Sequence[Witness]) -> str:
         """No answer is below the truth of the multiplied tables."""
-        known = [table for table in tables if self.priced([table.event])]
+        known = [table for table in tables if self.select_priced([table.event])]
         chosen = [[table] for table in known] + [[table] * _TIMES for table in known]
         for one, other in pairwise(known):
             if (one.event.adjacency, one.event.unit) == (other.event.adjacency, other.event.unit):

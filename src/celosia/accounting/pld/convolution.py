@@ -28,7 +28,7 @@ _MAX_BLUR = 0.01  # errors summed from above reach this: the cells below are use
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class _Tilted:
+class _TiltedMasses:
     """Masses times ``exp(tilt * loss - log_scale)``, each at most ``error`` too small."""
 
     first: int
@@ -56,7 +56,7 @@ def convolve(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
     return _untilt(laws[0], slope, interval, infinity)
 
 
-def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
+def _repeated(cells: Cells, times: int, slope: float) -> _TiltedMasses:
     """Tilt a distribution and compose it with itself."""
     from dp_accounting.pld.common import self_convolve
 
@@ -69,7 +69,7 @@ def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
     window = len(found)
     reach = times * (len(once.masses) - 1) + 1 - int(offset)  # the zeros that were appended reach further
     found = found[:reach]
-    result = _Tilted(
+    result = _TiltedMasses(
         first=times * once.first + int(offset),
         masses=np.maximum(found, 0.0),
         error=_power_error(padded, window, times),
@@ -81,7 +81,7 @@ def _repeated(cells: Cells, times: int, slope: float) -> _Tilted:
     return _trim(replace(result, lost=min(1.0, result.lost + beyond)), slope, _MAX_MOVED)
 
 
-def _tilt(cells: Cells, slope: float) -> _Tilted:
+def _tilt(cells: Cells, slope: float) -> _TiltedMasses:
     """Tilt a distribution; negligible mass at its lower end moves up, at its upper end to infinity."""
     exponent = slope * np.arange(cells.first, cells.first + len(cells.masses), dtype=np.float64)
     peak = float(exponent[cells.masses > 0].max())
@@ -89,7 +89,7 @@ def _tilt(cells: Cells, slope: float) -> _Tilted:
     low = int(np.searchsorted(np.cumsum(masses), _MAX_MOVED_ONCE * masses.sum()))
     masses[low] += float(cells.masses[:low].sum()) * math.exp(exponent[low] - peak)
     total = float(masses[low:].sum())
-    tilted = _Tilted(
+    tilted = _TiltedMasses(
         first=cells.first + low,
         masses=masses[low:] / total,
         error=0.0,
@@ -127,7 +127,7 @@ def _power_error(masses: Array, cells: int, times: int) -> float:
     return 2 * float(each.sum()) / length + _TAIL  # twice: the other half of the frequencies; and what wrapped around
 
 
-def _join(laws: list[_Tilted], slope: float) -> _Tilted:
+def _join(laws: list[_TiltedMasses], slope: float) -> _TiltedMasses:
     """Convolve two distributions, or leave one as it is."""
     from scipy.signal import fftconvolve
 
@@ -139,7 +139,7 @@ def _join(laws: list[_Tilted], slope: float) -> _Tilted:
     sums = [float(part.masses.sum()) + part.error * len(part.masses) for part in (one, other)]
     norms = [math.sqrt(float(part.masses @ part.masses)) for part in (one, other)]
     transforms = 2 * level * (sums[0] * norms[1] + sums[1] * norms[0] + norms[0] * norms[1])
-    both = _Tilted(
+    both = _TiltedMasses(
         first=one.first + other.first,
         masses=masses,
         error=one.error * sums[1] + other.error * sums[0] + transforms,
@@ -150,7 +150,7 @@ def _join(laws: list[_Tilted], slope: float) -> _Tilted:
     return _trim(both, slope, _MAX_MOVED)
 
 
-def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
+def _trim(part: _TiltedMasses, slope: float, moved: float) -> _TiltedMasses:
     """Cut both ends where the mass is negligible, errors included.
 
     Both cuts move losses up: at the upper end to infinity, at the lower end to the lowest cell that is kept, as long as
@@ -173,7 +173,7 @@ def _trim(part: _Tilted, slope: float, moved: float) -> _Tilted:
     return replace(part, first=part.first + low, masses=masses, lost=min(1.0, lost))
 
 
-def _untilt(part: _Tilted, slope: float, interval: float, infinity: float) -> Cells:
+def _untilt(part: _TiltedMasses, slope: float, interval: float, infinity: float) -> Cells:
     """Undo the tilt, add the errors, and bring the sum to 1: at its lower end, so that every upper tail is a bound."""
     largest = slope * (abs(part.first) + len(part.masses)) + abs(part.log_scale)
     inflation = math.exp(min(700.0, part.rounding + 16 * _UNIT * largest))

@@ -7,13 +7,13 @@ import pytest
 
 from celosia.core import ParameterError
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Seeded
-from celosia.noise.cells import Decaying
+from celosia.noise.cells import CellDistribution
 
-NOISES: list[Decaying] = [DiscreteLaplace(10), DiscreteGaussian(100), Geometric(10)]
+NOISES: list[CellDistribution] = [DiscreteLaplace(10), DiscreteGaussian(100), Geometric(10)]
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
-def test_a_source_repeats_and_the_system_does_not(noise: Decaying) -> None:
+def test_a_source_repeats_and_the_system_does_not(noise: CellDistribution) -> None:
     one, other = (noise.sample(100, Seeded(3)) for _ in range(2))
     assert (one == other).all()
     assert noise.draw(Seeded(3)) == noise.draw(Seeded(3))
@@ -22,7 +22,7 @@ def test_a_source_repeats_and_the_system_does_not(noise: Decaying) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
-def test_a_sample_is_an_array_of_64_bit_integers(noise: Decaying) -> None:
+def test_a_sample_is_an_array_of_64_bit_integers(noise: CellDistribution) -> None:
     for count in (0, 1, 1000):
         sample = noise.sample(count)
         assert sample.shape == (count,)
