@@ -301,7 +301,9 @@ def test_a_third_party_may_add_a_kind_but_not_take_a_name() -> None:
         size: int
 
         def __init__(self, *, size: int, **scope: Any) -> None:
-            self._scope(scope.get("adjacency", "add-remove"), scope.get("unit", "row"), scope.get("arithmetic", "real"))
+            self._set_scope(
+                scope.get("adjacency", "add-remove"), scope.get("unit", "row"), scope.get("arithmetic", "real")
+            )
             self._set(size=size)
 
     try:

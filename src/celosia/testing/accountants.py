@@ -49,7 +49,7 @@ class _UnknownEvent(Event):
     """An event without any price."""
 
     def __init__(self) -> None:
-        self._scope(AddRemove, "row", "integer")
+        self._set_scope(AddRemove, "row", "integer")
 
 
 def check_accountant(

@@ -170,7 +170,7 @@ def test_a_new_kind_of_event_registers_its_price() -> None:
     @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
     class _CoinEvent(Event):
         def __init__(self) -> None:
-            self._scope(ReplaceOne, "row", "integer")
+            self._set_scope(ReplaceOne, "row", "integer")
 
     with pytest.raises(NotPricedError, match="A _CoinEvent cannot be priced"):
         basic(_CoinEvent())
