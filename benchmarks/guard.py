@@ -105,7 +105,7 @@ async def load(url: str, key: str, what: str, clients: int, requests: int, first
 
 def celosia(*arguments: str) -> str:
     """Run the command and return what it prints."""
-    command = [sys.executable, "-m", "celosia.cli", *arguments]
+    command = [sys.executable, "-m", "celosia", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -140,7 +140,7 @@ def served() -> Iterator[tuple[str, str]]:
     printed = celosia("guard", "user", "add", "ana", "--role", "analyst", *here)
     key = re.search(r"celosia_[0-9a-f]+_[0-9a-f]+", printed)
     assert key is not None, printed  # noqa: S101 - a benchmark says what it sees
-    command = [sys.executable, "-m", "celosia.cli", "guard", "serve", *here]
+    command = [sys.executable, "-m", "celosia", "guard", "serve", *here]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as server:
         try:
             url = f"http://127.0.0.1:{port}"

@@ -120,7 +120,7 @@ def test_main_exits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
 
 def test_the_module_runs_as_a_program() -> None:
-    command = [sys.executable, "-m", "celosia.cli", "--version"]
+    command = [sys.executable, "-m", "celosia", "--version"]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     assert answer.stdout == f"celosia {celosia.__version__}\n"
 
@@ -141,7 +141,7 @@ print(sorted({"altair", "numba", "numpy", "pyarrow", "scipy"} & set(sys.modules)
 
 
 def test_a_terminal_without_greek_gets_question_marks_not_a_traceback() -> None:
-    command = [sys.executable, "-m", "celosia.cli", "demo", "--no-output", "--seed", "1"]
+    command = [sys.executable, "-m", "celosia", "demo", "--no-output", "--seed", "1"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     answer = subprocess.run(command, check=True, capture_output=True, env=environment)
     assert b"Traceback" not in answer.stderr
@@ -150,7 +150,7 @@ def test_a_terminal_without_greek_gets_question_marks_not_a_traceback() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")  # noqa: PTH110 - a path
 def test_a_full_disk_is_one_line() -> None:
-    command = [sys.executable, "-m", "celosia.cli", "account", "pure", "--epsilon", "1", "--delta", "1e-5", "--json"]
+    command = [sys.executable, "-m", "celosia", "account", "pure", "--epsilon", "1", "--delta", "1e-5", "--json"]
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     assert done.returncode == 1

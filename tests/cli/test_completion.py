@@ -62,7 +62,7 @@ def test_the_script_of_a_shell_is_shown_and_installed(tmp_path: Path) -> None:
     environment = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", "HOME": str(tmp_path)}
     line = "complete -o default -F _celosia_completion celosia"
     for option in ("--show-completion", "--install-completion"):
-        run = [sys.executable, "-m", "celosia.cli", option, "bash"]
+        run = [sys.executable, "-m", "celosia", option, "bash"]
         answer = subprocess.run(run, capture_output=True, text=True, env=environment, check=True)
         assert (line in answer.stdout) == (option == "--show-completion")
     assert line in (tmp_path / ".bash_completions" / "celosia.sh").read_text(encoding="utf-8")

@@ -226,7 +226,7 @@ def start_server(
 ) -> Iterator[Served]:
     """Set up a guard and serve it; what it started is ended whatever happens."""
     path, keys = set_up(folder, store, **setup)
-    run = [*(command or [sys.executable, "-m", "celosia.cli", "guard", "serve", "--config"]), str(path)]
+    run = [*(command or [sys.executable, "-m", "celosia", "guard", "serve", "--config"]), str(path)]
     log, errors = folder / "server.log", folder / "server.err"
     with log.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(

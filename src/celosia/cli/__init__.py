@@ -1,7 +1,7 @@
 """The command line: ``celosia --help``.
 
-The top of the house. It only arranges what the rooms below do: it draws no randomness, adds no noise and keeps no
-budget of its own. Errors that Celosía raises on purpose are one line on standard error, never a traceback.
+The top of the import order. It only calls the packages below: it draws no randomness, adds no noise and keeps no budget
+of its own. Errors that Celosía raises on purpose are one line on standard error, never a traceback.
 """
 
 from celosia.cli.app import main

@@ -1,8 +1,8 @@
-"""The commands, their options, and how their errors are shown.
+"""The commands, their options and their errors.
 
 An error is one line, ``Error: …``, on standard error, and an exit code of ``exit_codes``; no traceback is printed
-unless ``CELOSIA_TRACEBACK`` is set, and never with local variables, which may hold what is not yet private. A command's
-module is imported when that command is asked for.
+unless ``CELOSIA_TRACEBACK`` is set, and never with local variables, which may hold private data. A command's module is
+imported when the command runs.
 """
 
 import io
@@ -26,17 +26,17 @@ from celosia.cli.startup import start_quickly
 from celosia.cli.terminal import printable
 from celosia.core.errors import CelosiaError
 
-_DEMO = "Ask about 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."
+_DEMO = "Query 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."
 _SCHEMA = (
     "Ask the owner of FILE about its columns and write a schema; with --no-input, or outside a terminal, a draft.\n\n"
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by "
     "names and kinds of columns, and never read from the data."
 )
 _QUERY = (
-    "Ask FILE a question in SQL and print the private answer with its intervals.\n\n"
+    "Query FILE in SQL and print the private answer with its intervals.\n\n"
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. SQL is a SELECT of "
-    "aggregates FROM the table, which goes by the name in the schema, by --table, or by the stem of the file.\n\n"
-    "Without --ledger nothing is remembered between calls: every call spends anew, and what they spend adds up."
+    "aggregates FROM the table, whose name is that of the schema, of --table, or the stem of the file.\n\n"
+    "Without --ledger nothing is stored between calls: every call spends again, and their costs add up."
 )
 _LIMITS = (
     "Suggest contribution limits for a table of persons: in how many groups one person should count, and with how many "
@@ -61,10 +61,10 @@ _DEFECT = "a defect of Celosía ({kind}). CELOSIA_TRACEBACK=1 shows where; pleas
 
 
 class _Commands(TyperGroup):
-    """Commands that are imported when they are asked for, and whose errors are one line."""
+    """Commands that are imported when they run, and whose errors are one line."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Return the names of all commands, in the order in which one meets them."""
+        """Return the names of all commands, in the order of the help."""
         return [*_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -76,7 +76,7 @@ class _Commands(TyperGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant; a wrong name is answered with those that are like it."""
+        """Return the command of a name; for an unknown name, suggest similar ones."""
         if args and args[0] not in _COMMANDS:
             for name in _COMMANDS:
                 self.get_command(ctx, name)
@@ -97,7 +97,7 @@ class _Commands(TyperGroup):
             return run()
         try:
             code = run()
-            sys.stdout.flush()  # a full disk is found here, not when Python ends
+            sys.stdout.flush()  # raises here if the disk is full, not when Python ends
         except click.ClickException as error:
             _fail(error.format_message(), USAGE)
         except CelosiaError as error:
@@ -110,7 +110,7 @@ class _Commands(TyperGroup):
         except Exception as error:
             if os.environ.get("CELOSIA_TRACEBACK"):
                 raise
-            _fail(_DEFECT.format(kind=type(error).__name__), FAILED)  # what it says may quote the data
+            _fail(_DEFECT.format(kind=type(error).__name__), FAILED)  # its message may quote the data
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,6 +1,6 @@
-"""What a shell offers when Tab is pressed, where the words are a closed list.
+"""Shell completion of options whose words are a closed list.
 
-The lists are those of the packages that define them, imported when a shell asks.
+The lists are those of the packages that define them, imported on completion.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,21 +44,21 @@ def data_sets() -> Iterable[str]:
 
 
 def presets() -> Iterable[str]:
-    """Return the names of the budgets to start from."""
+    """Return the names of the preset budgets."""
     from celosia.accounting.presets import PRESETS
 
     return PRESETS
 
 
 def accountants() -> Iterable[str]:
-    """Return the accountants that may watch over a budget."""
+    """Return the accountants that a budget accepts."""
     from celosia.ledger.budgets.policy import ACCOUNTANTS
 
     return ACCOUNTANTS
 
 
 def roles() -> Iterable[str]:
-    """Return what somebody can be to a guard."""
+    """Return the roles of a guard."""
     from celosia.guard.roles import Role
 
     return [role.value for role in Role]

@@ -1,7 +1,7 @@
-"""What a guarantee costs, as it is written on a line (ε, δ and ρ) and in JSON.
+"""Format the numbers of a guarantee, on a line (ε, δ and ρ) and in JSON.
 
-On a line, numbers that are short are exact; a long one is rounded up and says so with a ≤. A δ of nothing is left out.
-In JSON they are the doubles next to them, never below.
+On a line, short numbers are exact; a long one is rounded up and marked with a ≤. A δ of 0 is left out. In JSON they are
+the doubles next to them, never below.
 """
 
 import math
@@ -17,7 +17,7 @@ _LETTERS: Final = (("ε", "epsilon"), ("δ", "delta"), ("ρ", "rho"), ("μ", "mu
 
 
 def cost(guarantee: Guarantee) -> str:
-    """Write a guarantee's numbers."""
+    """Format the numbers of a guarantee."""
     match guarantee:
         case PureDP(epsilon=epsilon):
             return _is("ε", epsilon)
@@ -30,7 +30,7 @@ def cost(guarantee: Guarantee) -> str:
 
 
 def left(guarantee: Guarantee) -> str:
-    """Write what is left of a budget: a long number is rounded down, so that what is written can be spent."""
+    """Format the remainder of a budget; a long number is rounded down, so that it can be spent."""
     names = [(letter, name) for letter, name in _LETTERS if hasattr(guarantee, name)]
     numbers = [(letter, getattr(guarantee, name)) for letter, name in names]
     if not numbers or not all(isinstance(number, Fraction) for _, number in numbers):
@@ -59,6 +59,6 @@ def _has(letter: str, number: Fraction) -> str:
 
 
 def _at_least(number: Fraction) -> float:
-    """Return the nearest double that is written as the number, or else one that is not below it."""
+    """Return the nearest double if its decimal is the number, else one that is not below it."""
     near = float(number)
     return near if Fraction(repr(near)) == number or Fraction(near) >= number else math.nextafter(near, math.inf)

@@ -1,7 +1,7 @@
-"""``celosia data``: the synthetic data sets, by name, into a file.
+"""``celosia data``: generate the synthetic data sets by name.
 
-The rows go to the file in batches, beside its place, and the file is renamed into it when it is whole: what is there
-is always one data set, the old or the new.
+The rows are written in batches to a file beside the target, which is renamed when it is complete: the target is always
+one complete data set, the old or the new.
 """
 
 import contextlib
@@ -47,10 +47,10 @@ def _generate(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where it goes, .csv or .parquet; left out, NAME.csv here.")
+        Path | None, typer.Option(metavar="FILE", help="The file to write, .csv or .parquet; by default NAME.csv here.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Another draw of the same shape; the same number, the same rows.")
+        int | None, typer.Option(metavar="N", help="Seed of the draw; equal seeds give equal rows.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
@@ -59,18 +59,18 @@ def _generate(
 
     batches = generate_batches(name) if seed is None else generate_batches(name, seed=seed)
     path = Path(f"{name}.csv") if output is None else output
-    write_rows(path, _watched(batches), force=force)
+    write_rows(path, _show_progress(batches), force=force)
     print_line(str(path))
 
 
-def _watched(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def _show_progress(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     console = Console(stderr=True)
     words = "Drawing rows"
     yield from track(batches, words, console=console, transient=True, disable=not console.is_terminal)
 
 
 def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool = False) -> None:
-    """Write a stream of record batches into a CSV or Parquet file, all of it or nothing."""
+    """Write a stream of record batches into a CSV or Parquet file, atomically."""
     if path.suffix.lower() not in _SUFFIXES:
         raise ParameterError(f"output must end in .csv or .parquet, not {str(path)!r}.")
     check_place(path, name="output", force=force)
@@ -84,7 +84,7 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
                 for batch in batches:
                     writer.write_batch(batch)
             if not force:
-                path.open("x").close()  # whoever was quicker keeps the name
+                path.open("x").close()  # another process may have taken the name
             part.replace(path)
     except FileExistsError:
         check_place(path, name="output", force=False)

@@ -104,16 +104,16 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Command lines by the command that they show, the most usual first."""
 
-_MOST_OF_A_GROUP = 3
+_MAX_GROUP_EXAMPLES = 3
 
 
 def add_examples(command: click.Command, path: str) -> click.Command:
-    """Write the examples of a command below its help; a group shows some of its commands' own."""
+    """Add the examples of a command to its help; a group shows some examples of its commands."""
     own = EXAMPLES.get(path, ())
     if isinstance(command, click.Group):
         for name, one in command.commands.items():
             add_examples(one, f"{path} {name}")
-        own = tuple(lines[0] for name, lines in EXAMPLES.items() if name.startswith(f"{path} "))[:_MOST_OF_A_GROUP]
+        own = tuple(lines[0] for name, lines in EXAMPLES.items() if name.startswith(f"{path} "))[:_MAX_GROUP_EXAMPLES]
     title = "Example: " if len(own) == 1 else "Examples:\n\n"
     command.epilog = title + "\n\n".join(own)
     return command

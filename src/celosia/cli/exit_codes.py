@@ -1,4 +1,4 @@
-"""What a command's exit code says, in one place.
+"""The exit codes of all commands.
 
 ====  =============================================================================================
 0     done

@@ -1,7 +1,7 @@
-"""The models that ``celosia learn`` knows, by the words that they go by on the command line.
+"""The models of ``celosia learn``, by their names on the command line.
 
-Which estimator a word means, whether it needs a target, and which methods it has. Models that learn from sums are
-fitted where the rows are; the others read the columns that they need into memory.
+Each name has an estimator, a target if it needs one, and methods. Models that learn from sums are fitted where the rows
+are; the others read the columns that they need into memory.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from celosia.core.exact import safe_repr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A word, the estimator that it means, what it predicts, and its methods, the default first.
+    """A name, its estimator, its target, and its methods, the default first.
 
     ``sums`` are the methods that learn from sums, and are run where the rows are.
     """
@@ -26,7 +26,7 @@ class Model:
     about: str = ""
 
     def make(self, **parameters: Any) -> Any:
-        """Return the estimator; refuse a parameter that it does not have, in words."""
+        """Return the estimator; refuse a parameter that it does not have."""
         from celosia import learn
 
         known: Any = getattr(learn, self.estimator)

@@ -1,9 +1,9 @@
-"""What a short command does not wait for.
+"""Make short commands start quickly.
 
 Arrow imports pandas with the first array that it makes, if pandas is installed: a quarter of a second of CPU that no
 answer needs. Commands that hand out no frame hide it. Ibis imports the compilers of twenty databases for one; here it
-imports those that it uses. Python's collector looks through all that was imported again and again, in vain: it is
-called less often, and spared what was there before DuckDB (whose own objects must be collected at the end).
+imports those that it uses. Python's garbage collector scans all imported objects repeatedly, in vain: it is called less
+often, and skips the objects from before DuckDB (whose own objects must be collected at the end).
 """
 
 import gc
@@ -21,7 +21,7 @@ _COMPILERS = "ibis.backends.sql.compilers"
 
 
 class _OnDemand(Loader):
-    """A package whose own code runs when a name is asked for that is none of its modules."""
+    """Loader of a package whose own code runs on first access to a name that is not one of its modules."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -30,7 +30,7 @@ class _OnDemand(Loader):
         """Let Python make the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Find the package's names later."""
+        """Resolve the package's names later."""
 
         def find(name: str) -> Any:
             if name.startswith("__"):
@@ -46,12 +46,12 @@ class _OnDemand(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Says that pandas is not installed, unless another package's engine may need it; loads compilers on demand."""
+    """Finder that hides pandas, unless another package's engine may need it, and loads compilers on demand."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Answer for some names, and leave all others to the finders that follow."""
+        """Handle some names, and leave all others to the finders that follow."""
         if fullname == "pandas":
             from celosia.query.engines.registry import other_engines
 
@@ -70,7 +70,7 @@ class _Finder(MetaPathFinder):
 def start_quickly(arguments: Sequence[str]) -> bool:
     """Prepare this process for a short command, if its command line is one; return whether it is.
 
-    Arrow remembers that there was no pandas, so this is for a process that ends with the command.
+    Arrow caches that pandas is missing, so this is for a process that ends with the command.
     """
     if not {*arguments[:1]} & {*_SHORT}:
         return False

@@ -1,8 +1,8 @@
-r"""What is printed: nothing is cut, and nothing from data can play tricks on a terminal.
+r"""Safe output to a terminal: nothing is cut off, and data cannot send control sequences.
 
-Keys, names of files and answers of servers may hold any character. What is not printable (control characters, escape
-sequences, marks that turn the direction of writing) is written out, as ``\x1b`` is. A table that is too wide for the
-terminal becomes one line for each cell; where output is no terminal, it is as wide as it needs to be, unless
+Keys, names of files and answers of servers may hold any character. Unprintable ones (control characters, escape
+sequences, marks that turn the direction of writing) are written as escapes such as ``\x1b``. A table that is too wide
+for the terminal becomes one line for each cell; where output is no terminal, it is as wide as it needs to be, unless
 ``COLUMNS`` is set.
 """
 
@@ -14,24 +14,24 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-_JOINER = "\u200d"  # not printable by itself, but within an emoji
-_WIDEST = 100_000
+_JOINER = "\u200d"  # not printable alone, but within an emoji
+_MAX_WIDTH = 100_000
 
 
 def printable(text: str) -> str:
-    r"""Return a text of one line with what is not printable written out."""
+    """Return a text of one line with unprintable characters escaped."""
     if text.isprintable():
         return text
     return "".join(x if x.isprintable() or x == _JOINER else x.encode("unicode_escape").decode() for x in text)
 
 
 def print_line(words: str, *, style: str = "", stderr: bool = False) -> None:
-    r"""Print words, of one line or several, which the terminal wraps."""
+    """Print one or several lines, which the terminal wraps."""
     Console(stderr=stderr, highlight=False).print(Text(_lines(words), style=style), soft_wrap=True)
 
 
 def print_file(text: str) -> None:
-    """Print what could be a file, such as CSV: on a terminal as ``print_line`` does, into a pipe as it is."""
+    """Print the content of a file, such as CSV: on a terminal escaped, into a pipe unchanged."""
     sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
     if not text.endswith("\n"):
         sys.stdout.write("\n")
@@ -44,7 +44,7 @@ def _lines(text: str) -> str:
 def print_whole(table: Table, console: Console | None = None) -> None:
     r"""Print a table with all of its cells, each in full.
 
-    Cells are texts: a ``Text`` of rich has lost some control characters already, others are written out here as well.
+    Cells are strings: a ``Text`` of rich has lost some control characters already, others are escaped here as well.
     Columns are wrapped between words where the terminal is narrow. Where that is not enough, every row is printed as
     lines of ``title: cell``.
     """
@@ -53,7 +53,7 @@ def print_whole(table: Table, console: Console | None = None) -> None:
         column.header = _clean(column.header)
         column.overflow = "fold"
         column._cells = [_clean(cell) for cell in column.cells]  # noqa: SLF001 - rich has no other way to change a cell
-    natural = Console(width=_WIDEST, file=console.file)
+    natural = Console(width=_MAX_WIDTH, file=console.file)
     whole = Measurement.get(natural, natural.options, table).maximum
     width = console.width
     if not has_width(console):
@@ -67,7 +67,7 @@ def print_whole(table: Table, console: Console | None = None) -> None:
 
 
 def has_width(console: Console) -> bool:
-    """Return whether lines have an end: on a terminal, or where ``COLUMNS`` says so."""
+    """Return whether lines have a width: on a terminal, or if ``COLUMNS`` is set."""
     return console.is_terminal or bool(os.environ.get("COLUMNS"))
 
 
@@ -79,7 +79,7 @@ def _clean(cell: object) -> Text:
 
 
 def _narrowest(table: Table, console: Console, whole: int) -> int:
-    """Return how narrow the table can be without a break inside of a word."""
+    """Return the least width of the table without a break inside of a word."""
     spared = 0
     for column in table.columns:
         sizes = [Measurement.get(console, console.options, cell) for cell in (column.header, *column.cells)]

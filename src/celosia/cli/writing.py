@@ -1,6 +1,6 @@
-"""Files that a command writes: checked before anything is computed, and never half there.
+"""Files that a command writes: checked before anything is computed, and written atomically.
 
-A file is written beside its place and renamed into it. What is there already stays, unless the caller says otherwise.
+A file is written beside its place and renamed. An existing file stays, unless the caller allows replacing it.
 """
 
 import tempfile
@@ -12,13 +12,13 @@ _CHARTS = (".html", ".png", ".svg")
 
 
 def check_place(path: Path, *, name: str, force: bool = True) -> None:
-    """Refuse a file that cannot be written, or (without ``force``) that is there already."""
+    """Refuse a file that cannot be written, or (without ``force``) that exists."""
     if not path.parent.is_dir():
         raise ParameterError(f"{name}: there is no directory {str(path.parent)!r}; make it first.")
     if path.is_dir():
         raise ParameterError(f"{name}: {str(path)!r} is a directory; name a file.")
     if path.exists() and not force:
-        raise ParameterError(_taken(path, name))
+        raise ParameterError(_describe_existing(path, name))
 
 
 def check_chart(path: Path, *, name: str) -> None:
@@ -29,7 +29,7 @@ def check_chart(path: Path, *, name: str) -> None:
 
 
 def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None:
-    """Write a text into a file, all of it or nothing."""
+    """Write a text into a file, atomically."""
     check_place(path, name=name, force=force)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
@@ -39,13 +39,13 @@ def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None
             if force:
                 part.replace(path)
                 return
-            path.open("x").close()  # whoever was quicker keeps the name
+            path.open("x").close()  # another process may have taken the name
             part.replace(path)
     except FileExistsError:
-        raise ParameterError(_taken(path, name)) from None
+        raise ParameterError(_describe_existing(path, name)) from None
     except OSError as error:
         raise ParameterError(f"{name}: {str(path)!r} cannot be written: {error.strerror}.") from error
 
 
-def _taken(path: Path, name: str) -> str:
+def _describe_existing(path: Path, name: str) -> str:
     return f"{name}: {str(path)!r} is there already; name another file, or add --force to replace it."

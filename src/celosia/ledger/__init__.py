@@ -42,7 +42,7 @@ __all__ = [
     "open_ledger",
 ]
 
-# These need SQLAlchemy, which a session without a ledger does not.
+# These load SQLAlchemy, which a session without a ledger does not need.
 _LAZY_NAMES = {"Account": "account", "Ledger": "ledger", "open_ledger": "opening"}
 
 

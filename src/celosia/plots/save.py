@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".html", ".png", ".svg")
 _PNG_SCALE = 2.0  # pixels per point: sharp on today's screens
 
-# Vega compiles its expressions, hence unsafe-eval; with default-src 'none' there is still nowhere to send anything.
+# Vega compiles its expressions, hence unsafe-eval; with default-src 'none' the page can still send nothing.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>

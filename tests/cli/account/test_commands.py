@@ -204,7 +204,7 @@ def test_help_names_the_commands() -> None:
 
 
 def test_a_real_process_prints_json_and_nothing_else() -> None:
-    command = [sys.executable, "-m", "celosia.cli", "account", *COUNTS.split(), "--json"]
+    command = [sys.executable, "-m", "celosia", "account", *COUNTS.split(), "--json"]
     environment = os.environ | {"PYTHONIOENCODING": "utf-8", "FORCE_COLOR": "1"}
     answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     assert json.loads(answer.stdout)["best"] == "pld"

@@ -56,8 +56,8 @@ def test_it_works_on_any_age(table: pa.Table) -> None:
 def test_the_session_does_not(attacked: Attack) -> None:
     assert len(attacked.tries) == TRIES
     assert attacked.error > attacked.guess > 30
-    assert "off by" in attacked.verdict
-    assert "do tell something" not in attacked.verdict
+    assert "wrong by" in attacked.verdict
+    assert "do reveal something" not in attacked.verdict
 
 
 def test_a_try_costs_both_averages(attacked: Attack) -> None:
@@ -85,4 +85,4 @@ def test_an_epsilon_that_protects_nobody_is_called_so() -> None:
     tries = (Try(age=24.5, low=23.0, high=26.0),)
     weak = Attack(plain=(61.9, 61.9), rows=200_000, revealed=24.0, tries=tries, cost=PureDP(epsilon=1000))
     assert weak.error == 0.5
-    assert "do tell something about her" in weak.verdict
+    assert "do reveal something about her" in weak.verdict

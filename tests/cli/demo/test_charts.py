@@ -7,8 +7,8 @@ import numpy as np
 
 from celosia.cli.demo.answers import Bars, Ranks
 from celosia.cli.demo.attack import Attack, Try
-from celosia.cli.demo.charts import age_histogram, age_quantiles, attacked, drawn, laplace_neighbours
-from celosia.cli.demo.story import tell
+from celosia.cli.demo.charts import age_histogram, age_quantiles, draw_attack, draw_charts, laplace_neighbours
+from celosia.cli.demo.story import tell_story
 from celosia.core import PureDP
 from celosia.noise import Seeded
 
@@ -36,7 +36,7 @@ def test_the_curves_keep_the_promise_that_the_subtitle_states() -> None:
 def test_the_histogram_says_what_was_promised_and_why_truth_is_shown() -> None:
     numbers = np.array([5, 7])
     bars = Bars(names=("0–9", "10–19"), values=numbers, low=numbers - 2, high=numbers + 2, true=numbers + 1)
-    spec = age_histogram(bars, promise="ε = 1, δ = 1e-06").to_dict()
+    spec = age_histogram(bars, guarantee="ε = 1, δ = 1e-06").to_dict()
     assert "ε = 1, δ = 1e-06" in spec["title"]["subtitle"]
     assert "synthetic" in spec["title"]["subtitle"]
     assert [row["true"] for row in spec["datasets"][spec["data"]["name"]]] == [6, 8]
@@ -44,7 +44,7 @@ def test_the_histogram_says_what_was_promised_and_why_truth_is_shown() -> None:
 
 def test_the_quantiles_are_drawn_beside_the_true_ones() -> None:
     ranks = Ranks(shares=(10, 50, 90), values=(39, 64, 84), true=(39, 65, 84))
-    spec = age_quantiles(ranks, promise="ε = 1").to_dict()
+    spec = age_quantiles(ranks, guarantee="ε = 1").to_dict()
     rows = [row for rows in spec["datasets"].values() for row in rows]
     assert {row["name"] for row in rows if "name" in row} >= {"private", "true"}
     assert "synthetic" in " ".join(spec["title"]["subtitle"])
@@ -53,12 +53,12 @@ def test_the_quantiles_are_drawn_beside_the_true_ones() -> None:
 def test_the_attack_is_drawn_with_the_age_that_was_looked_for() -> None:
     tries = (Try(age=90.0, low=-300.0, high=400.0), Try(age=-71.0, low=-500.0, high=300.0))
     found = Attack(plain=(61.9, 61.9), rows=9, revealed=24.0, tries=tries, cost=PureDP(epsilon=2))
-    spec = attacked(found).to_dict()
+    spec = draw_attack(found).to_dict()
     rows = spec["datasets"][spec["data"]["name"]]
     assert [(row["value"], row["true"]) for row in rows] == [(90.0, 24.0), (-71.0, 24.0)]
     assert "ε = 2" in spec["title"]["subtitle"]
 
 
 def test_all_charts_of_a_story_go_by_the_names_of_their_files() -> None:
-    charts = drawn(tell(Fraction(1), Seeded(7), lambda _: None))
+    charts = draw_charts(tell_story(Fraction(1), Seeded(7), lambda _: None))
     assert list(charts) == ["laplace-neighbours", "age-histogram", "age-quantiles", "attack"]

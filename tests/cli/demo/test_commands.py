@@ -71,8 +71,8 @@ def test_the_budget_shrinks_to_nothing(printed: str) -> None:
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert sum(line.endswith(" left") for line in lines) == 7
     assert any(line.startswith("Quantiles of age") and line.endswith("ε = 0 left") for line in lines)
-    assert "All questions to the table share one budget of ε = 7." in " ".join(lines)
-    assert "The survey by randomized response (ε = 1) is not in it" in " ".join(lines)
+    assert "All queries of the table share one budget of ε = 7." in " ".join(lines)
+    assert "The survey by randomized response (ε = 1) is not part of it" in " ".join(lines)
 
 
 def test_epsilon_is_exact(printed: str) -> None:
@@ -87,7 +87,7 @@ def test_a_seed_repeats_the_answers_and_warns(printed: str) -> None:
     assert run("--seed", "8", "--no-output")[0] != printed
     assert warning.startswith("Warning: ")
     assert warning.count("\n") == 1
-    assert "protect nobody" in warning
+    assert "not private" in warning
 
 
 def test_without_a_seed_the_answers_change_and_nothing_is_warned() -> None:
@@ -127,7 +127,7 @@ def test_no_charts_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_real_process_prints_no_escape_codes_and_no_progress_into_a_pipe(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "celosia.cli", "demo", "--output", "out"]
+    command = [sys.executable, "-m", "celosia", "demo", "--output", "out"]
     environment = os.environ | {"COLUMNS": "80"}
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert answer.stderr == ""

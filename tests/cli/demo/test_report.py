@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from celosia.cli.demo.report import report
-from celosia.cli.demo.story import Story, tell
+from celosia.cli.demo.story import Story, tell_story
 from celosia.noise import Seeded
 
 PICTURES = {
@@ -41,7 +41,7 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def story() -> Story:
-    return tell(Fraction(1), Seeded(7), lambda _: None)
+    return tell_story(Fraction(1), Seeded(7), lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -114,4 +114,4 @@ def test_a_picture_that_is_missing_is_left_out(story: Story) -> None:
 
 @pytest.mark.parametrize("epsilon", ["1/3", "1e-6", "50"])
 def test_other_epsilons_make_a_page_too(epsilon: str) -> None:
-    assert "Two averages" in report(tell(Fraction(epsilon), Seeded(1), lambda _: None), PICTURES)
+    assert "Two averages" in report(tell_story(Fraction(epsilon), Seeded(1), lambda _: None), PICTURES)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from celosia.cli.demo.show import print_story, share_left
-from celosia.cli.demo.story import Story, tell
+from celosia.cli.demo.story import Story, tell_story
 from celosia.core import ApproxDP, PureDP
 from celosia.noise import Seeded
 
 
 @pytest.fixture(scope="module")
 def story() -> Story:
-    return tell(Fraction(1), Seeded(7), lambda _: None)
+    return tell_story(Fraction(1), Seeded(7), lambda _: None)
 
 
 def printed(story: Story, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int) -> str:
@@ -45,7 +45,7 @@ def test_the_budget_shrinks_question_by_question(
 def test_the_attack_is_told(story: Story, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(printed(story, capsys, monkeypatch, 80).split())
     assert "= 24 That is the age of the only woman who died of epilepsy in Nayarit." in text
-    assert "In 5 tries the attacker is off by" in text
+    assert "In 5 tries the attacker is wrong by" in text
 
 
 def test_files_are_named(story: Story, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from celosia.cli.demo.answers import QUESTIONS
-from celosia.cli.demo.story import STEPS, Story, tell
+from celosia.cli.demo.story import STEPS, Story, tell_story
 from celosia.core import ParameterError, PureDP
 from celosia.noise import Seeded
 
@@ -17,7 +17,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def story(said: list[str]) -> Story:
-    return tell(Fraction(1, 2), Seeded(7), said.append)
+    return tell_story(Fraction(1, 2), Seeded(7), said.append)
 
 
 def test_the_budget_is_used_up_exactly(story: Story) -> None:
@@ -43,11 +43,11 @@ def test_every_step_is_announced(story: Story, said: list[str]) -> None:
 
 
 def test_the_same_seed_tells_the_same_story(story: Story) -> None:
-    again = tell(Fraction(1, 2), Seeded(7), lambda _: None)
+    again = tell_story(Fraction(1, 2), Seeded(7), lambda _: None)
     assert [answer.private for answer in again.answers] == [answer.private for answer in story.answers]
     assert again.attack == story.attack
 
 
 def test_no_epsilon_no_story() -> None:
     with pytest.raises(ParameterError):
-        tell(Fraction(0), None, lambda _: None)
+        tell_story(Fraction(0), None, lambda _: None)

@@ -121,7 +121,7 @@ def predicted(folder: Path, out: str = "model.json") -> list[dict[str, str]]:
 def test_a_line_is_fitted_inside_the_engine(folder: Path) -> None:
     stdout, stderr = fit(folder, "linear", "--target", "cost", "--features", "age,dose")
     assert stdout == "model.json\n"
-    assert stderr.startswith("Spent ε = 50 for each row (add-remove). Nothing is remembered")
+    assert stderr.startswith("Spent ε = 50 for each row (add-remove). Nothing is stored")
     model = cl.learn.load(folder / "model.json")
     assert model.coef_ == pytest.approx([1 / 25, 3], abs=0.3)
     assert (model.provenance_["table"], model.seeded_) == ("people", False)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from celosia.cli.ledger.show import print_statement, shown
+from celosia.cli.ledger.show import format_guarantee, print_statement
 from celosia.core import ZCDP, ApproxDP, PureDP, RenyiDP
 from celosia.ledger import Policy, Window, open_ledger
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def test_guarantees_are_written_on_a_line() -> None:
-    assert shown(ApproxDP(epsilon=1, delta="1e-6")) == "ε = 1, δ = 1e-6"
-    assert shown(ZCDP(rho="0.5")) == "ρ = 0.5"
-    assert shown(RenyiDP(orders=(2, 8), epsilons=(1, 4))) == "a curve of 2 orders"
+    assert format_guarantee(ApproxDP(epsilon=1, delta="1e-6")) == "ε = 1, δ = 1e-6"
+    assert format_guarantee(ZCDP(rho="0.5")) == "ρ = 0.5"
+    assert format_guarantee(RenyiDP(orders=(2, 8), epsilons=(1, 4))) == "a curve of 2 orders"
 
 
 def test_names_cannot_play_tricks(capsys: pytest.CaptureFixture[str]) -> None:

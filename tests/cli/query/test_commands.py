@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import celosia as cl
 from celosia.cli.app import app
-from celosia.cli.query.commands import QueryArguments, Shown, Spending, query
+from celosia.cli.query.commands import OutputOptions, QueryArguments, Spending, query
 from celosia.core import ZCDP, ApproxDP, ParameterError, PureDP
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_the_answer_is_on_stdout_and_its_cost_on_stderr(folder: Path) -> None:
     assert "95 % interval" in answer
     assert [line.split()[0] for line in answer.splitlines()[2:]] == ["F", "M"]
     assert "\nSpent ε = 0.5 for each row (add-remove)." in said
-    assert "Nothing is remembered between calls: every call spends anew" in said
+    assert "Nothing is stored between calls: every call spends again" in said
     assert "Note: Values beyond their bounds are moved to them first (age)" in said
     assert said.count("\n") == 3
 
@@ -282,7 +282,7 @@ def test_quantiles_and_computed_columns_are_drawn(folder: Path, tmp_path: Path) 
 
 
 def test_a_real_process_prints_only_the_answer_into_a_pipe(folder: Path) -> None:
-    command = [sys.executable, "-m", "celosia.cli", "query", "deaths.parquet", BY_SEX]
+    command = [sys.executable, "-m", "celosia", "query", "deaths.parquet", BY_SEX]
     command += ["--schema", "schema.toml", "--epsilon", "0.5", "--csv", "-"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("sex,count,count_low")
@@ -314,7 +314,7 @@ def test_public_tables_and_keys_come_in_pairs(folder: Path) -> None:
     )
     private, public = asked.tables()
     assert (private.name, public.name, public.key) == ("deaths", "chapters", ("cause",))
-    Shown(chart=folder / "chart.png").check()
+    OutputOptions(chart=folder / "chart.png").check()
 
 
 @pytest.fixture(scope="module")

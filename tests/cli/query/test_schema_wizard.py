@@ -204,7 +204,7 @@ class Terminal:
         self.child, self.place = pty.fork()
         if self.child == 0:
             environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-            os.execve(sys.executable, [sys.executable, "-m", "celosia.cli", *arguments], environment)
+            os.execve(sys.executable, [sys.executable, "-m", "celosia", *arguments], environment)
         self.shown = ""
 
     def _read(self, keys: str = "") -> bool:

@@ -97,7 +97,7 @@ def test_it_gives_up_when_nothing_comes_up(tmp_path: Path) -> None:
 
 def test_a_store_that_is_none_is_said_at_once(tmp_path: Path) -> None:
     path, _ = set_up(tmp_path)
-    command = [sys.executable, "-m", "celosia.cli", "guard", "serve", "--config", str(path)]
+    command = [sys.executable, "-m", "celosia", "guard", "serve", "--config", str(path)]
     (tmp_path / "ledger.db").write_bytes(b"this is no database any more" * 400)
     junk = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     (tmp_path / "ledger.db").unlink()

@@ -1,9 +1,9 @@
-"""The questions that the demonstration asks, each through a session that pays for it.
+"""The queries of the demonstration, each through a session that pays for it.
 
 They are the worked questions of the textbook. The true answer is kept beside the private one because the table is
 synthetic; a program for real data would have no such field. Domains (causes, sexes, decades of age) are public, never
-read off the records. The last question is another model: a survey whose replies are randomized before anybody sees
-them, which needs no session.
+read from the records. The last query is another model: a survey whose replies are randomized before they are collected,
+which needs no session.
 """
 
 from collections.abc import Callable, Sequence
@@ -87,10 +87,10 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    r"""One question with its true and its private answer, as text, what it promises, and what is left afterwards.
+    """One query with its true and its private answer, as text, its guarantee, and the remaining budget.
 
-    An answer of several numbers has a line for each, in all of its texts. ``asked`` is the question as the session
-    understood it and ``mechanism`` how it was answered.
+    An answer of several numbers has a line for each, in all of its texts. ``asked`` is the query as the session parsed
+    it, and ``mechanism`` how it was answered.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Answer:
 def _minors_by_diabetes(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     true = int((columns.caused_by(DIABETES) & (columns.ages < _ADULT)).sum())
     query = session.query().where(f"age < {_ADULT} AND {_caused_by(DIABETES)}").count()
-    release, paid = _paid(session, query, epsilon)
+    release, receipt = _release(session, query, epsilon)
     (value,), (low,), (high,) = _numbers(release, "count", level=_LEVEL)
     return Answer(
         title="Deaths of minors by diabetes",
@@ -123,13 +123,13 @@ def _minors_by_diabetes(session: "Session", columns: Columns, epsilon: Fraction)
         true=f"{true:,}",
         private=f"{value:,}",
         interval=_range(low, high),
-        **paid,
+        **receipt,
     )
 
 
 def _deaths_by_sex(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     true = np.bincount(columns.sexes, minlength=len(SEXES))
-    release, paid = _paid(session, session.query().group_by("sex").count(), epsilon)
+    release, receipt = _release(session, session.query().group_by("sex").count(), epsilon)
     values, low, high = _numbers(release, "count", level=_level_of_each(true.size))
     return Answer(
         title="Deaths by sex",
@@ -137,7 +137,7 @@ def _deaths_by_sex(session: "Session", columns: Columns, epsilon: Fraction) -> A
         true="\n".join(f"{count:,}" for count in true),
         private="\n".join(f"{count:,}" for count in values),
         interval="\n".join(map(_range, low, high)),
-        **paid,
+        **receipt,
     )
 
 
@@ -152,7 +152,7 @@ def _mean_age_by_halves(session: "Session", columns: Columns, epsilon: Fraction)
 
 
 def _mean(session: "Session", columns: Columns, epsilon: Fraction, query: "Query", names: tuple[str, str]) -> Answer:
-    release, paid = _paid(session, query, epsilon)
+    release, receipt = _release(session, query, epsilon)
     (value,), (low,), (high,) = _numbers(release, "mean_age", level=_LEVEL)
     return Answer(
         title=names[0],
@@ -160,20 +160,20 @@ def _mean(session: "Session", columns: Columns, epsilon: Fraction, query: "Query
         true=f"{columns.ages.mean():.3f}",
         private=f"{value:.3f}",
         interval=f"{low:.3f} – {high:.3f}",
-        **paid,
+        **receipt,
     )
 
 
 def _most_common_cause(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     codes = tuple(CAUSES)
-    release, paid = _paid(session, session.query().mode("cause"), epsilon)
+    release, receipt = _release(session, session.query().mode("cause"), epsilon)
     return Answer(
         title="Most common cause",
         question="Most common cause of death",
         true=codes[int(np.bincount(columns.causes).argmax())],
         private=str(release.item()),
         interval="—",
-        **paid,
+        **receipt,
     )
 
 
@@ -181,7 +181,7 @@ def _violence_by_decade(session: "Session", columns: Columns, epsilon: Fraction)
     ages = columns.ages[columns.caused_by(VIOLENCE)]
     true = np.bincount(np.minimum(ages // 10, len(DECADES) - 1), minlength=len(DECADES))
     query = session.query().where(_caused_by(VIOLENCE)).histogram("age", _EDGES)
-    release, paid = _paid(session, query, epsilon)
+    release, receipt = _release(session, query, epsilon)
     values, low, high = map(np.asarray, _numbers(release, "count", level=_level_of_each(true.size)))
     first, top = int(true.argmax()), int(values.argmax())
     return Answer(
@@ -191,13 +191,13 @@ def _violence_by_decade(session: "Session", columns: Columns, epsilon: Fraction)
         private=f"{DECADES[top]}\n{values[top]:,}",
         interval=f"—\n{_range(low[top], high[top])}",
         bars=Bars(names=DECADES, values=values, low=low, high=high, true=true),
-        **paid,
+        **receipt,
     )
 
 
 def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     shares = [Fraction(share, 100) for share in _SHARES]
-    release, paid = _paid(session, session.query().quantiles("age", shares), epsilon)
+    release, receipt = _release(session, session.query().quantiles("age", shares), epsilon)
     values = tuple(release.to_arrow().to_pylist()[0].values())
     low, high = (end.to_pylist()[0].values() for end in release.confidence_interval(1 - (1 - _LEVEL) / len(_SHARES)))
     true = tuple(np.quantile(columns.ages, [float(share) for share in shares], method="inverted_cdf").tolist())
@@ -208,12 +208,12 @@ def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -
         private="\n".join(f"{age:g}" for age in values),
         interval="\n".join(map(_range, low, high)),
         ranks=Ranks(shares=_SHARES, values=values, true=true),
-        **paid,
+        **receipt,
     )
 
 
 def share_of_women(columns: Columns, epsilon: Fraction, source: Source | None = None) -> Answer:
-    """Ask everybody for their sex by randomized response: each reply is private before anybody sees it."""
+    """Survey the sex of all by randomized response: each reply is private before it is collected."""
     truth = columns.sexes == SEXES.index("F")
     mechanism = RandomizedResponse(epsilon=epsilon)
     release: Release[Any] = mechanism.release(truth, source=source)
@@ -239,11 +239,11 @@ QUESTIONS: Final[tuple[Callable[["Session", Columns, Fraction], Answer], ...]] =
     _violence_by_decade,
     _quantiles_of_age,
 )
-"""What is asked, in order: each takes the session, the columns for the true answer, and an epsilon."""
+"""The queries, in order: each takes the session, the columns for the true answer, and an epsilon."""
 
 
-def _paid(session: "Session", query: "Query", epsilon: Fraction) -> "tuple[TableRelease, dict[str, Any]]":
-    """Release a query, and return with it what the receipt says."""
+def _release(session: "Session", query: "Query", epsilon: Fraction) -> "tuple[TableRelease, dict[str, Any]]":
+    """Release a query, and return it with its receipt."""
     mechanism = query.preview(epsilon=epsilon).lines[0].mechanism
     release = query.release(epsilon=epsilon)
     receipt = {"mechanism": mechanism, "asked": session.history[-1].question, "left": session.remaining}
@@ -261,7 +261,7 @@ def _caused_by(codes: Sequence[str]) -> str:
 
 
 def _level_of_each(count: int) -> float:
-    """The level at which ``count`` intervals with independent noise hold all together with probability 0.95."""
+    """Return the level at which ``count`` intervals with independent noise all hold with probability 0.95."""
     return float(_LEVEL ** (1 / count))
 
 

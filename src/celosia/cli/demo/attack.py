@@ -1,9 +1,9 @@
-"""Two averages that give one person away, and the same two averages asked of a session.
+"""An attack by two averages, on a plain database and on a session.
 
-Whoever knows that a condition singles out one row asks for the average of all rows, and of all rows but that one: the
-difference of the two sums is the person's value, to the last digit. A database that answers only aggregates does not
-stop it. A session does, because each average comes with noise that is as wide as one person's whole range: the
-difference is noise. On such differences see Denning, Denning and Schwartz 1979 (*The tracker*).
+An attacker who knows a condition that singles out one row takes the average of all rows, and of all rows but that one:
+the difference of the two sums is the person's value, to the last digit. A database that answers only aggregates does
+not stop it. A session does, because each average has noise as wide as one person's whole range: the difference is
+noise. On such differences see Denning, Denning and Schwartz 1979 (*The tracker*).
 """
 
 import math
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from celosia.query import Session
 
 TRIES: Final = 5
-"""How often the attacker asks the session."""
+"""The number of attempts on the session."""
 
 _VICTIM = "the only woman who died of epilepsy in Nayarit"
 _ALL = "SELECT AVG(age) FROM deaths"
@@ -28,7 +28,7 @@ _ALL_BUT_ONE = "SELECT AVG(age) FROM deaths WHERE NOT (sex = 'F' AND cause = 'G4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """What the attacker works out from two answers of the session, and the ends between which it would lie."""
+    """The attacker's result from two answers of the session, with its interval."""
 
     age: float
     low: float
@@ -37,9 +37,9 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """The victim, the two questions, what they reveal on the plain database, and what they reveal in a session.
+    """The victim, the two queries, and their results on the plain database and in a session.
 
-    ``cost`` is what one try spends. ``guess`` is how far off is whoever asks nothing and takes the average.
+    ``cost`` is the cost of one try. ``guess`` is the error of guessing the average without any query.
     """
 
     plain: tuple[float, float]
@@ -52,43 +52,40 @@ class Attack:
 
     @property
     def error(self) -> float:
-        """How far off the attacker is in a session, on average over the tries."""
+        """The mean error of the attacker in a session."""
         return math.fsum(abs(attempt.age - self.revealed) for attempt in self.tries) / len(self.tries)
 
     @property
     def guess(self) -> float:
-        """How far off a guess is that anybody can make: the average of all."""
+        """The error of a guess without any query: the average of all."""
         return round(abs(self.plain[0] - self.revealed), 6)
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a sentence or two."""
-        off = f"In {len(self.tries)} tries the attacker is off by {self.error:,.1f} years on average"
-        guess = f"whoever asks nothing and takes the average age is off by {self.guess:,.1f}"
+        """The result in a sentence or two."""
+        off = f"In {len(self.tries)} tries the attacker is wrong by {self.error:,.1f} years on average"
+        guess = f"guessing the average age, without any query, is wrong by {self.guess:,.1f}"
         if self.error > self.guess:
             return f"{off}; {guess}."
-        return f"{off}, but {guess}: with so large an ε the two averages do tell something about her."
+        return f"{off}, but {guess}: with such a large ε the two averages do reveal something about her."
 
 
 def attack(deaths: "pa.Table", session: "Session", epsilon: Fraction) -> Attack:
-    """Run the attack on the plain table once, and on a session as often as ``TRIES`` says.
-
-    At ``epsilon`` a question.
-    """
+    """Run the attack on the plain table once, and ``TRIES`` times on a session, at ``epsilon`` per query."""
     averages, rows = attack_plain(deaths)
     found = [_try(session, rows, epsilon) for _ in range(TRIES)]
-    promises = [entry.cost for entry in session.history[-2:]]
+    costs = [entry.cost for entry in session.history[-2:]]
     return Attack(
         plain=averages,
         rows=rows,
         revealed=round(_difference(rows, *averages), 6),  # beyond, it is the rounding of doubles
         tries=tuple(found),
-        cost=sum(promises[1:], promises[0]),
+        cost=sum(costs[1:], costs[0]),
     )
 
 
 def attack_plain(deaths: "pa.Table") -> tuple[tuple[float, float], int]:
-    """Ask both averages of a plain DuckDB, which answers exactly; return them and the number of rows."""
+    """Return both exact averages from a plain DuckDB, and the number of rows."""
     import duckdb
 
     with duckdb.connect() as connection:
@@ -113,5 +110,5 @@ def _try(session: "Session", rows: int, epsilon: Fraction) -> Try:
 
 
 def _difference(rows: int, everybody: float, but_one: float) -> float:
-    """The one value that is in the first average and not in the second."""
+    """Return the one value that is in the first average and not in the second."""
     return rows * everybody - (rows - 1) * but_one

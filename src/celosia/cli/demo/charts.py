@@ -1,9 +1,9 @@
 """The charts of the demonstration.
 
-The first is the picture behind the definition: what the Laplace mechanism may answer on two data sets that differ in
-one person, at a weak and at a strong setting. It is computed from the mechanism's own exact probabilities and shows no
-data. The others are releases: a histogram with its intervals, quantiles, and what an attacker made of two averages.
-True values are drawn beside them only because the table is synthetic.
+The first illustrates the definition: the answers of the Laplace mechanism on two data sets that differ in one person,
+at a weak and at a strong setting. It is computed from the mechanism's own exact probabilities and shows no data. The
+others are releases: a histogram with its intervals, quantiles, and the results of an attacker. True values are drawn
+beside them only because the table is synthetic.
 """
 
 import math
@@ -26,12 +26,12 @@ _SETTINGS = (("1", 9), ("0.1", 45))  # epsilon, and how far from the true values
 
 
 def laplace_neighbours() -> "alt.HConcatChart":
-    """Draw what may be released for 108 and for 107 deaths, with epsilon 1 and 0.1."""
+    """Draw the distributions of releases for 108 and for 107 deaths, with epsilon 1 and 0.1."""
     return densities(
         [_panel(epsilon, reach) for epsilon, reach in _SETTINGS],
         values=_NEIGHBOURS,
         labels=Labels(
-            title="Laplace mechanism: what may be released for two neighbours, with 108 and 107 deaths",
+            title="Laplace mechanism: possible releases for two neighbours, with 108 and 107 deaths",
             x="Released number of deaths",
             y="Probability",
         ),
@@ -51,8 +51,8 @@ def _panel(epsilon: str, reach: int) -> Panel:
     )
 
 
-def age_histogram(bars: Bars, *, promise: str) -> "alt.LayerChart":
-    """Draw the private number of deaths by violence in each decade of age; ``promise`` says what was guaranteed."""
+def age_histogram(bars: Bars, *, guarantee: str) -> "alt.LayerChart":
+    """Draw the private number of deaths by violence in each decade of age."""
     return intervals(
         bars.names,
         bars.values,
@@ -60,15 +60,15 @@ def age_histogram(bars: Bars, *, promise: str) -> "alt.LayerChart":
         true=bars.true,
         labels=Labels(
             title="Deaths by violence, by age: a private histogram",
-            subtitle=f"Laplace mechanism, {promise}. True values are shown only because the table is synthetic.",
+            subtitle=f"Laplace mechanism, {guarantee}. True values are shown only because the table is synthetic.",
             x="Age, in years",
             y="Deaths",
         ),
     )
 
 
-def age_quantiles(ranks: Ranks, *, promise: str) -> "alt.LayerChart":
-    """Draw private quantiles of age beside the true ones; ``promise`` says what was guaranteed."""
+def age_quantiles(ranks: Ranks, *, guarantee: str) -> "alt.LayerChart":
+    """Draw private quantiles of age beside the true ones."""
     return curves(
         [
             Curve(name="private", x=ranks.shares, y=ranks.values),
@@ -76,7 +76,7 @@ def age_quantiles(ranks: Ranks, *, promise: str) -> "alt.LayerChart":
         ],
         labels=Labels(
             title="Quantiles of the age at death",
-            subtitle=f"Exponential mechanism, {promise} for all together. The true line is shown only because the "
+            subtitle=f"Exponential mechanism, {guarantee} for all together. The true line is shown only because the "
             "table is synthetic.",
             x="Share of the deaths, in percent",
             y="Age, in years",
@@ -84,8 +84,8 @@ def age_quantiles(ranks: Ranks, *, promise: str) -> "alt.LayerChart":
     )
 
 
-def attacked(attack: Attack) -> "alt.LayerChart":
-    """Draw which ages the attacker found, with their intervals, and the age that was looked for."""
+def draw_attack(attack: Attack) -> "alt.LayerChart":
+    """Draw the ages that the attacker found, with their intervals, and the true age."""
     return intervals(
         [f"try {number}" for number in range(1, len(attack.tries) + 1)],
         [attempt.age for attempt in attack.tries],
@@ -93,21 +93,21 @@ def attacked(attack: Attack) -> "alt.LayerChart":
         true=[attack.revealed] * len(attack.tries),
         mark="point",
         labels=Labels(
-            title="What two averages say about one age, in a session",
+            title="One age from two averages, in a session",
             subtitle=f"Each try spends {cost(attack.cost)}. Two averages of the plain table give the age away.",
             y="Age found, in years",
         ),
     )
 
 
-def drawn(story: Story) -> "dict[str, alt.TopLevelMixin]":
+def draw_charts(story: Story) -> "dict[str, alt.TopLevelMixin]":
     """Draw all charts of the demonstration, by the names of their files."""
     charts: dict[str, alt.TopLevelMixin] = {"laplace-neighbours": laplace_neighbours()}
     for answer in story.answers:
-        promise = cost(answer.guarantee)
+        guarantee = cost(answer.guarantee)
         if answer.bars is not None:
-            charts["age-histogram"] = age_histogram(answer.bars, promise=promise)
+            charts["age-histogram"] = age_histogram(answer.bars, guarantee=guarantee)
         if answer.ranks is not None:
-            charts["age-quantiles"] = age_quantiles(answer.ranks, promise=promise)
-    charts["attack"] = attacked(story.attack)
+            charts["age-quantiles"] = age_quantiles(answer.ranks, guarantee=guarantee)
+    charts["attack"] = draw_attack(story.attack)
     return charts

@@ -1,7 +1,7 @@
 """``celosia demo``: the first private answers, beside the true ones.
 
-The questions go through a session with a budget until it is used up; then an attack that works on a plain database is
-tried on one. Charts and a report of it all are saved as files, each of them whole or not at all.
+The queries go through a session with a budget until it is used up; then an attack that works on a plain database is
+tried on a session. Charts and a report are saved as files, each written atomically.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 _STEPS = 15  # loading, nine of the story, four charts and a report
 
-_SEEDED = "Warning: with --seed {seed} anybody can repeat the noise and take it away: these answers protect nobody."
+_SEEDED = "Warning: with --seed {seed} anyone can repeat the noise and remove it: these answers are not private."
 
 
 def demo(
     *,
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
+        str, typer.Option(metavar="NUMBER", help="The cost of each answer: 1, 0.1 or 1/3. Smaller is more private.")
     ] = "1",
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts and the report go.")] = Path(
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The directory for the charts and the report.")] = Path(
         "celosia-demo"
     ),
     no_output: Annotated[bool, typer.Option("--no-output", help="Draw no charts and write no report.")] = False,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
+        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: not private.")
     ] = None,
 ) -> None:
     """Print private answers about the synthetic deaths at ``epsilon`` each, and save charts and a report.
@@ -43,7 +43,7 @@ def demo(
     Parameters
     ----------
     epsilon
-        What each answer may cost, as text, so that "0.1" is exactly one tenth.
+        The cost of each answer, as text, so that "0.1" is exactly one tenth.
     output
         The directory for the charts and the report, made if it is missing.
     no_output
@@ -58,9 +58,9 @@ def demo(
     with _progress() as step:
         step("Loading")
         from celosia.cli.demo.show import print_story
-        from celosia.cli.demo.story import tell
+        from celosia.cli.demo.story import tell_story
 
-        story = tell(each, source, step)
+        story = tell_story(each, source, step)
         files = [] if no_output else _draw(story, output, step)
     print_story(story, files)
 
@@ -84,7 +84,7 @@ def _make_directory(output: Path) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that announces the next step; nothing is shown where nobody watches a terminal."""
+    """Yield a function that announces the next step; nothing is shown outside a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -97,13 +97,13 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 
 def _draw(story: "Story", output: Path, step: Callable[[str], None]) -> list[Path]:
-    from celosia.cli.demo.charts import drawn
+    from celosia.cli.demo.charts import draw_charts
     from celosia.cli.demo.report import report
     from celosia.cli.writing import write_whole
     from celosia.plots import save
 
     step("Drawing")
-    charts = drawn(story)
+    charts = draw_charts(story)
     files = [output / "report.html"]
     for name, chart in charts.items():
         files.append(save(chart, output / f"{name}.svg"))

@@ -1,7 +1,8 @@
 """The demonstration as one HTML page, to read, print and pass on.
 
 The page stands alone: charts are pictures inside it, and its content policy forbids it to load or send anything or to
-run a script, so that reading it tells nobody. Every table and chart has a caption, every picture a text in its place.
+run a script, so that reading it reveals nothing. Every table and chart has a caption, every picture an alternative
+text.
 """
 
 import base64
@@ -44,11 +45,11 @@ _NEIGHBOURS: Final = (
     "ε = 0.1 they are wide and nearly the same."
 )
 _LIMITS: Final = (
-    "Intervals speak of the noise alone. They do not say whether the register is complete, and ages beyond the "
-    "declared bounds would have been counted as if at the bound."
+    "Intervals cover the noise only. They do not cover an incomplete register, and ages beyond the "
+    "declared bounds would count as the bound."
 )
 _TWO_AVERAGES: Final = (
-    "A database that answers averages only, but exactly, gives a person away by two of them: one over all rows, and "
+    "A database that answers averages only, but exactly, reveals a person by two of them: one over all rows, and "
     "one over all rows but hers."
 )
 
@@ -60,7 +61,7 @@ def report(story: Story, pictures: Mapping[str, str]) -> str:
         _section("The answers", _answers(story), f"<p>{_text(SYNTHETIC)}</p>", *_answer_figures(story, pictures)),
         _section("The budget", *_budget(story)),
         _section("Two averages and one person", *_attack(story.attack, pictures)),
-        _section("What the numbers do not say", f"<p>{_text(_LIMITS)}</p>"),
+        _section("What the intervals do not cover", f"<p>{_text(_LIMITS)}</p>"),
     ]
     what = _text(WHAT.format(rows=story.rows))
     return _PAGE.format(rows=story.rows, style=STYLE, what=what, sections="\n".join(sections))
@@ -73,7 +74,7 @@ def _section(title: str, *parts: str) -> str:
 
 
 def _figure(pictures: Mapping[str, str], name: str, words: str) -> str:
-    """A chart as an image: as such it has a text in its place, and its names cannot meet those of another."""
+    """Return a chart as an image, with an alternative text; its names cannot clash with those of another."""
     if name not in pictures:
         return ""
     data = base64.b64encode(pictures[name].encode()).decode()
@@ -82,7 +83,7 @@ def _figure(pictures: Mapping[str, str], name: str, words: str) -> str:
 
 
 def _table(caption: str, head: list[str], groups: list[list[list[str]]]) -> str:
-    """A table of cells that are already HTML, in groups of rows; the first cell of a row names it.
+    """Return a table of HTML cells, in groups of rows; the first cell of a row names it.
 
     Cells that only the first row of a group has are for the whole group.
     """
@@ -116,7 +117,7 @@ def _answers(story: Story) -> str:
 
 
 def _answer(answer: Answer) -> list[list[str]]:
-    """One row for each number; what it cost and how it was found stands once, beside all of them."""
+    """Return one row for each number; the cost and the mechanism stand once, beside all of them."""
     asked = f"<br>{_code(answer.asked)}" if answer.asked else ""
     rows = [
         [_text(question), _text(true), f"<strong>{_text(private)}</strong>", _text(interval)]
@@ -133,15 +134,15 @@ def _answer_figures(story: Story, pictures: Mapping[str, str]) -> list[str]:
             top = answer.bars.names[int(answer.bars.values.argmax())]
             words = (
                 f"Deaths by violence in each decade of age, as bars with intervals. Most fall in the decade {top}; a "
-                "decade with nobody in it can show a few, or fewer than none: that is the noise."
+                "decade without deaths can show a few, or fewer than 0: that is the noise."
             )
             figures.append(_figure(pictures, "age-histogram", words))
         if answer.ranks is not None:
-            said = "; ".join(
+            listed = "; ".join(
                 f"{share} % did not outlive {age:g} (in truth {true:g})"
                 for share, age, true in zip(answer.ranks.shares, answer.ranks.values, answer.ranks.true, strict=True)
             )
-            figures.append(_figure(pictures, "age-quantiles", f"Quantiles of the age at death: {said}."))
+            figures.append(_figure(pictures, "age-quantiles", f"Quantiles of the age at death: {listed}."))
     return figures
 
 
@@ -157,17 +158,17 @@ def _budget(story: Story) -> list[str]:
         rows.append([[_text(answer.title), _text(cost(answer.guarantee)), f"{bar} {_text(left)}"]])
     question, refusal = story.refused
     shared = (
-        f"All questions to the table share one budget of {cost(story.budget)}. What each of them spends adds up, "
-        "whoever asks."
+        f"All queries of the table share one budget of {cost(story.budget)}. Their costs add up, "
+        "for all analysts together."
     )
     survey = (
-        f"The survey by randomized response ({cost(story.survey.guarantee)}) is not in it: there, every reply was "
-        "randomized before anybody saw it, which is another kind of promise."
+        f"The survey by randomized response ({cost(story.survey.guarantee)}) is not part of it: every reply was "
+        "randomized before it was collected, which is another kind of guarantee."
     )
     return [
         f"<p>{_text(shared)}</p>",
-        _table("What is left of the budget after each question", ["Question", "Spent", "Left"], rows),
-        f'<p class="refused">One question more, {_code(question)}, is refused: {_text(refusal)}</p>',
+        _table("The remaining budget after each query", ["Question", "Spent", "Left"], rows),
+        f'<p class="refused">One more query, {_code(question)}, is refused: {_text(refusal)}</p>',
         f"<p>{_text(survey)}</p>",
     ]
 

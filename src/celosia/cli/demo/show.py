@@ -1,7 +1,7 @@
-"""The demonstration on a terminal: answers beside the truth, the budget as it shrinks, and the attack.
+"""Print the demonstration: answers beside the truth, the shrinking budget, and the attack.
 
-What is printed is what a newcomer should look for in any release: the private value, how far off it may be, and what it
-cost. The column of true values exists because the table is synthetic, and says so.
+It prints what matters in any release: the private value, its interval and its cost. The column of true values exists
+only because the table is synthetic.
 """
 
 from pathlib import Path
@@ -20,24 +20,24 @@ from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Guarantee, PureDP
 
 WHAT: Final = (
-    "Eight questions about a table of {rows:,} deaths. Each answer is computed exactly and then blurred with noise, so "
+    "Eight queries of a table of {rows:,} deaths. Each answer is computed exactly and then blurred with noise, so "
     "that it would be almost as likely had any one person been left out: at most exp(ε) times more or less likely. The "
-    "smaller ε is, the stronger the promise and the wider the interval."
+    "smaller ε is, the stronger the guarantee and the wider the interval."
 )
-"""What is about to be seen."""
+"""The introduction of the demonstration."""
 
 SYNTHETIC: Final = (
-    "The true values are shown only because the table is synthetic and about nobody: a real release would not have "
+    "The true values are shown only because the table is synthetic: a real release would not have "
     "that column. In 95 of 100 releases or more an interval holds its true value; where an answer has several "
     "numbers with intervals, all of them hold at once, which makes each of them wider."
 )
-"""Why there are true values at all, and what an interval means."""
+"""The reason for the true values, and the meaning of an interval."""
 
-_BAR = 24
+_BAR_WIDTH = 24
 
 
 def print_story(story: Story, files: list[Path]) -> None:
-    """Print all of it, to standard output."""
+    """Print the whole demonstration to standard output."""
     console = Console(highlight=False)
     console.print(Text(WHAT.format(rows=story.rows)))
     console.print()
@@ -54,7 +54,7 @@ def print_story(story: Story, files: list[Path]) -> None:
 
 
 def share_left(budget: Guarantee, left: Guarantee | None) -> float:
-    """Return which part of a pure budget is left."""
+    """Return the remaining share of a pure budget."""
     if not isinstance(budget, PureDP) or not isinstance(left, PureDP) or not budget.epsilon:
         return 0.0
     return float(left.epsilon / budget.epsilon)
@@ -80,8 +80,8 @@ def _print_budget(console: Console, story: Story) -> None:
     _heading(console, "The budget")
     console.print(
         Text(
-            f"All questions to the table share one budget of {cost(story.budget)}. What each of them spends adds up, "
-            "whoever asks."
+            f"All queries of the table share one budget of {cost(story.budget)}. Their costs add up, "
+            "for all analysts together."
         )
     )
     console.print()
@@ -99,8 +99,8 @@ def _print_budget(console: Console, story: Story) -> None:
     console.print()
     console.print(
         Text(
-            f"The survey by randomized response ({cost(story.survey.guarantee)}) is not in it: there, every reply was "
-            "randomized before anybody saw it, which is another kind of promise."
+            f"The survey by randomized response ({cost(story.survey.guarantee)}) is not part of it: every reply was "
+            "randomized before it was collected, which is another kind of guarantee."
         )
     )
 
@@ -139,5 +139,5 @@ def _left(answer: Answer) -> Guarantee:
 
 def _bar(console: Console, share: float) -> Text:
     full, empty = ("█", "░") if console.encoding.startswith("utf") else ("#", ".")
-    filled = round(share * _BAR)
-    return Text(full * filled, style="green") + Text(empty * (_BAR - filled), style="dim")
+    filled = round(share * _BAR_WIDTH)
+    return Text(full * filled, style="green") + Text(empty * (_BAR_WIDTH - filled), style="dim")

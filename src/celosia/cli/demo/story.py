@@ -1,6 +1,6 @@
-"""What happens in the demonstration, in order: questions until the budget is used up, one too many, and an attack.
+"""Run the demonstration: queries until the budget is used up, one too many, and an attack.
 
-Everything that is shown, on the terminal and in the report, is computed here once.
+The results for the terminal and the report are computed here once.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from celosia.cli.demo.attack import TRIES, Attack, attack
 from celosia.core import BudgetExceededError, Guarantee, Source
 
 STEPS = len(QUESTIONS) + 2
-"""How often ``tell`` announces what it does next."""
+"""The number of steps that ``tell_story`` announces."""
 
 _TOO_MANY = "SELECT state, COUNT(*) FROM deaths GROUP BY state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """All that the demonstration found out.
+    """The results of the demonstration.
 
-    ``refused`` is the question that did not fit into the budget any more, and what the session said to it; ``survey``
-    is answered outside of the session, by replies that were randomized one by one.
+    ``refused`` is the query that exceeded the budget, and the session's message; ``survey`` is answered outside of the
+    session, by replies that are randomized one by one.
     """
 
     rows: int
@@ -33,8 +33,8 @@ class Story:
     attack: Attack
 
 
-def tell(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) -> Story:
-    """Ask all questions at ``epsilon`` each; ``step`` is told what comes next."""
+def tell_story(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) -> Story:
+    """Run all queries at ``epsilon`` each; ``step(description)`` announces the next one."""
     from celosia.data import deaths
 
     table = deaths()
@@ -42,22 +42,22 @@ def tell(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) 
     session = open_session(table, len(QUESTIONS) * epsilon, source)
     answers = []
     for question in QUESTIONS:
-        step("QueryBackend")
+        step("Querying")
         answers.append(question(session, columns, epsilon))
     refused = ""
     try:
         session.sql(_TOO_MANY, epsilon=epsilon)
     except BudgetExceededError as error:
         refused = str(error)
-    step("QueryBackend everybody")
+    step("Surveying")
     survey = share_of_women(columns, epsilon, source)
     step("Attacking")
-    attacked = attack(table, open_session(table, 2 * TRIES * epsilon, source), epsilon)
+    result = attack(table, open_session(table, 2 * TRIES * epsilon, source), epsilon)
     return Story(
         rows=table.num_rows,
         budget=session.budget,
         answers=tuple(answers),
         refused=(_TOO_MANY, refused),
         survey=survey,
-        attack=attacked,
+        attack=result,
     )

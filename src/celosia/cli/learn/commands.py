@@ -17,7 +17,7 @@ from celosia.cli.completion import methods, models, offer
 from celosia.cli.costs import cost, left
 from celosia.cli.guard.opening import print_message, print_table
 from celosia.cli.learn_models import MODELS, Model, find_model
-from celosia.cli.query.commands import Remembered, Spending
+from celosia.cli.query.commands import LedgerOptions, Spending
 from celosia.cli.query.schema_check import refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
@@ -126,7 +126,7 @@ class Price:
 def _fit(
     learned: Learned,
     price: Price,
-    remembered: Remembered,
+    remembered: LedgerOptions,
     *,
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where the model goes, such as model.json.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a model that is there.")] = False,
@@ -147,7 +147,7 @@ def _fit(
         features = learned.columns(table, model)
         estimator = model.make(**parameters)
         spending = Spending(epsilon=price.epsilon, delta=price.delta, rho=price.rho)
-        kept = remembered.keeper(spending, table.name)
+        kept = remembered.session_options(spending, table.name)
         session = Session(table, progress=lambda _: None, **_told_of(kept, table))
     with waiting("Fitting"):
         fitted = _fitted(estimator, session, table, features, learned, model)

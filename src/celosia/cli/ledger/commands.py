@@ -1,7 +1,7 @@
-"""``celosia ledger``: budgets, what was spent of them, and whether the log is as it was written.
+"""``celosia ledger``: budgets, spending, and verification of the log.
 
-A ledger is named by its URL: ``sqlite:///budget.db`` or ``postgresql://host/database``. Only ``budget`` begins one that
-is not there yet.
+A ledger is named by its URL: ``sqlite:///budget.db`` or ``postgresql://host/database``. Only ``budget`` creates one
+that does not exist.
 """
 
 import sys
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ledger = commands("ledger", "Keep budgets: set them, see what is left, verify the log.")
 """The sub-command."""
 
-_BROKEN = 1
+_EXIT_BROKEN = 1
 _DAY = 86_400
 
 _Url: TypeAlias = Annotated[
@@ -40,11 +40,11 @@ _Analyst: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetOptions:
-    """What a budget allows, as it is given on a command line."""
+    """The options of a budget on a command line."""
 
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all: 3, 0.1 or 1/3.")] = None
-    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: the delta of it, 1e-6.")] = None
-    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all, as zCDP.")] = None
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The total epsilon: 3, 0.1 or 1/3.")] = None
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: the total delta, 1e-6.")] = None
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The total rho, as zCDP.")] = None
     preset: Annotated[
         str | None,
         typer.Option(
@@ -58,23 +58,23 @@ class BudgetOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who adds up: basic, combined, pure, zcdp, renyi or gdp; else it follows.",
+            help="The accountant: basic, combined, pure, zcdp, renyi or gdp; by default that of the limit.",
             autocompletion=offer(accountants),
         ),
     ] = None
     unit: Annotated[
         str,
-        typer.Option(metavar="WORD", help="Who is protected: row, or person.", autocompletion=offer(["row", "person"])),
+        typer.Option(metavar="WORD", help="The privacy unit: row or person.", autocompletion=offer(["row", "person"])),
     ] = "row"
     adjacency: AdjacencyOption = None
     window_days: Annotated[
-        int | None, typer.Option(metavar="N", help="A smaller limit for every stretch of N days beside it.")
+        int | None, typer.Option(metavar="N", help="Add a smaller limit for every window of N days.")
     ] = None
-    window_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="What each stretch may cost.")] = None
-    window_delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Its delta; else that of all.")] = None
-    window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="What each stretch may cost, as zCDP.")] = (
-        None
-    )
+    window_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of each window.")] = None
+    window_delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The delta of each window; by default the total.")
+    ] = None
+    window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The rho of each window, as zCDP.")] = None
     allow_real: Annotated[
         bool, typer.Option("--allow-real", help="Allow noise from real arithmetic, which is not exact.")
     ] = False
@@ -119,7 +119,7 @@ class BudgetOptions:
         return ApproxDP(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=self.unit)
 
 
-def _opened(url: str, *, create: bool = False) -> "Ledger":
+def _open(url: str, *, create: bool = False) -> "Ledger":
     from celosia.ledger import open_ledger
 
     if url == "memory://":
@@ -132,21 +132,21 @@ def _opened(url: str, *, create: bool = False) -> "Ledger":
 def _budget(url: _Url, options: BudgetOptions, dataset: _Dataset = None, analyst: _Analyst = None) -> None:
     """Open or change the budget of a data set, of an analyst, or of an analyst on a data set."""
     policy = options.policy()
-    with _opened(url, create=True) as book:
-        book.set_budget(policy, dataset=dataset, analyst=analyst)
+    with _open(url, create=True) as opened:
+        opened.set_budget(policy, dataset=dataset, analyst=analyst)
         print_statement(
-            [line for line in book.statement() if (line.scope.dataset, line.scope.analyst) == (dataset, analyst)]
+            [line for line in opened.statement() if (line.scope.dataset, line.scope.analyst) == (dataset, analyst)]
         )
 
 
 @ledger.command("show")
 def _show(url: _Url, dataset: _Dataset = None, analyst: _Analyst = None, as_json: JsonOption = False) -> None:
-    """Show the budgets: what was spent, what is left, and what a crash may have left open."""
-    with _opened(url) as book:
+    """Show the budgets: spent, left, and reservations that a crash may have left open."""
+    with _open(url) as opened:
         with waiting("Adding up"):
-            lines, left = book.statement(dataset, analyst), book.open_reservations()
+            lines, left = opened.statement(dataset, analyst), opened.open_reservations()
         if as_json:
-            print_json({"budgets": [line.to_json() for line in lines], "open": len(left), "head": str(book.head)})
+            print_json({"budgets": [line.to_json() for line in lines], "open": len(left), "head": str(opened.head)})
             return
         print_statement(lines)
     if left:
@@ -158,15 +158,15 @@ def _show(url: _Url, dataset: _Dataset = None, analyst: _Analyst = None, as_json
 def _verify(
     url: _Url,
     head: Annotated[
-        str | None, typer.Option(metavar="HEAD", help="A head that was kept elsewhere; must be in the log.")
+        str | None, typer.Option(metavar="HEAD", help="A head stored elsewhere, which must be in the log.")
     ] = None,
 ) -> None:
-    """Look through the whole log: was anything edited, deleted or moved? Exit code 1 if so."""
-    with _opened(url) as book, waiting("Reading the log"):
-        found = book.verify(head)
+    """Verify the whole log. The exit code is 1 if a line was edited, deleted or moved."""
+    with _open(url) as opened, waiting("Reading the log"):
+        found = opened.verify(head)
     if not found.ok:
         print_line(f"NOT as it was written, after {found.lines} lines that hold. {found.problem}")
-        raise typer.Exit(_BROKEN)
+        raise typer.Exit(_EXIT_BROKEN)
     print_line(f"As it was written: {found.lines} lines. Head {found.head}")
 
 
@@ -175,20 +175,20 @@ def _export(
     url: _Url,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of standard output.")] = None,
 ) -> None:
-    """Write the log as JSON, one line for each of its lines."""
+    """Write the log as JSON lines."""
     if output is not None:
         check_place(output, name="output", force=False)
-    with _opened(url) as book, waiting("Reading the log"):
+    with _open(url) as opened, waiting("Reading the log"):
         if output is None:
-            book.export(sys.stdout)
+            opened.export(sys.stdout)
             return
         with output.open("x", encoding="utf-8") as file:
-            number = book.export(file)
+            number = opened.export(file)
     print_line(f"{number} lines in {output}")
 
 
 @ledger.command("head")
 def _head(url: _Url) -> None:
-    """Print the head: kept elsewhere, it proves later that nothing before it was rewritten."""
-    with _opened(url) as book:
-        print(book.head)  # noqa: T201 - the head itself, for a pipe
+    """Print the head. A copy stored elsewhere proves later that nothing before it was rewritten."""
+    with _open(url) as opened:
+        print(opened.head)  # noqa: T201 - the head itself, for a pipe

@@ -1,6 +1,6 @@
-"""How ``celosia ledger`` shows budgets: a table to read, or JSON and nothing else.
+"""Print the budgets of ``celosia ledger``, as a table or as JSON.
 
-In the table, numbers that are long are rounded; in JSON a guarantee is its record, with exact numbers.
+In the table, long numbers are rounded; in JSON a guarantee is its record, with exact numbers.
 """
 
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from celosia.ledger import StatementLine
 
 
-def shown(guarantee: Guarantee) -> str:
-    """Write a guarantee's numbers on one line."""
+def format_guarantee(guarantee: Guarantee) -> str:
+    """Format the numbers of a guarantee on one line."""
     if isinstance(guarantee, RenyiDP):
         return f"a curve of {len(guarantee.orders)} orders"
     return cost(guarantee)
@@ -33,10 +33,22 @@ def print_statement(lines: "Sequence[StatementLine]") -> None:
         table.add_column(name)
     for line in lines:
         dataset, analyst = (printable(name or "any") for name in (line.scope.dataset, line.scope.analyst))
-        row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), left(line.remaining)]
+        row = [
+            dataset,
+            analyst,
+            format_guarantee(line.policy.limit),
+            format_guarantee(line.spent),
+            left(line.remaining),
+        ]
         table.add_row(*map(Text, [*row, str(line.policy.accountant)]))
         if line.policy.window is not None and line.window_spent and line.window_remaining and line.renews:
             span = f"until {line.renews:%Y-%m-%d %H:%M} UTC"
-            window = ["", span, shown(line.policy.window.limit), shown(line.window_spent), left(line.window_remaining)]
+            window = [
+                "",
+                span,
+                format_guarantee(line.policy.window.limit),
+                format_guarantee(line.window_spent),
+                left(line.window_remaining),
+            ]
             table.add_row(*(Text(text, style="dim") for text in [*window, ""]))
     print_whole(table)

@@ -1,9 +1,9 @@
-"""``celosia query``: one question in SQL, one private answer.
+"""``celosia query``: one query in SQL, one private answer.
 
 The answer is a table on standard output, everything else goes to standard error. Without ``--ledger`` the command is a
-session of its own with the budget that it is given, and remembers nothing: whoever calls it again spends again. With it
-the cost is reserved in the ledger before anything is read, and a question that was answered before is not read again.
-What can be found wrong with the question or its options is found first.
+session of its own with the given budget, and stores nothing: another call spends again. With it the cost is reserved in
+the ledger before data are read, and a stored answer is returned without reading them. Errors in the query or its
+options are found first.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
-FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
-"""What is said where no ledger keeps the budget."""
+NOTHING_STORED = "Nothing is stored between calls: every call spends again, and their costs add up."
+"""The note of a command without a ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryArguments:
-    """The question and the tables that it is about, as given on the command line."""
+    """The query and its tables, as given on the command line."""
 
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
@@ -47,10 +47,10 @@ class QueryArguments:
         Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
     ]
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
     ] = None
     public: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="A table about nobody, to join with. May be repeated.")
+        list[str] | None, typer.Option(metavar="FILE", help="A public table to join with. May be repeated.")
     ] = None
     key: Annotated[
         list[str] | None,
@@ -58,7 +58,7 @@ class QueryArguments:
     ] = None
 
     def tables(self) -> "list[Table]":
-        """Return the private table and the public ones; of the private one nothing is read."""
+        """Return the private table, without reading it, and the public ones."""
         from celosia.data import table
         from celosia.data.schema_file import read_schema_file
 
@@ -80,11 +80,11 @@ class QueryArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What the answer may cost, or how good it has to be, as given on the command line."""
+    """The cost or the accuracy of the answer, as given on the command line."""
 
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="What the answer may cost, such as 0.5; with --error, the most."),
+        typer.Option(metavar="NUMBER", help="The cost of the answer, such as 0.5; with --error, its limit."),
     ] = None
     delta: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="A delta beside it, such as 1e-6: private keys need one.")
@@ -107,7 +107,7 @@ class Spending:
     ] = None
 
     def budget(self) -> Guarantee:
-        """Return all that may be spent."""
+        """Return the limit of the spending."""
         if (self.epsilon is None) == (self.rho is None):
             raise ParameterError(
                 "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
@@ -122,7 +122,7 @@ class Spending:
         return ApproxDP(epsilon=epsilon, delta=self.delta)
 
     def target(self) -> dict[str, Any]:
-        """Return what the session is told to spend."""
+        """Return the target of the session."""
         exact_level(self.confidence)
         if self.epsilon is None and self.rho is None and not self.error:
             raise ParameterError(
@@ -147,26 +147,27 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """Who keeps the budget, as given on the command line."""
+class LedgerOptions:
+    """The ledger of the budget, as given on the command line."""
 
     ledger: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Pay from the budget in this ledger, such as sqlite:///budget.db."),
     ] = None
-    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="With --ledger: who asks.")] = None
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="With --ledger: the analyst.")] = None
     dataset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --ledger: whose budget it is; by default the table's name.")
+        str | None,
+        typer.Option(metavar="NAME", help="With --ledger: the data set of the budget; by default the table's name."),
     ] = None
 
     def check(self) -> None:
-        """Refuse a name that nobody would remember."""
+        """Refuse a name without a ledger."""
         for name in ("analyst", "dataset"):
             if self.ledger is None and getattr(self, name) is not None:
-                raise ParameterError(f"{name} goes with --ledger: without one nobody is remembered.")
+                raise ParameterError(f"{name} goes with --ledger: without one no names are stored.")
 
-    def keeper(self, spending: Spending, table: str) -> dict[str, Any]:
-        """Return what a session on a table is told about its budget."""
+    def session_options(self, spending: Spending, table: str) -> dict[str, Any]:
+        """Return the options of a session for its budget."""
         if self.ledger is None:
             return {"budget": spending.budget()}
         from celosia.ledger import Scope, open_ledger
@@ -180,11 +181,11 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What is made of the answer, as given on the command line."""
+class OutputOptions:
+    """The outputs of the answer, as given on the command line."""
 
     preview: Annotated[
-        bool, typer.Option("--preview", help="Say what it would cost and how far off it would be; spend nothing.")
+        bool, typer.Option("--preview", help="Print the cost and the expected error; spend nothing.")
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: rows, intervals, guarantee, event.")] = False
     csv: Annotated[
@@ -196,7 +197,7 @@ class Shown:
     ] = None
 
     def check(self) -> None:
-        """Refuse what does not go together, before anything is read."""
+        """Refuse options that exclude each other, before data are read."""
         if self.as_json and self.prints_csv:
             raise ParameterError("json and csv cannot both be printed: name a file for --csv, or choose one.")
         if self.preview and not self.csv is self.chart is None:
@@ -215,75 +216,75 @@ class Shown:
 
 
 @spread
-def query(asked: QueryArguments, spending: Spending, remembered: Remembered, shown: Shown) -> None:
-    """Ask a file or database a question in SQL and print the private answer with its intervals."""
-    shown.check()
-    remembered.check()
-    if remembered.ledger is None:
+def query(arguments: QueryArguments, spending: Spending, ledger_options: LedgerOptions, output: OutputOptions) -> None:
+    """Query a file or database in SQL and print the private answer with its intervals."""
+    output.check()
+    ledger_options.check()
+    if ledger_options.ledger is None:
         spending.budget()
     target = spending.target()
-    with waiting("Reading the question"):
+    with waiting("Reading the query"):
         from celosia.query import Session
 
-        tables = asked.tables()
-        session = Session(tables, progress=_bar_of_our_own, **remembered.keeper(spending, tables[0].name))
-        question = session.sql(asked.sql)
-        told = question.preview(level=spending.confidence, **target)
-    if shown.preview:
-        _print_preview(question, told, as_json=shown.as_json)
+        tables = arguments.tables()
+        session = Session(tables, progress=_hide_progress, **ledger_options.session_options(spending, tables[0].name))
+        question = session.sql(arguments.sql)
+        preview = question.preview(level=spending.confidence, **target)
+    if output.preview:
+        _print_preview(question, preview, as_json=output.as_json)
         return
-    if shown.chart is not None:
+    if output.chart is not None:
         _check_chart(question, session)
-    with waiting("QueryBackend"):
+    with waiting("Answering"):
         done = session.ask(question.plan, **target)
         release = done.release or question.release(**target)
     repeated = done.reservation.state == "repeated"
-    _print_answer(question, release, shown, spending.confidence)
-    promise = (
+    _print_answer(question, release, output, spending.confidence)
+    summary = (
         f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
     )
     for note in release.notes:
         print_line(f"Note: {note}", style="dim", stderr=True)
     if repeated:
-        promise = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
-    rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    print_line(f"{promise} {rest}", style="dim", stderr=True)
+        summary = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
+    rest = NOTHING_STORED if ledger_options.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    print_line(f"{summary} {rest}", style="dim", stderr=True)
 
 
-def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:
+def _print_preview(question: "Query", preview: "Preview", *, as_json: bool) -> None:
     from celosia.cli.account.show import print_json
     from celosia.cli.query.show import preview_object
 
     if as_json:
-        print_json(preview_object(question, told))
+        print_json(preview_object(question, preview))
     else:
-        print_line(str(told))
+        print_line(str(preview))
     print_line("Nothing was spent.", style="dim", stderr=True)
 
 
-def _print_answer(question: "Query", release: "TableRelease", shown: Shown, level: str) -> None:
+def _print_answer(question: "Query", release: "TableRelease", output: OutputOptions, level: str) -> None:
     from celosia.cli.account.show import print_json
     from celosia.cli.query.show import answer_object, csv_text, print_table
 
-    if shown.as_json:
+    if output.as_json:
         print_json(answer_object(question, release, level))
-    elif shown.prints_csv:
+    elif output.prints_csv:
         print_file(csv_text(release, level))
     else:
         print_table(release, level)
-    if shown.csv is not None and not shown.prints_csv:
-        write_whole(shown.csv, csv_text(release, level), name="csv")
-        print_line(str(shown.csv), stderr=True)
-    if shown.chart is not None:
+    if output.csv is not None and not output.prints_csv:
+        write_whole(output.csv, csv_text(release, level), name="csv")
+        print_line(str(output.csv), stderr=True)
+    if output.chart is not None:
         with waiting("Drawing"):
             from celosia.plots import save
 
-            save(release.plot(level=level), shown.chart)
-        print_line(str(shown.chart), stderr=True)
+            save(release.plot(level=level), output.chart)
+        print_line(str(output.chart), stderr=True)
 
 
 def _check_chart(question: "Query", session: "Session") -> None:
-    """Refuse to draw an answer without a number that has an interval, before it is paid for."""
+    """Refuse a chart of an answer without intervals, before it is paid for."""
     from celosia.query.planning.analysis import analyze_plan
     from celosia.query.postprocessing.output_intervals import output_interval
 
@@ -298,5 +299,5 @@ def _check_chart(question: "Query", session: "Session") -> None:
         )
 
 
-def _bar_of_our_own(share: float) -> None:
-    """Keep the session's bar away: one moves already."""
+def _hide_progress(share: float) -> None:
+    """Suppress the session's progress bar: the command shows its own."""

@@ -13,7 +13,7 @@ import typer
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.query.commands import FORGETFUL, QueryArguments, Remembered, Spending
+from celosia.cli.query.commands import NOTHING_STORED, LedgerOptions, QueryArguments, Spending
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """The table and the groups that limits are for, as given on the command line."""
+    """The table and the groups of the limits, as given on the command line."""
 
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
     ]
     schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; it must have a person.")]
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
     ] = None
     by: Annotated[
         list[str] | None,
@@ -39,28 +39,28 @@ class About:
     where: Annotated[str | None, typer.Option(metavar="CONDITION", help="Which rows count, as in SQL.")] = None
     planned: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="What a later query will spend; by default as much as this."),
+        typer.Option(metavar="NUMBER", help="The cost of a later query; by default that of this command."),
     ] = None
     most_rows: Annotated[
         int, typer.Option(metavar="N", help="The largest limit of rows that is tried, a power of two.")
     ] = 1024
 
     def question(self, target: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """Return what the session is asked, by position and by name."""
+        """Return the arguments of the session, by position and by name."""
         return tuple(self.by or ()), {"where": self.where, "most_rows": self.most_rows, **target}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paid:
-    """What the measurement may cost, and what is made of it, as given on the command line."""
+class LimitsOptions:
+    """The cost of the measurement and its outputs, as given on the command line."""
 
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="What the measurement may cost, such as 0.5.")
-    ] = None
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The cost of the measurement, such as 0.5.")] = (
+        None
+    )
     rho: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated, Gaussian noise.")
     ] = None
-    preview: Annotated[bool, typer.Option("--preview", help="Say what it would cost; spend nothing.")] = False
+    preview: Annotated[bool, typer.Option("--preview", help="Print the cost; spend nothing.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: the candidates and the best of them.")] = False
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the expected errors into a .svg, .png or .html.")
@@ -72,41 +72,41 @@ class Paid:
 
 
 @spread
-def limits(about: About, paid: Paid, remembered: Remembered) -> None:
+def limits(about: About, limits_options: LimitsOptions, ledger_options: LedgerOptions) -> None:
     """Suggest limits of groups and rows for each person, and print the expected errors of each choice."""
-    if paid.chart is not None:
-        check_chart(paid.chart, name="chart")
-    remembered.check()
-    spending = paid.spending()
+    if limits_options.chart is not None:
+        check_chart(limits_options.chart, name="chart")
+    ledger_options.check()
+    spending = limits_options.spending()
     spending.budget()
-    with waiting("Reading the question"):
+    with waiting("Reading the query"):
         from celosia.query import Session
 
-        asked = QueryArguments(file=about.file, sql="", schema=about.schema, table=about.table)
-        (table,) = asked.tables()
-        session = Session(table, progress=lambda _: None, **remembered.keeper(spending, table.name))
+        arguments = QueryArguments(file=about.file, sql="", schema=about.schema, table=about.table)
+        (table,) = arguments.tables()
+        session = Session(table, progress=lambda _: None, **ledger_options.session_options(spending, table.name))
         groups, options = about.question(spending.target())
-        told = session.preview_limits(*groups, **options)
-    if paid.preview:
-        print_json(told.to_dict()) if paid.as_json else print_line(str(told))
+        preview = session.preview_limits(*groups, **options)
+    if limits_options.preview:
+        print_json(preview.to_dict()) if limits_options.as_json else print_line(str(preview))
         print_line("Nothing was spent.", style="dim", stderr=True)
         return
     with waiting("Measuring"):
         found = session.suggest_limits(*groups, planned=about.planned, **options)
-    _show(found, paid)
-    rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    _show(found, limits_options)
+    rest = NOTHING_STORED if ledger_options.ledger is None else f"{left(session.remaining)} is left in the ledger."
     print_line(f"Spent {cost(found.guarantee)} for each {found.guarantee.unit}. {rest}", style="dim", stderr=True)
 
 
-def _show(found: "LimitSuggestion", paid: Paid) -> None:
-    if paid.as_json:
+def _show(found: "LimitSuggestion", limits_options: LimitsOptions) -> None:
+    if limits_options.as_json:
         best = {"max_groups_per_person": found.best.groups, "max_rows_per_group": found.best.rows}
         print_json({"best": best, "candidates": found.to_arrow().to_pylist(), "notes": list(found.notes)})
     else:
         print_line(str(found))
-    if paid.chart is not None:
+    if limits_options.chart is not None:
         with waiting("Drawing"):
             from celosia.plots import save
 
-            save(found.plot(), paid.chart)
-        print_line(str(paid.chart), stderr=True)
+            save(found.plot(), limits_options.chart)
+        print_line(str(limits_options.chart), stderr=True)

@@ -1,8 +1,8 @@
-"""``celosia schema``: a schema file, from the types of the columns and the answers of their owner.
+"""``celosia schema``: write a schema file from the types of the columns and the answers of their owner.
 
-In a terminal the owner is asked (``schema_wizard``); elsewhere, and with ``--no-input``, a draft is written. Bounds and
-categories are the owner's: they are never read from the rows, because the least and the greatest value of a column are
-somebody's. Nothing is answered, so nothing is spent.
+In a terminal the owner answers questions (``schema_wizard``); elsewhere, and with ``--no-input``, a draft is written.
+Bounds and categories are the owner's: they are never read from the rows, because the least and the greatest value of a
+column are people's. Nothing is released, so nothing is spent.
 """
 
 import shlex
@@ -19,9 +19,9 @@ from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
 
-_ASKED = """\
-# Bounds and categories are public. What lies outside the bounds is clipped to them; what is no value at all is left
-# out, unless the column has a line such as null = 0.
+_HEAD = """\
+# Bounds and categories are public. Values outside the bounds are clipped to them; invalid values are left out, unless
+# the column has a line such as null = 0.
 """
 _FILL_IN = "Write what is publicly known of each column; bounds are never read from the data."
 
@@ -31,27 +31,27 @@ def schema(
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
     ],
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the schema there; it must not be there yet.")
+        Path | None, typer.Option(metavar="FILE", help="Write the schema to this file, which must not exist.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --output if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --output if it exists.")] = False,
     no_input: Annotated[
-        bool, typer.Option("--no-input", help="Ask nothing: write a draft to fill in. So it is outside a terminal.")
+        bool, typer.Option("--no-input", help="Ask nothing: write a draft to fill in, as outside a terminal.")
     ] = False,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="SCHEMA", help="Draft nothing: count the cells that cannot be read as this schema says."),
+        typer.Option(metavar="SCHEMA", help="Draft nothing: count the cells that this schema cannot read."),
     ] = None,
     unreadable_at_most: Annotated[
         float, typer.Option(metavar="SHARE", min=0, max=1, help="With --check: fail if a column has a larger share.")
     ] = 0.01,
 ) -> None:
-    """Ask the owner of ``file`` about its columns, or draft a schema from their types; see the module.
+    """Ask the owner of ``file`` about its columns, or draft a schema from their types.
 
-    Without ``output`` a draft is printed. With ``check`` nothing is drafted: the cells of the columns are read as a
-    schema file says, and those that cannot be are counted. The counts have no noise: they are for the owner alone.
+    Without ``output`` a draft is printed. With ``check`` nothing is drafted: the command counts the cells that a schema
+    file cannot read. The counts have no noise: they are for the owner only.
     """
     if check is not None:
         _refuse_beside_check(output, force=force)
@@ -75,7 +75,7 @@ def schema(
     else:
         write_whole(output, draft, name="output", force=force)
         _say(str(output), to_stderr=False)
-    _say(_what_is_missing(draft), to_stderr=True)
+    _say(_describe_missing(draft), to_stderr=True)
 
 
 def _is_terminal() -> bool:
@@ -85,7 +85,7 @@ def _is_terminal() -> bool:
 def _ask(file: str, table: str | None, output: Path | None, *, force: bool) -> None:
     made = ask_schema(file, table)
     place = ask_place(file) if output is None else output
-    write_whole(place, _ASKED + made.to_toml(), name="output", force=force)
+    write_whole(place, _HEAD + made.to_toml(), name="output", force=force)
     named = "URL" if "://" in file else shlex.quote(file)  # a URL may hold a password
     _say(f"{place} is written. Next, count the cells that cannot be read, and ask:", to_stderr=False)
     _say(f"  celosia schema {named} --check {shlex.quote(str(place))}", to_stderr=False)
@@ -98,7 +98,7 @@ def _refuse_beside_check(output: Path | None, *, force: bool) -> None:
         raise ParameterError("check only looks: leave out --output and --force.")
 
 
-def _what_is_missing(draft: str) -> str:
+def _describe_missing(draft: str) -> str:
     from celosia.data.schema_file import parse_schema_file
 
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from celosia.data import Table
     from celosia.query.engines.readability import CellCounts
 
-_MOST_SHOWN = 10
+_MAX_LISTED = 10
 _DECLARE = (
     "Look at kinds and values, and at delimiter, encoding, decimal, date_format and null_values of [table]; "
     "or allow more with --unreadable-at-most."
@@ -26,7 +26,7 @@ _DECLARE = (
 
 
 def check_schema(check: Path, file: str, table: str | None, at_most: float) -> None:
-    """Print how the cells of ``file`` can be read as the schema file ``check`` says; refuse too many that cannot."""
+    """Print how many cells of ``file`` the schema file ``check`` can read; refuse too many unreadable ones."""
     from celosia.data.schema_file import read_schema_file
     from celosia.query.engines.readability import count_cells
 
@@ -39,11 +39,11 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
     print_whole(_grid(counts))
     print_line(_about_rows(counts))
     _refuse_unreadable(check, counts, at_most)
-    print_line(_described(found, check))
+    print_line(_describe_fit(found, check))
 
 
 def refuse_nameless(file: str) -> None:
-    """Refuse a database of which no table was named."""
+    """Refuse a database without the name of a table."""
     if "://" in file:
         raise ParameterError("table must be given for a database, such as --table deaths.")
 
@@ -61,13 +61,13 @@ def _grid(counts: "CellCounts") -> Grid:
             f"{counts.rows - counts.nobody - one.filled:,}",
             f"{one.unreadable:,}",
         )
-        grid.add_row(*map(printable, (*row, _percent(one.share), _listed(one.unused))))
+        grid.add_row(*map(printable, (*row, _percent(one.share), _list_values(one.unused))))
     return grid
 
 
-def _listed(values: tuple[str | int, ...]) -> str:
-    shown = ", ".join(map(str, values[:_MOST_SHOWN]))
-    return shown if len(values) <= _MOST_SHOWN else f"{shown} and {len(values) - _MOST_SHOWN} more"
+def _list_values(values: tuple[str | int, ...]) -> str:
+    shown = ", ".join(map(str, values[:_MAX_LISTED]))
+    return shown if len(values) <= _MAX_LISTED else f"{shown} and {len(values) - _MAX_LISTED} more"
 
 
 def _about_rows(counts: "CellCounts") -> str:
@@ -90,7 +90,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 1 else "100 %"
 
 
-def _described(table: "Table", check: Path) -> str:
+def _describe_fit(table: "Table", check: Path) -> str:
     columns = f"{len(table.schema)} column{'s' if len(table.schema) != 1 else ''}"
     whom = (
         "every row is one person's only row"

@@ -1,7 +1,7 @@
 """The questions of ``celosia schema`` in a terminal, each with a default.
 
-What is suggested and how answers are read is in ``celosia.data`` (``inspection``, ``domains``, ``answers``); this
-module prints and prompts. An answer that cannot be read is asked for again. Nothing is written before the last answer.
+``celosia.data`` (``inspection``, ``domains``, ``answers``) makes the suggestions and parses the answers; this module
+prints and prompts. An answer that cannot be parsed is repeated. Nothing is written before the last answer.
 """
 
 from collections import Counter
@@ -31,26 +31,23 @@ T = TypeVar("T")
 
 _NONE: Final = "-"
 _LOOK: Final = "?"
-_MOST_VALUES: Final = 50
-_FURTHEST: Final = 10**15
-_PERSON = "Which column says whose row it is (- if every row is another person's)"
+_MAX_VALUES: Final = 50
+_MAX_MAGNITUDE: Final = 10**15
+_PERSON = "Which column identifies the person of a row (- if every row is another person's)"
 _COLUMNS = (
     "Bounds are public. Here they come from the names and kinds of the columns, never from the rows: correct them by a "
     "form, a law or a code book. Values outside are clipped to them; narrower bounds need less noise.\n"
-    "A text column whose list of values is public is better a category. What is left out cannot be asked about."
+    "A text column with a public list of values is better a category. Queries cannot use columns that are left out."
 )
 _LISTING = (
-    "Listing the values that occur makes them public: everybody who sees the schema learns that each of them occurs, "
+    "Listing the values that occur makes them public: readers of the schema learn that each of them occurs, "
     "even one that a single person has. Take them from a code book if there is one."
 )
 _LIMITS_LATER = "celosia limits estimates, privately, what other limits would cut off."
 
 
 def ask_schema(file: str, name: str | None) -> "SchemaFile":
-    """Ask the owner of a file about its format, persons and columns.
-
-    And return the schema file that the answers make.
-    """
+    """Ask the owner of a file about its format, persons and columns, and return the schema file."""
     from celosia.data.drafting.inspection import inspect_source
     from celosia.data.schema.schema import Schema
     from celosia.data.schema_file import SchemaFile
@@ -71,7 +68,7 @@ def ask_schema(file: str, name: str | None) -> "SchemaFile":
 
 
 def ask_place(file: str) -> Path:
-    """Ask where the schema is to be written; a file that is there already is not replaced."""
+    """Ask where to write the schema; an existing file is not replaced."""
     stem = Path(file).name.partition(".")[0] if "://" not in file else "schema"
 
     def read(answer: str) -> Path:
@@ -88,7 +85,7 @@ def ask_place(file: str) -> Path:
 
 
 def _ask(question: str, default: str | None, read: Callable[[str], T]) -> T:
-    """Ask until the answer can be read."""
+    """Ask until the answer can be parsed."""
     while True:
         answer = typer.prompt(question, default=default, show_default=bool(default))
         try:
@@ -109,7 +106,7 @@ def _ask_format(file: str, name: str | None, found: "Inspection") -> "tuple[Insp
     from celosia.data.drafting.inspection import inspect_source
 
     _say(f"\nThe first rows of {Path(file).name} seem to be written so:")
-    for word, value in _written(found).items():
+    for word, value in _describe_format(found).items():
         _say(f"  {word:<12} {value}")
     if typer.confirm("Is that right?", default=True):
         return found, found.text
@@ -124,12 +121,12 @@ def _ask_words(found: "Inspection", words: Iterable[str]) -> "TextFormat":
 
     text = found.text
     for word in words:
-        text = _ask(word, _written(found)[word], partial(change_format, text, word))
+        text = _ask(word, _describe_format(found)[word], partial(change_format, text, word))
     return text
 
 
-def _written(found: "Inspection") -> dict[str, str]:
-    """The format of a file as an owner would write it."""
+def _describe_format(found: "Inspection") -> dict[str, str]:
+    """Return the format of a file as its owner would write it."""
     text = found.text
     delimiter = text.delimiter or str(getattr(found.source, "delimiter", ","))
     return {
@@ -151,7 +148,7 @@ def _ask_person(found: "Inspection") -> str | None:
 
 
 def _pick(answer: str, names: list[str]) -> str:
-    """The column that an answer names, by its number or its name; capitals need not be right."""
+    """Return the column that an answer names, by its number or its name in any case."""
     if answer.isdecimal() and answer not in names and 0 < int(answer) <= len(names):
         return names[int(answer) - 1]
     fitting = [name for name in names if name.casefold() == answer.casefold()]
@@ -181,7 +178,7 @@ def _read_limit(answer: str, *, needed: bool) -> int | None:
 
 
 def _ask_texts(found: "Inspection", kinds: "dict[str, Kind]") -> "TextFormat":
-    """How the texts of typed sources are written, where they are read as something else."""
+    """Ask how the strings of typed sources write numbers and dates."""
     from celosia.data.schema.columns import Date, Integer, Real, Timestamp
 
     texts = [kinds[column.name] for column in found.columns if column.kind == "text" and column.name in kinds]
@@ -197,7 +194,7 @@ def _ask_texts(found: "Inspection", kinds: "dict[str, Kind]") -> "TextFormat":
 
 
 class _Columns:
-    """The columns of a source with the kinds that they have so far: None is still to be asked."""
+    """The columns of a source with their kinds so far; None is still open."""
 
     def __init__(self, found: "Inspection", person: str | None, text: "TextFormat") -> None:
         from celosia.data.drafting.answers import suggest_kind
@@ -210,7 +207,7 @@ class _Columns:
         self.kinds = {name: suggest_kind(column) for name, column in self.columns.items()}
 
     def ask(self) -> "dict[str, Kind]":
-        """Show the columns until their owner is content, and ask for the bounds that are missing."""
+        """Show the columns until their owner accepts them, and ask for the missing bounds."""
         _say(f"\n{_COLUMNS}", "dim")
         while True:
             _say("")
@@ -233,10 +230,10 @@ class _Columns:
         for title in ("#", "column", "kind", "public bounds or values", ""):
             grid.add_column(title, overflow="fold")
         for place, (name, column) in enumerate(self.columns.items(), start=1):
-            grid.add_row(str(place), Words(name), *map(Words, self._described(name, column)))
+            grid.add_row(str(place), Words(name), *map(Words, self._describe_column(name, column)))
         return grid
 
-    def _described(self, name: str, column: "InspectedColumn") -> tuple[str, str, str]:
+    def _describe_column(self, name: str, column: "InspectedColumn") -> tuple[str, str, str]:
         from celosia.data.drafting.answers import suggest_kind
 
         if name in self.out:
@@ -310,7 +307,7 @@ class _Columns:
             default = self._look(name, whole=whole)
 
     def _look(self, name: str, *, whole: bool) -> str | None:
-        """The values that occur, for the owner to correct; None if they are too many or not to be seen."""
+        """Return the values that occur, for the owner to correct; None if there are too many or the owner declines."""
         _say(_LISTING, "yellow")
         if not typer.confirm("List them all the same?", default=False):
             return None
@@ -320,11 +317,9 @@ class _Columns:
             _say(str(error), "red")
             return None
         if not values or not all(str(value).isprintable() for value in values):
-            _say(
-                f"There are none, more than {_MOST_VALUES}, or some that cannot be shown: write those that are public."
-            )
+            _say(f"There are none, more than {_MAX_VALUES}, or some that cannot be shown: write those that are public.")
             return None
-        return ", ".join(_quoted(str(value)) for value in values)
+        return ", ".join(_quote(str(value)) for value in values)
 
 
 def _list_values(found: "Inspection", text: "TextFormat", name: str, *, whole: bool) -> list[str | int] | None:
@@ -333,20 +328,20 @@ def _list_values(found: "Inspection", text: "TextFormat", name: str, *, whole: b
     from celosia.data.table import table
     from celosia.query.engines.readability import list_values
 
-    kind = Integer(-_FURTHEST, _FURTHEST) if whole else Text()
+    kind = Integer(-_MAX_MAGNITUDE, _MAX_MAGNITUDE) if whole else Text()
     with waiting("Looking for values"):
         one = table(found.source, schema=Schema({name: kind}), name=found.name, **text.to_dict())
-        return list_values(one, name, most=_MOST_VALUES)
+        return list_values(one, name, most=_MAX_VALUES)
 
 
 def _bounds(kind: "Kind") -> str:
-    """The bounds or values of a kind as an owner would write them."""
+    """Return the bounds or values of a kind as its owner would write them."""
     from celosia.data.schema.schema import write_value
 
     if hasattr(kind, "low") and hasattr(kind, "high"):
         return "..".join(write_value(value).strip('"') for value in (kind.low, kind.high))
-    return ", ".join(_quoted(str(value)) for value in getattr(kind, "values", ()))
+    return ", ".join(_quote(str(value)) for value in getattr(kind, "values", ()))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if set(text) & {",", '"'} else text

@@ -1,7 +1,7 @@
-"""How ``celosia query`` shows an answer: a table to read, CSV, or JSON and nothing else.
+"""Print the answer of ``celosia query``: a table, CSV or JSON.
 
-Keys that were released may be any text: in a table to read, what is not printable is written out. Numbers are
-rounded there to what their intervals allow; in CSV and JSON they are whole.
+Released keys may be any string: a table escapes unprintable characters. Numbers are rounded there to what their
+intervals allow; in CSV and JSON they are complete.
 """
 
 import csv
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[Any, Any]]
 
-_MOST_DECIMALS = 9
+_MAX_DECIMALS = 9
 
 
 def print_table(release: "TableRelease", level: str) -> None:
@@ -70,7 +70,7 @@ def _with_interval(values: list[Any], ends: tuple[Any, Any]) -> tuple[list[str],
 
 
 def csv_text(release: "TableRelease", level: str) -> str:
-    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
+    """Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -81,13 +81,10 @@ def csv_text(release: "TableRelease", level: str) -> str:
 
 
 def answer_object(question: "Query", release: "TableRelease", level: str) -> dict[str, object]:
-    """Return an answer for JSON.
-
-    The rows, the intervals of each number in the same order, the promise and the event.
-    """
+    """Return an answer for JSON: the rows, the intervals of each number, the guarantee and the event."""
     certain = exact_level(level)
     return {
-        "question": _rendered(question),
+        "question": _render_sql(question),
         "notes": list(release.notes),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in release.value.to_pylist()],
         "level": certain,
@@ -110,13 +107,13 @@ def _intervals_object(intervals: "Mapping[str, Interval]", level: float) -> dict
     }
 
 
-def preview_object(question: "Query", told: "Preview") -> dict[str, object]:
+def preview_object(question: "Query", preview: "Preview") -> dict[str, object]:
     """Return a preview for JSON."""
-    promise = {"spends": spent(told.cost), "guarantee": json.loads(told.cost.to_json())}
-    return {"question": _rendered(question), **told.to_dict(), **promise}
+    guarantee = {"spends": spent(preview.cost), "guarantee": json.loads(preview.cost.to_json())}
+    return {"question": _render_sql(question), **preview.to_dict(), **guarantee}
 
 
-def _rendered(question: "Query") -> str:
+def _render_sql(question: "Query") -> str:
     from celosia.query.plan.to_sql import render
 
     return render(question.plan)
@@ -126,11 +123,11 @@ def _rendered(question: "Query") -> str:
 
 
 def _decimals(low: list[float], high: list[float]) -> int:
-    """Return how many decimals mean something: two digits of half of the narrowest interval."""
+    """Return the number of significant decimals: two digits of half of the narrowest interval."""
     widths = [b - a for a, b in zip(low, high, strict=True) if b > a]
     if not widths:
-        return _MOST_DECIMALS
-    return max(0, min(_MOST_DECIMALS, 1 - math.floor(math.log10(min(widths) / 2))))
+        return _MAX_DECIMALS
+    return max(0, min(_MAX_DECIMALS, 1 - math.floor(math.log10(min(widths) / 2))))
 
 
 def _number(value: float, decimals: int) -> str:

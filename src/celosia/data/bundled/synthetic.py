@@ -94,7 +94,7 @@ _PROFILES: Final[dict[str, _Profile]] = {
     "X999": _Profile(12, 120, 5, 13),
 }
 
-# Roughly in proportion to how many people live where.
+# Roughly in proportion to the population.
 _STATE_WEIGHTS: Final[dict[str, int]] = {
     "Aguascalientes": 11,
     "Baja California": 30,

@@ -30,7 +30,7 @@ _TIMES: Final = {
     "timestamp": Domain(low="1900-01-01 00:00:00", high="2100-01-01 00:00:00", meaning="two centuries"),
 }
 
-# Alternatives of words that must all be in a name; of several rows that fit, the one with most words counts.
+# Alternatives of words that must all be in a name; of several matching rows, the one with most words wins.
 _NAMES: Final = """
 0 120 years                    | age, edad, edades
 0 1440 months                  | age months, edad meses

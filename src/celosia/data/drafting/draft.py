@@ -13,22 +13,21 @@ from celosia.data.sources.column_types import ColumnType
 from celosia.data.sources.text_format import TextFormat
 
 _HEAD: Final = """\
-# A draft, made from the types of the columns. Fill in every line with a "?" and take away the sign before it.
-# Write what is publicly known: a form, a law, a code book. Do not look it up in the data: the least and the greatest
-# value of a column are somebody's. What lies outside the bounds is clipped to them; what is no value at all is left
-# out, unless the column has a line such as null = 0. Strike out columns that nobody needs to ask about.
+# A draft, made from the types of the columns. Fill in every line with a "?" and remove the sign before it. Write what
+# is publicly known: a form, a law, a code book. Do not look it up in the data: the least and the greatest value of a
+# column belong to people. Values outside the bounds are clipped to them; invalid values are left out, unless the column
+# has a line such as null = 0. Delete columns that no query needs.
 """
 _TABLE: Final = """\
 [table]
 name = {name}
-# If a person can have several rows:
-# person = ?                  # which column tells whose row it is; it is then no column of the schema
-# max_groups_per_person = ?   # in how many groups of a query one person counts
-# max_rows_per_group = ?      # and with how many rows in each
-# max_rows_per_person = ?     # if it is publicly known that nobody has more rows
+# If a person can have several rows: person = ?                  # the column that identifies the person; it is then not
+# a column of the schema max_groups_per_person = ?   # in how many groups of a query one person counts
+# max_rows_per_group = ?      # and with how many rows in each max_rows_per_person = ?     # if it is publicly known
+# that no person has more rows
 """
 _FORMAT: Final = """\
-# What the first rows seem to be written in. Take away the sign before a line if it is right:
+# The format that the first rows seem to have. Remove the sign before a line if it is right:
 """
 _BOUNDS: Final = {
     "integer": ("# low = ?", "# high = ?"),

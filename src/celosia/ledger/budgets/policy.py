@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
 """The names of the accountants that a policy accepts."""
 
-# Fixed for good: a filter's orders must not change while it is open, and ledgers stay open for years.
+# Never change these: a filter's orders must stay while it is open, and ledgers stay open for years.
 _ORDERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
 _MAX_WINDOW_SECONDS: Final = 100 * 366 * 86_400
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_MAX_WAIT_SECONDS: Final = 60.0  # seconds, as long as a writer waits for others
+_MAX_WAIT_SECONDS: Final = 60.0  # as long as a writer waits for others
 
 
 class ForkGate:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.sketches.hashing.columns import Values
 
-# Imports of celosia.sketches stand where sketches are made: that room loads Numba.
+# celosia.sketches is imported where sketches are made, because it loads Numba.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.sketches.distinct.bit_likelihood import BitLikelihood
     from celosia.sketches.hashing.columns import Values
 
-# Imports of celosia.sketches stand where sketches are made: that room loads Numba.
+# celosia.sketches is imported where sketches are made, because it loads Numba.
 
 _MAX_BITS = 2**28
 _ROUNDING_FACTOR = 1 + Fraction(1, 2**40)  # room for the rounding of a logarithm

@@ -1,8 +1,6 @@
-"""``python -m celosia.cli`` is ``celosia``."""
+"""Run the command line: ``python -m celosia`` is ``celosia``."""
 
 from celosia.cli.app import main
-
-__all__: list[str] = []
 
 if __name__ == "__main__":
     main()
