@@ -20,7 +20,7 @@ from celosia.statistics import (
     RowSensitivity,
     SummaryRequest,
     moments_up_to,
-    reached,
+    unit_sensitivity,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Adding:
                 replace_l1=row_sensitivity.replace_l1 * wide,
                 replace_l2_squared=row_sensitivity.replace_l2_squared * times,
             )
-        needed = reached(row_sensitivity, bounding, droppable=droppable)
+        needed = unit_sensitivity(row_sensitivity, bounding, droppable=droppable)
         width = sum(part.measure.width * (len(classes) if classes and part.by_class else 1) for part in parts)
         told = ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit)
         if self.rho is not None:

@@ -84,7 +84,7 @@ class MissingExtraError(CelosiaError, ImportError):
 
 
 class ConformanceError(CelosiaError, AssertionError):
-    """A conformance check failed: the message says which one and by how much."""
+    """A conformance check failed: the message names it and its excess."""
 
 
 class RequestConflictError(CelosiaError, ValueError):

@@ -17,7 +17,14 @@ from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.products import Products, moments_up_to
-from celosia.statistics.base.summary_request import Learner, Part, Provenance, SummaryRequest, check_learner, reached
+from celosia.statistics.base.summary_request import (
+    Learner,
+    Part,
+    Provenance,
+    SummaryRequest,
+    check_learner,
+    unit_sensitivity,
+)
 from celosia.statistics.moments.all_rows import MomentsOfAll
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
@@ -86,9 +93,9 @@ __all__ = [
     "moments_up_to",
     "quantile",
     "quantiles",
-    "reached",
     "std",
     "sum",
     "top_k",
+    "unit_sensitivity",
     "variance",
 ]

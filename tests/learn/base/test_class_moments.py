@@ -126,7 +126,7 @@ def _exact(request: SummaryRequest, spec: FitSpec, rows: list[Row]) -> NDArray[A
     held = ExactSums(request, spec.kinds)
     if rows:
         held.add(np.array([row for row, _ in rows], dtype=np.float64), np.array([label for _, label in rows]))
-    return held.combined()
+    return held.combine()
 
 
 KINDS: tuple[Kind, ...] = (Real(-1, 1), Integer(0, 3), Real(0, 1000))

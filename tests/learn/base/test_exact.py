@@ -14,7 +14,16 @@ from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, 
 from celosia.learn.base import exact
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.privacy.bounds import axis_of, ends_of
-from celosia.statistics import Bins, ContributionBounds, Noise, Part, Products, SummaryRequest, moments_up_to, reached
+from celosia.statistics import (
+    Bins,
+    ContributionBounds,
+    Noise,
+    Part,
+    Products,
+    SummaryRequest,
+    moments_up_to,
+    unit_sensitivity,
+)
 from celosia.statistics.base.products import REACH
 
 REAL = Real(-3, 3)
@@ -23,7 +32,7 @@ REAL = Real(-3, 3)
 def build_request(parts: tuple[Part, ...], classes: tuple[int, ...] | None = None) -> SummaryRequest:
     row_sensitivity = parts[0].measure.row_sensitivity
     width = sum(p.measure.width * (len(classes or ()) if p.by_class else 1) for p in parts)
-    noise = Noise.laplace(1, reached(row_sensitivity, ContributionBounds()), 1, width, ContributionBounds())
+    noise = Noise.laplace(1, unit_sensitivity(row_sensitivity, ContributionBounds()), 1, width, ContributionBounds())
     return SummaryRequest(
         parts=parts, row_sensitivity=row_sensitivity, bounding=ContributionBounds(), noise=noise, event=noise.event,
         guarantee=noise.guarantee, classes=classes,
@@ -59,7 +68,7 @@ def test_sums_are_those_of_python_integers(degree: int, by_class: bool) -> None:
                 if cell is None or code == cell
             ]
             expected.append(sum(products))
-    assert held.combined().tolist() == expected
+    assert held.combine().tolist() == expected
 
 
 def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +81,7 @@ def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     parts.add(values[1:])
     monkeypatch.setattr(exact, "_BLOCK", 7)
     small.add(values)
-    assert whole.combined().tolist() == parts.combined().tolist() == small.combined().tolist()
+    assert whole.combine().tolist() == parts.combine().tolist() == small.combine().tolist()
     assert (whole.rows, parts.rows) == (1000, 1000)
 
 
@@ -81,7 +90,7 @@ def test_weights_multiply_and_columns_are_picked() -> None:
     held = ExactSums(build_request((Part(measure=measure, columns=(1,)),)), (REAL,) * 3)
     values = _rows(10)
     held.add(values)
-    assert held.combined().tolist() == [50, 2 * sum(row[1] for row in _centred(values))]
+    assert held.combine().tolist() == [50, 2 * sum(row[1] for row in _centred(values))]
 
 
 def test_products_of_a_block_are_exact_doubles() -> None:
@@ -94,7 +103,7 @@ def test_sums_that_could_overflow_are_refused_before() -> None:
     heavy = Products((REAL.axis,), ((), (0,)), (2**59, 1))
     held = ExactSums(replace(request, parts=(Part(measure=heavy, columns=(0,)),)), (REAL,))
     held.add(np.zeros((7, 1)))
-    assert held.combined().tolist() == [7 * 2**59, 0]
+    assert held.combine().tolist() == [7 * 2**59, 0]
     with pytest.raises(InputError, match="At most 8 rows"):
         held.add(np.zeros((1, 1)))
     assert held.rows == 7
@@ -125,7 +134,7 @@ def test_categories_are_counted_by_class() -> None:
     kinds: tuple[Kind, ...] = (Category("a", "b", "c"),)
     held = ExactSums(build_request((Part(measure=Bins(3), columns=(0,), by_class=True),), (0, 1)), kinds)
     held.add(np.array([[0.0], [2.0], [2.0], [1.0]]), np.array([0, 1, 1, 0]))
-    assert held.combined().tolist() == [1, 1, 0, 0, 0, 2]
+    assert held.combine().tolist() == [1, 1, 0, 0, 0, 2]
 
 
 def test_exact_sums_are_neither_stored_nor_shown() -> None:

@@ -106,7 +106,7 @@ def test_what_a_session_does_gives_the_same_model() -> None:
     held = ExactSums(request, (*kinds.values(), cl.Real(0, 10)))
     held.add(np.column_stack([X, Y]))
     model.finish_fit(
-        request.release(held.combined(), Seeded(7)), request, Provenance(seeded=True, table="people", where="a > 0")
+        request.release(held.combine(), Seeded(7)), request, Provenance(seeded=True, table="people", where="a > 0")
     )
     fitted = NumberSums(epsilon=2, bounds=(0, 5), bounds_y=(0, 10), source=Seeded(7)).fit(X, Y)
     assert model.noisy_.tolist() == fitted.noisy_.tolist()

@@ -130,7 +130,7 @@ def test_neighbours_differ_by_no_more_than_what_is_noised(
         held = model._begin(3)
         if rows_:
             held.add(np.array(rows_))
-        sums.append(np.array(held.combined(), dtype=object))
+        sums.append(np.array(held.combine(), dtype=object))
     gap = sums[0] - sums[1]
     event = held.request.event
     if rho is None:

@@ -18,7 +18,7 @@ from celosia.learn.base.summaries import FitSpec
 from celosia.learn.functional.sums import linear_request, logistic_request, solve_linear, solve_logistic
 from celosia.learn.privacy.target import Target
 from celosia.noise import Seeded
-from celosia.statistics import ContributionBounds, reached
+from celosia.statistics import ContributionBounds, unit_sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def exact(request: SummaryRequest, known: FitSpec, values: NDArray[np.float64]) 
         held.add(values)
     else:
         held.add(values[:, :-1], values[:, -1].astype(np.int64))
-    return [int(number) for number in held.combined()]
+    return [int(number) for number in held.combine()]
 
 
 value = st.floats(-100, 100)
@@ -239,13 +239,13 @@ def test_averages_that_were_rounded_towards_0_stay_within_the_footprint(
         request, row_sensitivity=replace(request.row_sensitivity, l1=request.row_sensitivity.l1 - 1)
     ).bounds_averages
     groups = data.draw(st.integers(1, 2 if classes else 1))
-    needed = reached(
+    needed = unit_sensitivity(
         request.row_sensitivity,
         ContributionBounds(rows=2, groups=groups, cells=max(classes, 1), adjacency=adjacency, unit="person"),
     )
 
     def person() -> NDArray[Any]:
-        total: NDArray[Any] = np.zeros(request.summed, dtype=object)
+        total: NDArray[Any] = np.zeros(request.sum_count, dtype=object)
         labels = st.lists(st.integers(0, max(classes, 1) - 1), max_size=groups, unique=True)
         for label in data.draw(labels):
             held = ExactSums(request, known.kinds)
@@ -253,7 +253,7 @@ def test_averages_that_were_rounded_towards_0_stay_within_the_footprint(
             held.add(np.array(rows), None if not classes else np.full(len(rows), label))
             sums = [int(number) for part in held._sums for number in part.ravel()]
             total += [int(Fraction(2 * number, len(rows))) if len(rows) > 2 else number for number in sums]
-        return request.combined([total])
+        return request.combine([total])
 
     apart = person() if adjacency is AddRemove else person() - person()
     assert np.abs(apart).sum() <= needed.l1

@@ -30,7 +30,7 @@ def exact(request: AdaSSPRequest, rows: list[tuple[float, ...]]) -> tuple[list[l
     """The matrix, the vector and the least eigenvalue that are noised."""
     held = ExactSums(request, (*_KINDS, Real(0, 1)))
     held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
-    numbers = [int(number) for number in held.combined()]
+    numbers = [int(number) for number in held.combine()]
     matrix = [[0] * 3 for _ in range(3)]
     for number, (a, b) in zip(numbers, [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)], strict=False):
         matrix[a][b] = matrix[b][a] = number
@@ -124,7 +124,7 @@ def test_with_little_noise_it_is_least_squares() -> None:
     request = thirds_for(design_of(rho=10_000))
     held = ExactSums(request, (*_KINDS, Real(0, 1)))
     held.add(np.column_stack([features, target]))
-    noisy = request.release(held.combined(), Seeded(1))
+    noisy = request.release(held.combine(), Seeded(1))
     line = request.solve(noisy, through=None, penalty=np.zeros(2))
     np.testing.assert_allclose(line.slopes, [0.4, 0.21], atol=5e-3)
     moments = request.moments(noisy)

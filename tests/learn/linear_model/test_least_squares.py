@@ -85,7 +85,7 @@ def test_neighbouring_data_sets_differ_by_at_most_what_the_noise_is_for(
     def exact(rows: list[tuple[float, ...]]) -> list[int]:
         held = ExactSums(request, spec.kinds)
         held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
-        return [int(number) for number in held.combined()]
+        return [int(number) for number in held.combine()]
 
     l1, l2_squared = distances(exact([*others, row]), exact([*others, *([] if instead is None else [instead])]))
     event: Any = request.noise.event

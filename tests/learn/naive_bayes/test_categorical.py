@@ -78,7 +78,7 @@ def _sums(model: CategoricalNB, rows: list[Any]) -> tuple[NDArray[Any], ExactSum
     assert isinstance(held, ExactSums)
     if rows:
         held.add(np.array([row[:3] for row in rows], dtype=float), np.array([row[3] for row in rows]))
-    return held.combined(), held
+    return held.combine(), held
 
 
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])

@@ -224,7 +224,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(adjacency: Adjacency, data: st
         assert isinstance(held, ExactSums)
         if table:
             held.add(np.array([r[:2] for r in table]), np.array([r[2] for r in table]))
-        sums.append(held.combined())
+        sums.append(held.combine())
     event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
@@ -296,7 +296,7 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     held.add(frame[["a", "b"]].to_numpy(float), (frame["label"] == "yes").to_numpy().astype(int))
     with open_engine(session.tables) as engine:
         engine.check(fitting.plan)
-        assert fitting.exact(engine, range(4)).tolist() == held.combined().tolist()
+        assert fitting.exact(engine, range(4)).tolist() == held.combine().tolist()
     inside = session.fit(GaussianNB(epsilon=1), features=["a", "b"], target="label")
     assert inside.classes_.tolist() == ["no", "yes"]
     assert inside.predict(frame[["a", "b"]]).shape == (200,)

@@ -115,7 +115,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(data: st.DataObject, adjacency
         assert isinstance(held, ExactSums)
         if table:
             held.add(np.array(table))
-        sums.append(held.combined())
+        sums.append(held.combine())
     event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
@@ -185,5 +185,5 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     held.add(frame.to_numpy())
     with open_engine(session.tables) as engine:
         engine.check(fitting.plan)
-        assert fitting.exact(engine, range(4)).tolist() == held.combined().tolist()
+        assert fitting.exact(engine, range(4)).tolist() == held.combine().tolist()
     assert session.fit(StandardScaler(epsilon=1), features=list("abc")).mean_ is not None

@@ -25,7 +25,7 @@ from celosia.noise import Seeded
 from celosia.query.answering.fitting import Fitting, fitting_of
 from celosia.query.engines.registry import open_engine
 from celosia.query.execution import person_level, row_level
-from celosia.statistics import Bins, Part, SummaryRequest, reached
+from celosia.statistics import Bins, Part, SummaryRequest, unit_sensitivity
 from tests.query.engines.test_postgres import uploaded
 from tests.query.learners import Adding, by_hand
 from tests.query.samples import Pretending
@@ -254,7 +254,7 @@ def test_no_person_moves_more_than_is_paid_for(found: Any, by_class: bool, adjac
     assert learner.asked[-1] == (fitting.bounding, True)
     first, *others = all_exact(fitting, tables)
     noise: Any = fitting.request.noise.mechanism
-    needed = reached(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
+    needed = unit_sensitivity(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
     assert noise.event.sensitivity == needed.l1
     for other in others:
         moved = other.astype(object) - first.astype(object)
@@ -293,7 +293,7 @@ def test_no_row_moves_more_than_is_paid_for(found: Any, adjacency: Any, where: s
     tables = worlds(chosen, adjacency=adjacency)
     fitting = planned(Adding(by_class=True), tables[0], ["age", "dose"], "ill", where)
     first, second = all_exact(fitting, tables)
-    needed = reached(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
+    needed = unit_sensitivity(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
     moved = second.astype(object) - first.astype(object)
     assert np.abs(moved).sum() <= needed.l1
     assert (moved**2).sum() <= needed.l2_squared
@@ -306,11 +306,11 @@ def test_a_person_at_the_corner_moves_exactly_that_much(by_class: bool, groups: 
     tables = worlds([rows, []], person="who", max_groups_per_person=groups, max_rows_per_group=3)
     fitting = planned(Adding(by_class=by_class), tables[0], ["age", "dose"], "ill" if by_class else None)
     first, second = all_exact(fitting, tables)
-    needed = reached(fitting.request.row_sensitivity, fitting.bounding)
+    needed = unit_sensitivity(fitting.request.row_sensitivity, fitting.bounding)
     assert np.abs(first.astype(object) - second).sum() == needed.l1
     alone = worlds([[rows[0]], []])
     one = planned(Adding(by_class=by_class), alone[0], ["age", "dose"], "ill" if by_class else None)
-    assert needed.l1 == 3 * groups * reached(one.request.row_sensitivity, one.bounding).l1
+    assert needed.l1 == 3 * groups * unit_sensitivity(one.request.row_sensitivity, one.bounding).l1
 
 
 def all_exact(fitting: Fitting, tables: Sequence[Table]) -> list[Any]:
@@ -502,8 +502,8 @@ class Doubled(SummaryRequest):
 
     __slots__ = ()
 
-    def combined(self, sums: Any) -> Any:
-        return 2 * super().combined(sums)
+    def combine(self, sums: Any) -> Any:
+        return 2 * super().combine(sums)
 
 
 class Doubling(Adding):

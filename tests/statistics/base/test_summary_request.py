@@ -20,7 +20,7 @@ from celosia.statistics import (
     RowSensitivity,
     SummaryRequest,
     check_learner,
-    reached,
+    unit_sensitivity,
 )
 
 FOOTPRINT = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
@@ -28,7 +28,7 @@ FOOTPRINT = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=
 
 def build_request(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> SummaryRequest:
     width = 3 if combination is None else combination.shape[0]
-    noise = Noise.laplace(1, reached(FOOTPRINT, ContributionBounds()), 1, width, ContributionBounds())
+    noise = Noise.laplace(1, unit_sensitivity(FOOTPRINT, ContributionBounds()), 1, width, ContributionBounds())
     return SummaryRequest(
         parts=(Part(measure=RowCount(), columns=(), by_class=True), Part(measure=RowCount(), columns=())),
         row_sensitivity=FOOTPRINT,
@@ -52,12 +52,12 @@ def build_request(combination: Any = None, classes: tuple[int, ...] = (0, 1)) ->
     ],
 )
 def test_how_far_a_unit_reaches(adjacency: Adjacency, rows: int, droppable: bool, l1: int, l2_squared: int) -> None:  # noqa: FBT001 - a case
-    found = reached(FOOTPRINT, ContributionBounds(rows=rows, adjacency=adjacency), droppable=droppable)
+    found = unit_sensitivity(FOOTPRINT, ContributionBounds(rows=rows, adjacency=adjacency), droppable=droppable)
     assert (found.l1, found.l2_squared) == (l1, l2_squared)
 
 
 def test_groups_count_as_rows() -> None:
-    found = reached(FOOTPRINT, ContributionBounds(rows=2, groups=3, cells=5))
+    found = unit_sensitivity(FOOTPRINT, ContributionBounds(rows=2, groups=3, cells=5))
     assert (found.l1, found.l2_squared) == (18, 180)
 
 
@@ -66,13 +66,13 @@ def test_sums_are_combined_exactly_however_large() -> None:
     huge = 2**70
     sums = [np.array([[huge], [huge - 1]], dtype=object), np.array([[huge]], dtype=object)]
     request = build_request(combination)
-    assert (request.summed, request.width) == (3, 2)
-    assert request.combined(sums).tolist() == [1, 3 * huge]
+    assert (request.sum_count, request.width) == (3, 2)
+    assert request.combine(sums).tolist() == [1, 3 * huge]
 
 
 def test_sums_of_another_shape_are_refused() -> None:
     with pytest.raises(InputError, match="3 integers"):
-        build_request().combined([np.array([[1], [2]])])
+        build_request().combine([np.array([[1], [2]])])
 
 
 def test_noise_is_added_once_to_each() -> None:
@@ -99,7 +99,7 @@ def test_sums_that_were_cut_off_are_refused_whatever_the_noise(sign: int) -> Non
 def test_sparse_matrices_combine_as_dense_ones_do() -> None:
     dense = np.array([[1, -1, 0], [0, 0, 3], [0, 0, 0]])
     sums = [np.array([[5], [7]]), np.array([[2**61]])]
-    assert build_request(csr_array(dense)).combined(sums).tolist() == build_request(dense).combined(sums).tolist()
+    assert build_request(csr_array(dense)).combine(sums).tolist() == build_request(dense).combine(sums).tolist()
     assert build_request(csr_array(dense)).width == 3
 
 

@@ -92,10 +92,10 @@ class ExactSums:
                 self._sums[place] += _sums(part, reader, columns, labels, self._sums[place].shape)
         self.rows += len(values)
 
-    def combined(self) -> NDArray[Any]:
+    def combine(self) -> NDArray[Any]:
         """Return the exact numbers that are to be noised, and nothing else."""
         parts = zip(self.request.parts, self._sums, strict=True)
-        return self.request.combined(
+        return self.request.combine(
             [part.measure.weighed(sums) if isinstance(part.measure, ClassMoments) else sums for part, sums in parts]
         )
 

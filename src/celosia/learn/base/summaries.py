@@ -22,7 +22,7 @@ from celosia.learn.privacy.bounds import ends_of, feature_kinds, target_kind
 from celosia.learn.privacy.target import Target
 from celosia.noise.source import Seeded
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
-from celosia.statistics.base.summary_request import Part, Provenance, SummaryRequest, reached
+from celosia.statistics.base.summary_request import Part, Provenance, SummaryRequest, unit_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ class FitSpec:
         combination: Any = None,
     ) -> SummaryRequest:
         """Return the request for these parts, with noise for the row sensitivity and the guarantee."""
-        sensitivity = reached(row_sensitivity, self.bounding, droppable=self.droppable)
+        sensitivity = unit_sensitivity(row_sensitivity, self.bounding, droppable=self.droppable)
         cells = 1 if self.classes is None else len(self.classes)
         summed = sum(part.measure.width * (cells if part.by_class else 1) for part in parts)
         noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
@@ -148,7 +148,7 @@ class SummaryEstimator(PrivateEstimator):
         with self._paid(spec.privacy, request.event, features=len(spec.features)) as payment:
             if values is not None:
                 held.add(*_together(held, values, target))
-            noisy = request.release(held.combined(), payment.source)
+            noisy = request.release(held.combine(), payment.source)
             self.solve_noisy(noisy, request, spec)
             payment.deliver(noisy)
         self._clear_sums()

@@ -20,7 +20,7 @@ from celosia.learn.linear_model.noisy_moments import Line, Moments
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.products import REACH, Products
-from celosia.statistics.base.summary_request import Part, SummaryRequest, reached
+from celosia.statistics.base.summary_request import Part, SummaryRequest, unit_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,12 +44,12 @@ class AdaSSPRequest(SummaryRequest):
     noises: "tuple[Noise, Noise, Noise]"
     reaches: tuple[int, ...]
 
-    def combined(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
+    def combine(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
         """Return the exact entries: the constant column is as long as the others reach."""
         products = self.parts[0].measure
         assert isinstance(products, Products)  # noqa: S101 - for the type checker: it was made here
         factors = np.array([REACH ** (2 - len(monomial)) for monomial in products.monomials], dtype=object)
-        exact: NDArray[Any] = SummaryRequest.combined(self, sums).astype(object) * factors
+        exact: NDArray[Any] = SummaryRequest.combine(self, sums).astype(object) * factors
         return exact
 
     def release(self, exact: NDArray[Any], source: Any = None) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ def thirds_for(spec: "FitSpec") -> AdaSSPRequest:
     products = Products(axes, tuple(columns[a] + columns[b] for a, b in pairs))
     reaches = (REACH, *products.reaches)
     row_sensitivities = _row_sensitivities(reaches)
-    sensitivities = [reached(one, spec.bounding, droppable=spec.droppable) for one in row_sensitivities]
+    sensitivities = [unit_sensitivity(one, spec.bounding, droppable=spec.droppable) for one in row_sensitivities]
     widths = (len(pairs) - last - 1, last + 1, 1)
     first, second, third = (privacy.noise(s, width, _THIRD) for s, width in zip(sensitivities, widths, strict=True))
     return AdaSSPRequest(

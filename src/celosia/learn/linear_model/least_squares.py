@@ -232,9 +232,9 @@ class LeastSquares(SummaryRequest):
 
     plan: Plan
 
-    def combined(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
+    def combine(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
         """Return the exact numbers that are noised."""
-        return self.plan.combine(SummaryRequest.combined(self, sums))
+        return self.plan.combine(SummaryRequest.combine(self, sums))
 
 
 def plan_for(spec: "FitSpec", *, linear: bool = True) -> Plan:

@@ -64,7 +64,7 @@ def functional_error(spec: "FitSpec", records: int, *, fit_intercept: bool, sens
         request = logistic_request(tried, fit_intercept=fit_intercept, sensitivity=sensitivity)
         held = ExactSums(request, tried.kinds)
         held.add(values, codes)
-        noisy = request.release(held.combined(), source)
+        noisy = request.release(held.combine(), source)
         return solve_logistic(noisy, request, fit_intercept=fit_intercept, sensitivity=sensitivity).coef
 
     return _tried(learn, records, len(spec.features), len(spec.classes or ()))

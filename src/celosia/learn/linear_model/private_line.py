@@ -137,7 +137,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         request = self.build_request(spec)
         measure = request.parts[0].measure
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker: all methods sum products
-        exact, source = request.combined([expected_sums(measure, values)]), Seeded(0)
+        exact, source = request.combine([expected_sums(measure, values)]), Seeded(0)
         plain = Moments(values=values, variance=np.zeros_like(values)).fit(through=through, penalty=penalty)
         twin, provenance = type(self)(**self.get_params(deep=False)), Provenance(seeded=True)
         found = [twin.finish_fit(request.release(exact, source), request, provenance).coef_ for _ in range(_DRAWS)]

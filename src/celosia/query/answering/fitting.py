@@ -37,7 +37,7 @@ from celosia.statistics import (
     Provenance,
     SummaryRequest,
     check_learner,
-    reached,
+    unit_sensitivity,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Fitting:
             found if part.by_class else found.astype(object).sum(axis=0, keepdims=True)
             for part, found in zip(self.request.parts, sums, strict=True)
         ]
-        return self.request.combined(whole)
+        return self.request.combine(whole)
 
     def noisy(self, engine: "Engine", secret: Sequence[int], source: "Source") -> "NDArray[np.int64]":
         """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
@@ -197,7 +197,7 @@ def _check_noise(request: SummaryRequest, bounding: ContributionBounds, *, dropp
             "This method adds up what was averaged for each person, and rounding could then move more than is paid "
             "for: choose another method, or a table with one row for each person and without person=."
         )
-    needed = reached(request.row_sensitivity, bounding, droppable=droppable)
+    needed = unit_sensitivity(request.row_sensitivity, bounding, droppable=droppable)
     mechanism = request.noise.mechanism
     if isinstance(mechanism, Laplace):
         enough = mechanism.event.sensitivity >= needed.l1
@@ -213,8 +213,8 @@ def _bounds_averages(request: SummaryRequest) -> bool:
     """Whether the row sensitivity holds for averaged rows of a person; a custom combination must do nothing."""
     if request.combination is not None:
         return request.bounds_averages
-    probe = np.arange(1, request.summed + 1).astype(object) ** 2
-    return np.array_equal(request.combined([probe]), probe)
+    probe = np.arange(1, request.sum_count + 1).astype(object) ** 2
+    return np.array_equal(request.combine([probe]), probe)
 
 
 def _is_missed(place: int, request: SummaryRequest) -> bool:

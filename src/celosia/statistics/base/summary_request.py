@@ -1,8 +1,8 @@
-"""What an estimator asks of private rows: integers that are summed once, noised once, and then solved.
+"""Summary requests of estimators: integers that are summed once, noised once, and then solved.
 
-This is where queries and learning meet without knowing each other. A ``Learner`` says from public knowledge alone what
-it wants summed, how far one row moves that, and with which noise; whoever holds the rows (a database, or an array in
-memory) sums exactly, adds the noise, and hands back noisy numbers and nothing else.
+Queries and learning meet here without knowing each other. A ``Learner`` states from public knowledge alone which sums
+it needs, their sensitivity and their noise. The holder of the rows (a database, or an array in memory) sums exactly,
+adds the noise, and returns noisy numbers and nothing else.
 """
 
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ class SummaryRequest:
     ...     bounding=ContributionBounds(), noise=noise,
     ...     event=noise.event, guarantee=noise.guarantee,
     ... )
-    >>> request.combined([np.array([[108]])]).tolist()
+    >>> request.combine([np.array([[108]])]).tolist()
     [108]
     """
 
@@ -76,18 +76,18 @@ class SummaryRequest:
 
     @property
     def cells(self) -> int:
-        """How many classes there are; one if nothing is told apart."""
+        """The number of classes; one without classes."""
         return 1 if self.classes is None else len(self.classes)
 
     @property
-    def summed(self) -> int:
+    def sum_count(self) -> int:
         """How many integers are summed, before they are combined."""
         return sum(part.measure.width * (self.cells if part.by_class else 1) for part in self.parts)
 
     @property
     def width(self) -> int:
         """How many integers are noised."""
-        return self.summed if self.combination is None else int(self.combination.shape[0])
+        return self.sum_count if self.combination is None else int(self.combination.shape[0])
 
     @property
     def bounds_averages(self) -> bool:
@@ -127,14 +127,14 @@ class SummaryRequest:
         """Whether a combined vector that reaches this far in every coordinate is within the row_sensitivity."""
         return bool(reach.sum() <= self.row_sensitivity.l1 and (reach * reach).sum() <= self.row_sensitivity.l2_squared)
 
-    def combined(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
+    def combine(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
         """Return the exact numbers that are noised, from an array of classes by width for each part.
 
         Integers of any size go in; what comes out is exact.
         """
         flat = np.concatenate([np.asarray(array).reshape(-1) for array in sums])
-        if len(flat) != self.summed:
-            raise InputError(f"The sums must be {self.summed} integers.")
+        if len(flat) != self.sum_count:
+            raise InputError(f"The sums must be {self.sum_count} integers.")
         if self.combination is None:
             return flat
         return _product(self.combination, flat)
@@ -151,7 +151,7 @@ class SummaryRequest:
 
 
 def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":
-    """Return the exact product, in Python's integers: only what is not 0 is multiplied, for most of a matrix is."""
+    """Return the exact product, in Python's integers; most entries of the matrix are 0 and skipped."""
     rows, columns, factors = _entries(matrix)
     exact: NDArray[Any] = np.zeros(matrix.shape[0], dtype=object)
     np.add.at(exact, rows, factors.astype(object) * numbers[columns].astype(object))
@@ -167,7 +167,9 @@ def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
     return sparse.row, sparse.col, sparse.data
 
 
-def reached(row_sensitivity: RowSensitivity, bounding: ContributionBounds, *, droppable: bool = False) -> Sensitivity:
+def unit_sensitivity(
+    row_sensitivity: RowSensitivity, bounding: ContributionBounds, *, droppable: bool = False
+) -> Sensitivity:
     """Return how far one unit moves the combined numbers: all its rows may be anywhere, in any class.
 
     ``droppable``: a row may be left out for what it holds (a null, a condition), so a replaced one can come or go.
@@ -178,7 +180,7 @@ def reached(row_sensitivity: RowSensitivity, bounding: ContributionBounds, *, dr
 
     >>> row_sensitivity = RowSensitivity(l1=3, l2_squared=5, replace_l1=4, replace_l2_squared=6)
     >>> from celosia.core import ReplaceOne
-    >>> reached(row_sensitivity, ContributionBounds(rows=2, adjacency=ReplaceOne))
+    >>> unit_sensitivity(row_sensitivity, ContributionBounds(rows=2, adjacency=ReplaceOne))
     Sensitivity(l1=12, l2_squared=80)
     """
     rows = bounding.rows * bounding.groups
@@ -201,7 +203,7 @@ def reached(row_sensitivity: RowSensitivity, bounding: ContributionBounds, *, dr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What was done, beside the noisy numbers: nothing in it was learned from the rows.
+    """Public facts of a fit, beside the noisy numbers: nothing in it was learned from the rows.
 
     >>> Provenance(seeded=False, table="deaths").where is None
     True
@@ -231,7 +233,7 @@ class Learner(Protocol):
         droppable: bool = False,
         exact: bool = True,
     ) -> SummaryRequest:
-        """Return what is to be summed, from public knowledge alone; refuse what cannot be learned from it.
+        """Return the sums to take, from public knowledge alone; refuse what cannot be learned from it.
 
         ``droppable``: a row may be left out for what it holds. ``exact``: the budget is an epsilon, and Gaussian noise
         may be certified exactly; where it is a rho or a curve, the noise costs what concentrated privacy says.
