@@ -34,7 +34,7 @@ PUBLIC: dict[str | None, dict[str, Any]] = {"number": {"bounds_y": (0, 1)}, "cla
 @pytest.mark.parametrize(("word", "method"), SUMS)
 def test_methods_that_learn_from_sums_do(word: str, method: str) -> None:
     chosen = {"method": method} if len(MODELS[word].methods) > 1 else {}
-    price = {} if method == "seed" else {"delta": "1e-6"}
+    price = {} if method == "published" else {"delta": "1e-6"}
     estimator: Any = MODELS[word].make(**price, **chosen)
     kind = cl.Category("a", "b") if word == "categorical-nb" else cl.Real(0, 1)
     assert estimator.plan_fit({"x": kind}, TARGETS[MODELS[word].target]).width > 0

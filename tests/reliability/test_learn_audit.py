@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from celosia import learn
 from celosia.audit import Distinction, distinguish
 from celosia.core import ReplaceOne
-from celosia.learn.base import kernels
+from celosia.learn.base import exact
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.noise import Seeded
 from celosia.statistics.base.noise import Noise
@@ -144,11 +144,11 @@ def not_clipped() -> Iterator[None]:
         wide[[0, 3]], wide[[1, 4]] = -1e12, 1e12
         return wide
 
-    centre, powers = kernels.centre, kernels.add_powers
+    centre, powers = exact._fill_centred, exact._fill_powers
     with (
-        mock.patch.object(kernels, "centre", lambda values, reading, out: centre(values, opened(reading), out)),
+        mock.patch.object(exact, "_fill_centred", lambda values, reading, out: centre(values, opened(reading), out)),
         mock.patch.object(
-            kernels, "add_powers", lambda values, codes, reading, table: powers(values, codes, opened(reading), table)
+            exact, "_fill_powers", lambda values, codes, reading, table: powers(values, codes, opened(reading), table)
         ),
     ):
         yield

@@ -38,14 +38,14 @@ REGISTRY: dict[str, list[dict[str, Any]]] = {
     "FuzzyCMeans": [
         {"bounds": (-1, 2), "n_clusters": 3},
         {"bounds": (-1, 2), "n_clusters": 2, "m": 1.3, "max_iter": 2},
-        {"bounds": (-1, 2), "n_clusters": 2, "method": "seed", "max_iter": 2},
+        {"bounds": (-1, 2), "n_clusters": 2, "method": "published", "max_iter": 2},
     ],
     "GaussianNB": [LABELS],
     "KMeans": [{"bounds": (-1, 2), "n_clusters": count} for count in (1, 2, 5)],
-    "LinearRegression": [LINE, *[{**LINE, "method": name} for name in ("adassp", "functional", "seed")]],
+    "LinearRegression": [LINE, *[{**LINE, "method": name} for name in ("adassp", "functional", "published")]],
     "LogisticRegression": [
         {**LABELS, "method": "gradient"},
-        *[{**TWO, "method": name} for name in ("gradient", "functional", "objective", "auto", "seed")],
+        *[{**TWO, "method": name} for name in ("gradient", "functional", "objective", "auto", "published")],
         {**TWO, "method": "gradient", "fit_intercept": False, "steps": 3},
     ],
     "PCA": [{"bounds": (-1, 2)}],
@@ -58,7 +58,7 @@ REGISTRY: dict[str, list[dict[str, Any]]] = {
 """Every estimator, with the parameters that it is replayed with: one that is not here makes a test fail."""
 
 GAUSSIAN: Any = vars(noisy_descent.PNSGD)["_gaussian"].fget
-PURE = {"seed", "objective"}  # methods that know no rho
+PURE = {"published", "objective"}  # methods that know no rho
 
 
 def estimators() -> set[str]:

@@ -26,7 +26,7 @@ import celosia as cl
 from celosia import learn
 from celosia.core import CelosiaError, InputError, ParameterError, ReplaceOne, TuningWarning, UnboundedDataError
 from celosia.learn.base import estimator as base
-from celosia.learn.privacy.paying import paid
+from celosia.learn.base.estimator import spend
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
@@ -89,7 +89,7 @@ def the_same_noise() -> Iterator[None]:
     """Every fit draws from the same stream, and nobody says that it does not."""
 
     def repeated(budget: Any, source: Any, *rest: Any, **named: Any) -> Any:
-        return paid(budget, Seeded(1) if source is None else source, *rest, **named)
+        return spend(budget, Seeded(1) if source is None else source, *rest, **named)
 
     plainly = base.PrivateEstimator.__sklearn_tags__
 
@@ -99,7 +99,7 @@ def the_same_noise() -> Iterator[None]:
         return found
 
     with (
-        mock.patch.object(base, "paid", repeated),
+        mock.patch.object(base, "spend", repeated),
         mock.patch.object(base.PrivateEstimator, "__sklearn_tags__", repeatable),
     ):
         yield

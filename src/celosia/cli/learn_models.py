@@ -46,8 +46,8 @@ MODELS: Final[dict[str, Model]] = {
             word="linear",
             estimator="LinearRegression",
             target="number",
-            methods=("auto", "adassp", "functional", "seed"),
-            sums=("auto", "adassp", "functional", "seed"),
+            methods=("auto", "adassp", "functional", "published"),
+            sums=("auto", "adassp", "functional", "published"),
             about="least squares",
         ),
         Model(
@@ -62,8 +62,8 @@ MODELS: Final[dict[str, Model]] = {
             word="logistic",
             estimator="LogisticRegression",
             target="classes",
-            methods=("auto", "gradient", "functional", "objective", "seed"),
-            sums=("functional", "seed"),
+            methods=("auto", "gradient", "functional", "objective", "published"),
+            sums=("functional", "published"),
             about="logistic regression, of two classes or more",
         ),
         Model(

@@ -221,7 +221,7 @@ def test_a_count_that_no_replaced_row_changes_is_free(columns: int, privacy: Tar
 def test_a_sum_beyond_64_bits_is_still_exact() -> None:
     moments = ClassMoments((_axis(2**16),), "l1")
     powers = np.array([[2**30 - 1, (2**30 - 1) * 2**16, (2**30 - 1) * 2**32]])
-    count, first, second = moments.weighed(powers)[0]
+    count, first, second = moments.weigh(powers)[0]
     assert count == (2**30 - 1) * moments.weights[0]
     assert first == (2**30 - 1) * UNIT
     assert second == 0

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, ParameterError, TuningWarning
-from celosia.learn.base.estimator import Lineage, PrivateEstimator, one_of_the_methods
+from celosia.learn.base.estimator import PrivateEstimator, check_method
+from celosia.learn.base.lineage import Lineage
 from celosia.ledger import InMemoryBudget
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
@@ -43,7 +44,7 @@ class Count(PrivateEstimator):
             target = self._privacy()
             self.begun_ = True
             laplace = Laplace(epsilon=target.epsilon or 1, sensitivity=1, adjacency=target.adjacency, unit=target.unit)
-            with self._paid(target, target.event(laplace.event), features=1) as payment:
+            with self._spend(target, target.event(laplace.event), features=1) as payment:
                 if self.fails is not None:
                     raise self.fails
                 self.rows_ = laplace.release(len(X), source=payment.source).value
@@ -100,8 +101,8 @@ def test_fitting_several_clones_is_tuning_and_said_once() -> None:
     lineage = Lineage(quiet=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lineage.count()
-        lineage.count()
+        lineage.count_fit()
+        lineage.count_fit()
     assert lineage.fits == 2
 
 
@@ -152,10 +153,10 @@ def test_how_many_features_a_forecast_is_for() -> None:
 
 
 def test_methods() -> None:
-    assert one_of_the_methods("auto", ("auto",)) == "auto"
+    assert check_method("auto", ("auto",)) == "auto"
     for wrong in ("best", None, 3):
         with pytest.raises(ParameterError, match="method must be one of 'auto'"):
-            one_of_the_methods(wrong, ("auto",))
+            check_method(wrong, ("auto",))
 
 
 def test_a_copy_of_a_fitted_model_is_the_model() -> None:

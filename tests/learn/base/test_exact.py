@@ -1,18 +1,22 @@
 """Exact sums in memory: block by block, class by class, and never stored."""
 
 import copy
+import math
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from celosia.core import InputError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real
 from celosia.learn.base import exact
-from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.exact import ExactSums, stepping_of
 from celosia.learn.privacy.bounds import axis_of, ends_of
 from celosia.statistics import (
     Bins,
@@ -45,7 +49,7 @@ def _rows(n: int = 1000) -> NDArray[np.float64]:
 
 def _centred(values: NDArray[np.float64]) -> list[list[int]]:
     measure = Products((REAL.axis,) * 3, moments_up_to(1, 3))
-    return exact.stepping_of([REAL] * 3, measure).centred(values).astype(int).tolist()  # type: ignore[no-any-return]
+    return exact.stepping_of([REAL] * 3, measure).centre(values).astype(int).tolist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -123,7 +127,7 @@ def test_no_value_is_further_out_than_is_stated(kind: Kind) -> None:
     values = np.array(
         [low, high, (low + high) / 2, -1e308, 1e308, 0.0, np.nextafter(low, -1), np.nextafter(high, 1e308)]
     )
-    found = exact.stepping_of([kind], measure).centred(values[:, None])
+    found = exact.stepping_of([kind], measure).centre(values[:, None])
     assert np.abs(found).max() <= measure.reaches[0]
     assert np.abs(found[:2]).max() >= 0.999 * measure.reaches[0]
     assert (found == np.rint(found)).all()
@@ -145,3 +149,51 @@ def test_exact_sums_are_neither_stored_nor_shown() -> None:
         with pytest.raises(InputError, match="exact sums"):
             store(held)
         assert not any(character.isdigit() for character in repr(held))
+
+
+# ---- the compiled loops against the same in exact fractions
+
+KINDS = [Real(0, 1), Real(-5, 300, grid="0.1"), Real(-7, 7), Real(0, 120, grid=1)]
+
+
+def _exactly(value: float, kind: Real) -> int:
+    """Where a value lies, centred, by the rules of the engines: doubles are divided, everything else is exact."""
+    low, high = float(kind.low), float(kind.high)
+    fine = kind.axis
+    step = math.floor(min(max(value, low), high) / float(fine.grid) + 0.5)
+    step = min(max(step, fine.lowest), fine.highest)
+    measure = Products((fine,), ((0,),))
+    (axis,), (multiplier,) = measure.axes, measure.multipliers
+    factor = axis.grid / fine.grid
+    if factor > 1:
+        step = math.floor(Fraction(step) / factor + Fraction(1, 2))
+    return multiplier * (2 * (step - axis.lowest) - axis.steps)
+
+
+@given(st.lists(st.tuples(*[st.floats(-400, 400) for _ in KINDS]), min_size=1, max_size=20))
+def test_centred_steps(rows: list[tuple[float, ...]]) -> None:
+    values = np.array(rows)
+    measure = Products(tuple(kind.axis for kind in KINDS), moments_up_to(1, len(KINDS)))
+    found = stepping_of(KINDS, measure).centre(values)
+    assert found.tolist() == [[float(_exactly(v, k)) for v, k in zip(row, KINDS, strict=True)] for row in rows]
+
+
+@given(st.lists(st.tuples(st.floats(-1, 2), st.integers(0, 2)), max_size=20))
+def test_powers_by_class(rows: list[tuple[float, int]]) -> None:
+    kind: Real = Real(0, 1)
+    measure = Products((kind.axis,), moments_up_to(2, 1))
+    reading = stepping_of([kind], measure).reading
+    values, codes = np.array([[v] for v, _ in rows]).reshape(-1, 1), np.array([c for _, c in rows], dtype=np.int64)
+    table = np.zeros((3, 3), dtype=np.int64)
+    exact._fill_powers(values, codes, reading, table)
+    for cell in range(3):
+        steps = [_exactly(v, kind) for v, c in rows if c == cell]
+        assert table[cell].tolist() == [len(steps), sum(steps), sum(z * z for z in steps)]
+
+
+def test_whatever_the_value_it_stays_within_reach() -> None:
+    for kind in (Real(0, 1), Real("-0.1", "0.3"), Real(10**6, 10**6 + 1)):
+        measure = Products((kind.axis,), ((0,),))
+        extreme = np.array([[-1e308], [1e308], [0.0], [float(kind.low)], [float(kind.high)], [5e-324]])
+        found = np.abs(stepping_of([kind], measure).centre(extreme))
+        assert found.max() <= measure.reaches[0]

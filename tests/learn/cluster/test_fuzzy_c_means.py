@@ -99,17 +99,17 @@ def test_a_fuzziness_that_makes_no_sense_is_refused() -> None:
 
 @pytest.mark.parametrize("m", [np.nextafter(1.0, 2), np.float32(1.5), np.int64(3), 1000])
 def test_every_other_fuzziness_gives_centres_in_the_box(m: float) -> None:
-    for given in ({"epsilon": 1}, {"epsilon": float("inf"), "random_state": 0}, {"epsilon": 1, "method": "seed"}):
+    for given in ({"epsilon": 1}, {"epsilon": float("inf"), "random_state": 0}, {"epsilon": 1, "method": "published"}):
         found = FuzzyCMeans(m=m, bounds=BOUNDS, **given).fit(ROWS).cluster_centers_
         assert ((found >= 0) & (found <= np.array([30, 40]))).all()
 
 
-class TestSeed:
-    """The method of the source: noise on distances, and a multiple of the whole cube on centres."""
+class TestPublished:
+    """The published method: noise on distances, and a multiple of the whole cube on centres."""
 
     def test_it_spends_less_than_it_says(self) -> None:
         payer = InMemoryBudget(cl.PureDP(epsilon=1))
-        model = FuzzyCMeans(epsilon=1, bounds=BOUNDS, method="seed", budget=payer).fit(ROWS)
+        model = FuzzyCMeans(epsilon=1, bounds=BOUNDS, method="published", budget=payer).fit(ROWS)
         # Two clusters of two features: each coordinate has noise of 3 t c (d + 2) / epsilon, and c d of them a range
         # of 1 each. So epsilon d / (3 (d + 2)) is spent.
         assert model.guarantee_ == cl.PureDP(epsilon="1/6")
@@ -124,8 +124,8 @@ class TestSeed:
     ) -> None:
         # One record at either corner of the cube: all means are 0, or all are 1. An output at 0 or below has the
         # largest ratio of probabilities, 2^20 steps a coordinate. In exact numbers, for all iterations together.
-        model = FuzzyCMeans(n_clusters=clusters, epsilon=2, bounds=(0, 1), method="seed", adjacency="replace-one")
-        seed = model._seed(features, model._privacy())
+        model = FuzzyCMeans(n_clusters=clusters, epsilon=2, bounds=(0, 1), method="published", adjacency="replace-one")
+        seed = model._published_noise(features, model._privacy())
         event = seed.noise.event
         loss = clusters * features * seed.iterations / (event.grid * event.scale)
         claimed = seed.spent.epsilon
@@ -148,33 +148,36 @@ class TestSeed:
     def test_it_refuses_noise_that_cannot_be_drawn_before_it_is_paid_for(self) -> None:
         payer = InMemoryBudget(cl.PureDP(epsilon=1))
         with pytest.raises(ParameterError, match="64-bit"):
-            FuzzyCMeans(epsilon=1e-13, bounds=BOUNDS, method="seed", budget=payer).fit(ROWS)
+            FuzzyCMeans(epsilon=1e-13, bounds=BOUNDS, method="published", budget=payer).fit(ROWS)
         assert not payer.history
 
     def test_it_is_far_from_the_best(self) -> None:
         best = objective(ROWS, textbook(ROWS, 2))
         found = [
-            objective(ROWS, FuzzyCMeans(bounds=BOUNDS, method="seed", source=Seeded(seed)).fit(ROWS).cluster_centers_)
+            objective(
+                ROWS, FuzzyCMeans(bounds=BOUNDS, method="published", source=Seeded(seed)).fit(ROWS).cluster_centers_
+            )
             for seed in range(10)
         ]
         assert np.mean(found) / best > 4
 
     def test_with_little_noise_it_settles_near_its_own_formula(self) -> None:
-        model = FuzzyCMeans(epsilon=60_000, bounds=BOUNDS, method="seed", source=Seeded(7)).fit(ROWS)
+        model = FuzzyCMeans(epsilon=60_000, bounds=BOUNDS, method="published", source=Seeded(7)).fit(ROWS)
         assert objective(ROWS, model.cluster_centers_) < 1.5 * objective(ROWS, textbook(ROWS, 2))
 
     def test_its_preview_is_as_bad(self) -> None:
-        told = FuzzyCMeans(bounds=BOUNDS, method="seed").preview(1000)
+        told = FuzzyCMeans(bounds=BOUNDS, method="published").preview(1000)
         assert told.error == pytest.approx(25)  # half the diagonal of the box
         assert told.noise_scale > 100
 
     def test_it_takes_an_epsilon_alone(self) -> None:
         for given in ({"epsilon": 1, "delta": 1e-6}, {"rho": 1}):
             with pytest.raises(ParameterError, match="epsilon alone"):
-                FuzzyCMeans(bounds=BOUNDS, method="seed", **given).fit(ROWS)
+                FuzzyCMeans(bounds=BOUNDS, method="published", **given).fit(ROWS)
 
     def test_without_privacy_it_is_the_plain_algorithm(self) -> None:
         one, other = (
-            FuzzyCMeans(epsilon=float("inf"), method=method, random_state=0).fit(ROWS) for method in ("seed", "auto")
+            FuzzyCMeans(epsilon=float("inf"), method=method, random_state=0).fit(ROWS)
+            for method in ("published", "auto")
         )
         assert one.cluster_centers_.tolist() == other.cluster_centers_.tolist()

@@ -154,7 +154,7 @@ def test_in_every_pass_of_a_fit_neighbours_are_as_near_as_its_noise_supposes(
     random = np.random.default_rng(7)
     rows = np.vstack([random.uniform(size=(12, features)), np.zeros((1, features)), np.ones((2, features))])
     others = rows[-8:] if adjacency is ReplaceOne else [None]
-    summed = Passes._summed
+    summed = Passes._sum_records
     seen: list[float] = []
     kernel: Add = add_fuzzy if fuzzy else add_nearest
 
@@ -176,7 +176,7 @@ def test_in_every_pass_of_a_fit_neighbours_are_as_near_as_its_noise_supposes(
         seen.append(float(largest / claimed))
         return here
 
-    with mock.patch.object(Passes, "_summed", near):
+    with mock.patch.object(Passes, "_sum_records", near):
         passes.run(rows, add, Seeded(7))
     assert len(seen) == len(passes.noises)
     assert max(seen) > 0.9  # so that little more would be too much
@@ -238,7 +238,7 @@ def test_the_whole_fit_keeps_its_promise_on_tiny_data_and_a_mutant_does_not() ->
 def test_the_noisy_sums_of_a_pass_use_up_their_promise_and_no_more() -> None:
     passes = Passes.plan(Target.of(epsilon=2), unit_box(1), clusters=2, whole=1, refining=1)
     record, nothing = (
-        passes._summed(rows, add_nearest, np.array([[0.5]]), 0.2, voting=True)
+        passes._sum_records(rows, add_nearest, np.array([[0.5]]), 0.2, voting=True)
         for rows in (np.ones((1, 1)), np.ones((0, 1)))
     )
 

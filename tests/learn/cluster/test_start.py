@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.learn.cluster.start import PATTERNS, chosen, grown, middle, patterns, sizes, swapped
+from celosia.learn.cluster.start import PATTERNS, chosen, grown, middle, patterns, sizes, swap
 
 
 @given(st.integers(1, 300), st.integers(1, 5))
@@ -72,7 +72,7 @@ def test_the_largest_are_split() -> None:
 @pytest.mark.parametrize(("gain", "moves"), [(0.0, False), (10.0, False), (1000.0, True)])
 def test_centres_are_swapped_only_for_a_clear_gain(gain: float, moves: bool) -> None:  # noqa: FBT001
     centres = np.array([[0.0], [1.0], [5.0], [9.0]])
-    found = swapped(centres, np.full(4, 20.0), np.array([0.0, 0.0, 0.0, gain]), np.full((4, 1), 0.5))
+    found = swap(centres, np.full(4, 20.0), np.array([0.0, 0.0, 0.0, gain]), np.full((4, 1), 0.5))
     assert (found.tolist() != centres.tolist()) is moves
     if moves:
         assert found.tolist() == [[0.5], [9.5], [5.0], [8.5]]
@@ -80,5 +80,5 @@ def test_centres_are_swapped_only_for_a_clear_gain(gain: float, moves: bool) -> 
 
 def test_negative_counts_do_no_harm() -> None:
     centres = np.array([[0.0], [1.0], [5.0]])
-    found = swapped(centres, np.array([-30.0, -2.0, 60.0]), np.array([0.0, 0.0, 500.0]), np.full((3, 1), 0.5))
+    found = swap(centres, np.array([-30.0, -2.0, 60.0]), np.array([0.0, 0.0, 500.0]), np.full((3, 1), 0.5))
     assert np.isfinite(found).all()

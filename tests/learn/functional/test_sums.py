@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FEATURES: tuple[Kind, ...] = (Real(-3, 5), Integer(10, 20), Boolean())
 TARGET = Real(-60, 0)
-Sense = Literal["tight", "seed"]
+Sense = Literal["tight", "published"]
 
 
 def spec(
@@ -142,7 +142,7 @@ def test_with_hardly_any_noise_it_is_least_squares(ones: bool) -> None:  # noqa:
     x = np.column_stack([rng.uniform(-3, 5, 3000), rng.integers(10, 21, 3000), rng.integers(0, 2, 3000)])
     y = x @ [1, -2, 3] + rng.normal(size=3000)
     plain = LinearRegression(fit_intercept=ones).fit(x, y)
-    for sensitivity in ("tight", "seed"):
+    for sensitivity in ("tight", "published"):
         known = spec(epsilon=60_000)
         request = asked("linear", known, ones=ones, sensitivity=sensitivity)
         noisy = request.release(np.array(exact(request, known, np.column_stack([x, y])), dtype=object), Seeded(1))
@@ -199,7 +199,7 @@ def test_the_source_documents_constants() -> None:
             kind,
             replace(known, classes=(0, 1) if classes else None, target=None if classes else Real(0, 1)),
             ones=True,
-            sensitivity="seed",
+            sensitivity="published",
         ).event
         assert isinstance(event, LaplaceEvent)
         assert event.sensitivity / 2**36 == expected
@@ -215,9 +215,9 @@ def test_several_rows_of_a_unit_are_paid_for() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ParameterError, match="Laplace noise"):
-        asked("linear", spec(epsilon=1, delta=1e-6), ones=True, sensitivity="seed")
+        asked("linear", spec(epsilon=1, delta=1e-6), ones=True, sensitivity="published")
     with pytest.raises(ParameterError, match="two classes"):
-        asked("logistic", spec(classes=3), ones=True, sensitivity="seed")
+        asked("logistic", spec(classes=3), ones=True, sensitivity="published")
     with pytest.raises(ParameterError, match="sensitivity must be"):
         asked("linear", spec(), ones=True, sensitivity="loose")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="no number"):

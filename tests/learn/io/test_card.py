@@ -133,11 +133,8 @@ def test_real_arithmetic_is_a_warning() -> None:
     assert "floating-point" not in card(fitted("PNSGDRegressor", amplification="none"))
 
 
-def test_formulas_of_the_source_document_are_a_warning() -> None:
-    assert "kept to be compared with" in card(fitted("LinearRegression", method="seed"))
-    broken = card(fitted("GaussianNB", method="seed", rho=None, epsilon=1))
-    assert "## No promise" in broken
-    assert "do not keep what they promise" in broken
+def test_published_formulas_are_a_warning() -> None:
+    assert "published formulas, for comparison" in card(fitted("LinearRegression", method="published"))
 
 
 def test_the_loss_is_forecast_for_public_numbers_of_rows() -> None:

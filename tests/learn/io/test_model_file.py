@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 import celosia as cl
 from celosia.core.errors import FormatError, ParameterError
 from celosia.learn.io.model_file import MODELS, load, save
-from celosia.learn.io.stored_values import encoded
+from celosia.learn.io.stored_values import encode
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from tests.learn.model_mutations import mutate
@@ -97,7 +97,7 @@ def test_values_of_a_wrong_shape_or_kind_are_refused_and_never_crash(name: str, 
     save(fitted(name), tmp_path / "model.json")
     sound = json.loads((tmp_path / "model.json").read_text())
     for key in sound["learned"]:
-        for value in (None, "x", [], [1.0, [2.0]], {"float": "NaN"}, encoded(np.full((2, 5), 1e300), "x")):
+        for value in (None, "x", [], [1.0, [2.0]], {"float": "NaN"}, encode(np.full((2, 5), 1e300), "x")):
             changed = sound | {"learned": sound["learned"] | {key: value}}
             with contextlib.suppress(cl.CelosiaError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

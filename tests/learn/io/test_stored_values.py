@@ -20,7 +20,7 @@ import celosia as cl
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.errors import FormatError, ParameterError
 from celosia.learn import Ball, Box, Simplex
-from celosia.learn.io.stored_values import decoded, encoded
+from celosia.learn.io.stored_values import decode, encode
 
 PLAIN: list[Any] = [
     None,
@@ -51,7 +51,7 @@ PLAIN: list[Any] = [
 
 
 def through(value: object) -> Any:
-    return decoded(json.loads(json.dumps(encoded(value, "x"), allow_nan=False)), "x")
+    return decode(json.loads(json.dumps(encode(value, "x"), allow_nan=False)), "x")
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=repr)
@@ -101,7 +101,7 @@ def test_what_is_no_value_is_refused_by_its_name() -> None:
     cases: list[object] = [print, object(), {1: 2}, np.array([object()]), np.array([1j]), {1, 2}, b"x", Fraction]
     for value in cases:
         with pytest.raises(ParameterError, match=r"^projection: an? .* cannot be stored"):
-            encoded(value, "projection")
+            encode(value, "projection")
 
 
 def arrow(column: Any, *, name: str = "values", options: Any = None, batches: int = 1) -> str:
@@ -121,7 +121,7 @@ def array_of(**changed: Any) -> dict[str, Any]:
 
 
 def test_the_array_that_is_changed_below_is_sound() -> None:
-    assert decoded(array_of(), "x").tolist() == [1.0, 2.0]
+    assert decode(array_of(), "x").tolist() == [1.0, 2.0]
 
 
 HOSTILE: list[Any] = [
@@ -180,7 +180,7 @@ HOSTILE: list[Any] = [
 def test_what_was_made_up_is_refused() -> None:
     for value in HOSTILE:
         with pytest.raises(FormatError, match=r"^coef_: "):
-            decoded(value, "coef_")
+            decode(value, "coef_")
 
 
 def test_nesting_ends() -> None:
@@ -188,7 +188,7 @@ def test_nesting_ends() -> None:
     for _ in range(50):
         deep = {"tuple": [deep]}
     with pytest.raises(FormatError, match="deeply"):
-        decoded(deep, "x")
+        decode(deep, "x")
 
 
 @given(st.binary(max_size=400), st.integers(0, 2000))
@@ -197,7 +197,7 @@ def test_bytes_in_the_place_of_arrow_are_refused(data: bytes, place: int) -> Non
     stream[place : place + len(data)] = data
     changed = array_of(arrow=base64.b64encode(bytes(stream)).decode())
     try:
-        found = decoded(changed, "x")
+        found = decode(changed, "x")
     except FormatError:
         return
     assert found.shape == (2,)

@@ -13,7 +13,7 @@ from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
-from celosia.learn.linear_model.adassp import AdaSSPRequest, least_eigenvalue, thirds_for
+from celosia.learn.linear_model.adassp import AdaSSPRequest, adassp_request, least_eigenvalue
 from celosia.learn.privacy.target import Target
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds
@@ -45,7 +45,7 @@ row_values = st.tuples(st.floats(-9, 9), st.sampled_from([0.0, 3.0, 7.0, 50.0]),
 def test_no_row_moves_a_part_by_more_than_its_noise_is_for(
     others: list[tuple[float, ...]], row: tuple[float, ...], instead: tuple[float, ...] | None
 ) -> None:
-    request = thirds_for(design_of(AddRemove if instead is None else ReplaceOne))
+    request = adassp_request(design_of(AddRemove if instead is None else ReplaceOne))
     first = exact(request, [*others, row])
     second = exact(request, [*others, *([] if instead is None else [instead])])
     upper = [(a, b) for a in range(3) for b in range(a, 3)]
@@ -60,13 +60,13 @@ def test_no_row_moves_a_part_by_more_than_its_noise_is_for(
 
 
 def test_corners_reach_what_the_noise_is_for() -> None:
-    request = thirds_for(design_of())
+    request = adassp_request(design_of())
     matrix, vector, _ = exact(request, [(1, 7, 1)])
     events: list[Any] = [noise.event for noise in request.noises]
     assert sum(matrix[a][b] ** 2 for a in range(3) for b in range(a, 3)) == events[0].sensitivity_squared
     assert sum(number**2 for number in vector) == events[1].sensitivity_squared
     # Orthogonal rows of the same length: the third one adds all of its length to the least eigenvalue.
-    replaced = thirds_for(design_of(ReplaceOne))
+    replaced = adassp_request(design_of(ReplaceOne))
     event: Any = replaced.noises[1].event
     _, other, _ = exact(replaced, [(1, 7, 0)])
     assert sum((a - b) ** 2 for a, b in zip(vector, other, strict=True)) == event.sensitivity_squared
@@ -92,7 +92,7 @@ def test_the_least_eigenvalue_where_doubles_are_not_enough() -> None:
 
 
 def test_each_part_gets_a_third() -> None:
-    request = thirds_for(design_of())
+    request = adassp_request(design_of())
     guarantees: list[Any] = [noise.guarantee for noise in request.noises]
     shares = [float(guarantee.rho) for guarantee in guarantees]
     assert shares == pytest.approx([0.5 / 3] * 3, rel=1e-6)
@@ -101,17 +101,17 @@ def test_each_part_gets_a_third() -> None:
 
 def test_a_pure_promise_is_refused() -> None:
     with pytest.raises(ParameterError, match='method="adassp" has Gaussian noise: give a delta or a rho'):
-        thirds_for(design_of(epsilon=1))
+        adassp_request(design_of(epsilon=1))
 
 
 def test_persons_are_refused() -> None:
     spec = replace(design_of(), bounding=ContributionBounds(unit="person"))
     with pytest.raises(ParameterError, match="proved for rows"):
-        thirds_for(spec)
+        adassp_request(spec)
 
 
 def test_the_ridge_is_what_the_noise_asks_for_less_the_least_eigenvalue() -> None:
-    loud, quiet = thirds_for(design_of(rho=0.001)), thirds_for(design_of(rho=1000))
+    loud, quiet = adassp_request(design_of(rho=0.001)), adassp_request(design_of(rho=1000))
     assert loud._ridge(0) > quiet._ridge(0) > 0
     assert quiet._ridge(10**6 * 2**32) == 0
     assert loud._ridge(-(2**50)) == loud._ridge(0)
@@ -121,11 +121,11 @@ def test_with_little_noise_it_is_least_squares() -> None:
     rng = np.random.default_rng(3)
     features = np.column_stack([rng.uniform(-1, 1, 4000), rng.integers(0, 8, 4000)])
     target = 0.5 + 0.2 * features[:, 0] + 0.03 * features[:, 1]
-    request = thirds_for(design_of(rho=10_000))
+    request = adassp_request(design_of(rho=10_000))
     held = ExactSums(request, (*_KINDS, Real(0, 1)))
     held.add(np.column_stack([features, target]))
     noisy = request.release(held.combine(), Seeded(1))
-    line = request.solve(noisy, through=None, penalty=np.zeros(2))
+    _, line = request.solve(noisy, through=None, penalty=np.zeros(2))
     np.testing.assert_allclose(line.slopes, [0.4, 0.21], atol=5e-3)
     moments = request.moments(noisy)
     assert moments.rows == pytest.approx(4000, abs=1)

@@ -30,7 +30,7 @@ def _plan(adjacency: Adjacency = AddRemove, *, features: int = 2, classes: int =
 def test_shares_are_the_whole_promise(amount: dict[str, Any], features: int, classes: int) -> None:
     plan = _plan(features=features, classes=classes, **amount)
     assert sum(plan.shares.values()) == 1
-    assert plan.curved == (features < 600)
+    assert plan.has_curvature == (features < 600)
 
 
 def _cost(event: Any) -> Fraction:

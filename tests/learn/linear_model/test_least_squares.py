@@ -21,7 +21,7 @@ from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, Products, Sensitivity
 
 
-def combined(plan: Plan, steps: tuple[int, ...]) -> list[int]:
+def combine(plan: Plan, steps: tuple[int, ...]) -> list[int]:
     """One row's part in the numbers that are noised, in Python's integers."""
     (part,) = plan.parts
     features = np.array([int(feature) for feature in part.measure.features(*steps)], dtype=object)
@@ -54,7 +54,7 @@ def test_no_row_moves_the_sums_by_more_than_is_stated(plan: Plan, data: st.DataO
     rows = st.tuples(
         *(st.one_of(st.sampled_from([0, axis.steps, axis.steps // 2]), st.integers(0, axis.steps)) for axis in axes)
     )
-    first, second = combined(plan, data.draw(rows)), combined(plan, data.draw(rows))
+    first, second = combine(plan, data.draw(rows)), combine(plan, data.draw(rows))
     row_sensitivity = plan.row_sensitivity
     l1, l2_squared = distances(first, [0] * len(first))
     assert l1 <= row_sensitivity.l1
@@ -100,7 +100,7 @@ def test_neighbouring_data_sets_differ_by_at_most_what_the_noise_is_for(
 def test_adding_a_row_at_a_corner_moves_the_sums_by_all_that_is_stated(columns: int, *, centred: bool) -> None:
     """So one step less would be too little."""
     plan = Plan.of([axis_between(0, 1), *[Axis(0, 7, Fraction(1))] * (columns - 1)], centred=centred)
-    row = combined(plan, corner(plan, (1,) * columns))
+    row = combine(plan, corner(plan, (1,) * columns))
     assert distances(row, [0] * len(row)) == (plan.row_sensitivity.l1, plan.row_sensitivity.l2_squared)
 
 
@@ -108,7 +108,7 @@ def test_adding_a_row_at_a_corner_moves_the_sums_by_all_that_is_stated(columns: 
 def test_replacing_a_row_by_the_right_corner_reaches_the_stated_l2(columns: int) -> None:
     """So one step less would be too little."""
     plan = Plan.of([axis_between(0, 1)] * columns)
-    rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
+    rows = [combine(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
     assert max(distances(rows[-1], row)[1] for row in rows) == plan.row_sensitivity.replace_l2_squared
 
 
@@ -116,13 +116,13 @@ def test_replacing_a_row_by_the_right_corner_reaches_the_stated_l2(columns: int)
 def test_replacing_a_row_comes_close_to_the_stated_l1(columns: int) -> None:
     """One row at a corner, the other where a quadratic function is least: found here by trying one column at a time."""
     plan = Plan.of([axis_between(0, 1)] * columns)
-    last = combined(plan, corner(plan, (1,) * columns))
+    last = combine(plan, corner(plan, (1,) * columns))
     steps, reached = [20_000] * columns, 0
     for width in (8192, 1024, 128, 16, 1):
         for _ in range(12):
             for place in range(columns):
                 tries = [min(max(steps[place] + move * width, 0), 2**16) for move in range(-8, 9)]
-                found = [distances(last, combined(plan, (*steps[:place], at, *steps[place + 1 :])))[0] for at in tries]
+                found = [distances(last, combine(plan, (*steps[:place], at, *steps[place + 1 :])))[0] for at in tries]
                 steps[place], reached = tries[int(np.argmax(found))], max(found)
     assert 0.999_999 * plan.row_sensitivity.replace_l1 < reached <= plan.row_sensitivity.replace_l1
 
@@ -213,7 +213,7 @@ def test_moments_are_those_of_the_columns(*, centred: bool, linear: bool) -> Non
     rng = np.random.default_rng(5)
     rows = rng.integers(0, 2**16 + 1, (30, 3))
     plan = Plan.of([axis_between(0, 1)] * 3, centred=centred, linear=linear)
-    sums = np.sum(np.array([combined(plan, tuple(int(k) for k in row)) for row in rows], dtype=object), axis=0)
+    sums = np.sum(np.array([combine(plan, tuple(int(k) for k in row)) for row in rows], dtype=object), axis=0)
     noise = Target.of(epsilon=1).noise(Sensitivity(l1=1, l2_squared=1), len(sums))
     moments = plan.moments(sums.astype(np.int64), noise)
     columns = np.column_stack([np.ones(30), rows / 2**15 - 1])
@@ -252,6 +252,6 @@ def test_a_row_sensitivity_of_one_less_is_caught() -> None:
         l1=plan.row_sensitivity.l1 - 1,
         replace_l2_squared=plan.row_sensitivity.replace_l2_squared - 1,
     )
-    rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=3)]
+    rows = [combine(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=3)]
     assert max(distances(row, [0] * len(row))[0] for row in rows) > less.l1
     assert max(distances(a, b)[1] for a in rows for b in rows) > less.replace_l2_squared

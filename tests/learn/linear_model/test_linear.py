@@ -1,10 +1,12 @@
 """Linear and ridge regression: scikit-learn without privacy, close to it with hardly any noise, better with some."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -12,9 +14,12 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import celosia as cl
 from celosia.audit import distinguish
-from celosia.core import ApproxDP, ParameterError, PureDP
-from celosia.learn import LinearRegression, Ridge
+from celosia.core import ApproxDP, BudgetExceededError, InputError, ParameterError, PureDP, UnboundedDataError
+from celosia.learn import LinearRegression, Ridge, load
+from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 Numbers = NDArray[np.float64]
@@ -127,7 +132,7 @@ def test_adaptive_sufficient_statistics_and_the_source_documents_constant() -> N
     published = one(epsilon=2, delta="1e-6", method="adassp").fit(*line(20_000))
     np.testing.assert_allclose(published.coef_, [0.6], atol=0.1)
     assert published.guarantee_ == ApproxDP(epsilon=2, delta="1e-6")
-    documented = one(epsilon=2, method="seed").fit(*line(20_000))
+    documented = one(epsilon=2, method="published").fit(*line(20_000))
     np.testing.assert_allclose(documented.coef_, [0.6], atol=0.1)
     assert documented.noise_scale_ > one(epsilon=2, method="functional").fit(*line()).noise_scale_
 
@@ -222,7 +227,154 @@ def test_a_penalty_must_be_a_number(alpha: Any) -> None:
 def test_unknown_methods_are_refused() -> None:
     cases: list[Any] = ["objective", "", None, 3]
     for method in cases:
-        with pytest.raises(ParameterError, match="method must be one of 'auto', 'adassp', 'functional', 'seed'"):
+        with pytest.raises(ParameterError, match="method must be one of 'auto', 'adassp', 'functional', 'published'"):
             one(method=method).fit(*line())
         with pytest.raises(ParameterError, match="method must be one of 'auto', 'adassp', not"):
             Ridge(method="functional", bounds=(0, 1), bounds_y=(0, 1)).fit(*line())
+
+
+# ---- paying, chunks, databases, intervals, files
+
+
+@pytest.fixture
+def rows() -> tuple[Numbers, Numbers]:
+    rng = np.random.default_rng(4)
+    features = np.column_stack([rng.uniform(0, 10, 3000), rng.uniform(-2, 2, 3000)])
+    return features, 3 + 2 * features[:, 0] - 4 * features[:, 1] + rng.normal(0, 1, 3000)
+
+
+def model(**given: Any) -> LinearRegression:
+    bounds: dict[str, Any] = {"bounds": ([0, -2], [10, 2]), "bounds_y": (-10, 35)}
+    return LinearRegression(**{**bounds, "source": Seeded(9), **given})
+
+
+def test_chunks_give_the_same_line_and_pay_once(rows: tuple[Numbers, Numbers]) -> None:
+    features, target = rows
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    whole = model().fit(features, target)
+    pieces = model(budget=account)
+    for start in range(0, 3000, 700):
+        pieces.partial_fit(features[start : start + 700], target[start : start + 700])
+    assert account.remaining == cl.PureDP(epsilon=1)
+    pieces.finish()
+    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
+    assert account.remaining == cl.PureDP(epsilon=0)
+    with pytest.raises(BudgetExceededError):
+        model(budget=account).fit(features, target)
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_a_database_gives_the_same_line(rows: tuple[Numbers, Numbers], person: str | None) -> None:
+    """With persons the sums are others, and with hardly any noise the line is the same."""
+    import pandas as pd
+
+    features, target = rows
+    schema = cl.Schema(a=cl.Real(0, 10), b=cl.Real(-2, 2), y=cl.Real(-10, 35))
+    frame = pd.DataFrame({"a": features[:, 0], "b": features[:, 1], "y": target, "who": np.arange(3000)})
+    most = None if person is None else 1
+    table = cl.table(
+        frame, schema=schema, name="rows", person=person, max_groups_per_person=most, max_rows_per_group=most
+    )
+    session = cl.Session(table, budget=cl.PureDP(epsilon=60_000), source=Seeded(9))
+    found: Any = session.fit(LinearRegression(epsilon=50_000), features=["a", "b"], target="y")
+    in_memory = model(epsilon=50_000).fit(features, target)
+    np.testing.assert_allclose(found.coef_, in_memory.coef_, rtol=1e-4)
+    assert (found.guarantee_.unit == "row") == (person is None)
+
+
+@pytest.mark.parametrize("given", [{}, {"epsilon": 1, "delta": 1e-6, "method": "adassp"}, {"fit_intercept": False}])
+def test_intervals_hold_the_line_and_the_truth(rows: tuple[Numbers, Numbers], given: dict[str, Any]) -> None:
+    features, target = rows
+    if "fit_intercept" in given:
+        target = target - 3
+    fitted = model(**given).fit(features, target)
+    (low, start), (high, end) = fitted.confidence_interval(0.99)
+    assert (low <= fitted.coef_).all()
+    assert (fitted.coef_ <= high).all()
+    assert (low <= [2, -4]).all()
+    assert (high >= [2, -4]).all()
+    assert start <= (0 if "fit_intercept" in given else 3) <= end
+    assert (high - low < 10).all()
+
+
+def test_intervals_without_privacy_are_the_classical_ones() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.uniform(20, 60, 80)
+    y = 5 + 0.7 * x + rng.normal(0, 4, 80)
+    (low, start), (high, end) = LinearRegression(epsilon=float("inf")).fit(x[:, None], y).confidence_interval()
+    found, quantile = stats.linregress(x, y), stats.t.ppf(0.975, 78)
+    centre, wide = found.slope, quantile * found.stderr
+    np.testing.assert_allclose([low[0], high[0]], [centre - wide, centre + wide], rtol=5e-3)
+    centre, wide = found.intercept, quantile * found.intercept_stderr
+    np.testing.assert_allclose([start, end], [centre - wide, centre + wide], rtol=2e-2)
+
+
+def test_methods_without_moments_have_no_intervals(rows: tuple[Numbers, Numbers]) -> None:
+    fitted = model().fit(*rows)
+    fitted.set_params(method="functional", source=Seeded(1)).fit(*rows)
+    with pytest.raises(ParameterError, match="keeps no moments"):
+        fitted.confidence_interval()
+
+
+def test_a_model_from_a_file_has_the_same_intervals(rows: tuple[Numbers, Numbers], tmp_path: Path) -> None:
+    fitted = model().fit(*rows)
+    fitted.save(tmp_path / "line.json")
+    again = load(tmp_path / "line.json")
+    np.testing.assert_array_equal(again.predict(rows[0]), fitted.predict(rows[0]))
+    for one, other in zip(again.confidence_interval(), fitted.confidence_interval(), strict=True):
+        np.testing.assert_allclose(np.append(*one), np.append(*other))
+
+
+def test_what_is_kept_is_noisy(rows: tuple[Numbers, Numbers]) -> None:
+    fitted = model().fit(*rows)
+    scaled = np.column_stack(
+        [np.ones(3000), (np.column_stack(rows) - fitted.column_ranges_[:, 0]) / fitted.column_ranges_[:, 1]]
+    )
+    exact = scaled.T @ scaled
+    values, variance, carried = fitted.noisy_moments_
+    assert (np.abs(values - exact) > 1e-6).all()
+    z = (values - exact) / np.sqrt(Moments(values=values, variance=variance, carried=carried[1, 1]).spread())
+    assert np.abs(z).max() < 8
+    assert carried[0, 0] == 1
+
+
+def test_nothing_of_an_earlier_fit_is_left() -> None:
+    """A fit without privacy knows the least and the largest value; a private one after it must not."""
+    rng = np.random.default_rng(13)
+    features = rng.uniform(0.3, 0.4, (50, 1))
+    public: dict[str, Any] = {"bounds": (0, 1), "bounds_y": (0, 1)}
+    fitted = LinearRegression(epsilon=float("inf"), **public).fit(features, features[:, 0])
+    assert fitted.column_ranges_[0, 0] != 0.5
+    fitted.set_params(epsilon=1.0, method="functional", source=Seeded(2)).fit(features, features[:, 0])
+    assert not {"column_ranges_", "noisy_moments_", "noise_kind_"} & vars(fitted).keys()
+
+
+def test_parameters_that_change_before_finish_do_not_change_what_was_asked(rows: tuple[Numbers, Numbers]) -> None:
+    asked = model().partial_fit(*rows).set_params(method="functional").finish()
+    np.testing.assert_array_equal(asked.coef_, model().fit(*rows).coef_)
+
+
+@pytest.mark.parametrize("wrong", ["two targets", "nan", "short", "no target"])
+def test_wrong_data_are_refused_before_anything_is_spent(rows: tuple[Numbers, Numbers], wrong: str) -> None:
+    features, target = rows
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    given: Any = {
+        "two targets": np.column_stack([target, target]),
+        "nan": np.where(target > 20, np.nan, target),
+        "short": target[:-1],
+        "no target": None,
+    }[wrong]
+    with pytest.raises(InputError):
+        model(budget=account, source=None).fit(features, given)
+    assert account.remaining == cl.PureDP(epsilon=1)
+
+
+def test_bounds_and_parameters_are_needed(rows: tuple[Numbers, Numbers]) -> None:
+    with pytest.raises(UnboundedDataError, match="bounds must be given"):
+        LinearRegression(bounds_y=(0, 1)).fit(*rows)
+    with pytest.raises(UnboundedDataError, match="bounds_y must be given"):
+        Ridge(bounds=(0, 1)).fit(*rows)
+    with pytest.raises(ParameterError, match="fit_intercept must be True or False"):
+        model(fit_intercept="yes").fit(*rows)
+    with pytest.raises(ParameterError, match="give a delta or a rho"):
+        model(method="adassp").fit(*rows)

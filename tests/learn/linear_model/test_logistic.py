@@ -116,7 +116,7 @@ def test_wine_has_three_classes() -> None:
     assert model.coef_.shape == (3, 13)
 
 
-@pytest.mark.parametrize("method", ["functional", "objective", "seed"])
+@pytest.mark.parametrize("method", ["functional", "objective", "published"])
 def test_other_methods_learn_too(method: str) -> None:
     x, y = _data(30_000)
     model = LogisticRegression(epsilon=2, bounds=(0, 10), classes=[0, 1], method=method, source=Seeded(1)).fit(x, y)
@@ -381,14 +381,14 @@ def test_preview() -> None:
         model.preview(0)
 
 
-@pytest.mark.parametrize("method", ["gradient", "functional", "seed", "objective"])
+@pytest.mark.parametrize("method", ["gradient", "functional", "published", "objective"])
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
 def test_preview_of_every_method(method: str, adjacency: Adjacency) -> None:
     model = LogisticRegression(bounds=(0, [10, 10]), classes=[0, 1], method=method, adjacency=adjacency)
     few, many = model.preview(200), model.preview(100_000)
     assert few.error > many.error > 0
     assert model.fit(*_data(50)).noise_scale_ == pytest.approx(few.noise_scale, rel=0.1)
-    if method in {"seed", "objective"}:
+    if method in {"published", "objective"}:
         with pytest.raises(ParameterError, match="two classes"):
             LogisticRegression(bounds=(0, [1, 1]), classes=[0, 1, 2], method=method).preview(10)
 
@@ -425,7 +425,7 @@ def test_auto_is_as_good_as_the_better_method_for_pure_epsilon() -> None:
         ({"epsilon": None, "rho": 1}, "gradient"),
         ({"method": "gradient"}, "gradient"),
         ({"method": "functional"}, "functional"),
-        ({"method": "seed"}, "seed"),
+        ({"method": "published"}, "published"),
     ],
 )
 def test_the_model_says_its_method(given: dict[str, Any], method: str) -> None:

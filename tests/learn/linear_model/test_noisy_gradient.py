@@ -87,7 +87,7 @@ def test_neighbours_are_as_near_as_stated(
                 product_sum(rows, plan),
                 gradient_sum(rows, at, cut, manhattan=plan.manhattan),
                 gradient_sum(rows.scores(weights[0], 0.7), at[:1, :2].copy(), 1.0, manhattan=True)
-                if plan.calibrated
+                if plan.has_calibration
                 else np.zeros(1, dtype=np.int64),
             )
         )
@@ -280,7 +280,7 @@ def test_wide_data_go_without_products() -> None:
     values = rng.uniform(-1, 1, (2_000, 501))
     codes = (values[:, :50].sum(axis=1) > 0).astype(np.int64)
     plan = _plan(features=501, rho=1)
-    assert not plan.curved
+    assert not plan.has_curvature
     found = descend(values, codes, plan, _scaling(501), Seeded(1))
     assert ((values @ found.coef[0] + found.intercept[0] > 0) == codes).mean() > 0.75
 

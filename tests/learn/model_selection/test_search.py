@@ -20,6 +20,7 @@ from celosia.core import (
     PrivateSelectionEvent,
     ReplaceOne,
 )
+from celosia.experiments.baselines import PublishedGaussianNB
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.model_selection.search import PrivateSearchCV
@@ -174,7 +175,7 @@ def test_no_warning_tells_how_many_runs_there_were() -> None:
 def test_settings_that_are_not_private_are_refused() -> None:
     account = InMemoryBudget(cl.PureDP(epsilon=3, adjacency=ReplaceOne))
     with pytest.raises(ParameterError, match="less private than a run must be"):
-        _search(param_grid={"method": ["seed"]}, budget=account, source=None).fit(_X, _Y)
+        _search(estimator=PublishedGaussianNB(bounds=(0, 1), classes=[0, 1]), budget=account, source=None).fit(_X, _Y)
     assert not account.history
 
 

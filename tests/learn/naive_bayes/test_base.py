@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from celosia.core import InputError, ParameterError
-from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
+from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.learn.naive_bayes.categorical import CategoricalNB
 from celosia.learn.naive_bayes.gaussian import GaussianNB
 from celosia.noise import Seeded
@@ -48,10 +48,10 @@ def test_priors_must_be_one_number_for_each_class() -> None:
     cases: list[Any] = [None, "even", [0.5], [0.5, np.nan], [1.5, -0.5], [[0.5, 0.5]], [0.5, "x"]]
     for priors in cases:
         with pytest.raises(ParameterError, match="2 numbers of 0 or more"):
-            checked_priors(priors, 2)
+            check_priors(priors, 2)
 
 
 def test_priors_must_add_up() -> None:
     with pytest.raises(ParameterError, match="sum of the class_prior should be 1"):
-        checked_priors([0.5, 0.6], 2, name="class_prior")
-    assert checked_priors((1, 0), 2).tolist() == [1.0, 0.0]
+        check_priors([0.5, 0.6], 2, name="class_prior")
+    assert check_priors((1, 0), 2).tolist() == [1.0, 0.0]

@@ -189,7 +189,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
         ({"alpha": -1}, ParameterError, "alpha must be"),
         ({"alpha": float("nan")}, ParameterError, "alpha must be"),
         ({"class_prior": [0.5]}, ParameterError, "class_prior must be 2"),
-        ({"method": "seed"}, ParameterError, "method must be one of 'auto'"),
+        ({"method": "published"}, ParameterError, "method must be one of 'auto'"),
         ({"epsilon": 0}, ParameterError, "epsilon must be"),
     ]
     for change, error, words in cases:

@@ -1,6 +1,5 @@
 """Private Gaussian naive Bayes: scikit-learn's without privacy, and good with it; what is refused costs nothing."""
 
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +17,7 @@ from sklearn.model_selection import train_test_split
 import celosia as cl
 from celosia.accounting.prices.gaussian import largest_rho
 from celosia.accounting.prices.trade_off import gaussian_mu_for
-from celosia.core import AddRemove, InputError, NotPrivateWarning, ParameterError, ReplaceOne, UnboundedDataError
+from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.core.structure import CertifiedEvent
@@ -168,7 +167,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
         ({"bounds": None}, UnboundedDataError, "bounds must be given"),
         ({"classes": None}, UnboundedDataError, "classes must be given"),
         ({"classes": [0, 1]}, InputError, "not among classes"),
-        ({"method": "magic"}, ParameterError, "method must be one of 'auto', 'seed', not 'magic'"),
+        ({"method": "magic"}, ParameterError, "method must be one of 'auto', not 'magic'"),
         ({"priors": [0.5, 0.5]}, ParameterError, "priors must be 3 numbers"),
         ({"priors": [0.5, 0.5, 0.5]}, ParameterError, "should be 1"),
         ({"priors": "even"}, ParameterError, "priors must be 3 numbers"),
@@ -179,7 +178,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
         ({"epsilon": None}, ParameterError, "how much may be spent"),
         ({"bounds": (1, 0)}, ParameterError, "low must be less than high"),
         ({"bounds": ([0, 0], 1)}, ParameterError, "one number for each feature"),
-        ({"method": "seed"}, ParameterError, "no budget"),
+        ({"method": "published"}, ParameterError, "method must be one of 'auto'"),
     ]
     for change, error, words in cases:
         x, y = _data()
@@ -228,36 +227,6 @@ def test_the_whole_fit_loses_no_more_than_epsilon(adjacency: Adjacency, data: st
     event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
-
-
-def test_seed_is_the_formula_of_its_source_and_says_that_it_is_not_private() -> None:
-    x, y = _data()
-    with pytest.warns(NotPrivateWarning, match="nothing is promised"):
-        close = GaussianNB(epsilon=60_000, bounds=(-9, 9), classes=[0, 1, 2], method="seed", source=Seeded(0)).fit(x, y)
-    for c in range(3):
-        np.testing.assert_allclose(close.theta_[c], x[y == c].mean(axis=0), atol=1e-3)
-        np.testing.assert_allclose(np.sqrt(close.var_[c]), x[y == c].std(axis=0, ddof=1), atol=1e-2)
-    assert close.event_ is None
-    assert close.guarantee_ is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        off = [
-            GaussianNB(epsilon=1, bounds=(-9, 9), classes=[0, 1, 2], method="seed", source=Seeded(s)).fit(x, y).theta_
-            for s in range(60)
-        ]
-    counts = np.bincount(y)[:, None]
-    errors = np.abs(np.array(off) - close.theta_) * (counts + 1) / 18
-    assert errors.mean() == pytest.approx(1.0, rel=0.15)  # the mean of |Laplace noise of scale 1|
-
-
-def test_seed_needs_bounds_a_plain_epsilon_and_memory() -> None:
-    x, y = _data()
-    with pytest.raises(UnboundedDataError):
-        GaussianNB(method="seed", classes=[0, 1, 2]).fit(x, y)
-    with pytest.raises(ParameterError, match="epsilon alone"):
-        GaussianNB(method="seed", delta=1e-5, bounds=(-5, 5), classes=[0, 1, 2]).fit(x, y)
-    with pytest.raises(ParameterError, match="fit in memory"):
-        GaussianNB(method="seed").plan_fit({"x": cl.Real(0, 1)}, cl.Boolean())
 
 
 def test_priors_that_are_known_are_taken() -> None:

@@ -126,7 +126,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
         ({"bounds": None}, UnboundedDataError, "bounds must be given"),
         ({"with_mean": "yes"}, ParameterError, "with_mean must be True or False, not 'yes'"),
         ({"with_std": None}, ParameterError, "with_std must be True or False"),
-        ({"method": "seed"}, ParameterError, "method must be one of 'auto'"),
+        ({"method": "published"}, ParameterError, "method must be one of 'auto'"),
         ({"epsilon": "much"}, ParameterError, "epsilon"),
     ]
     for change, error, words in cases:

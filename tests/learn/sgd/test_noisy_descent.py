@@ -143,7 +143,7 @@ KINDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("target", TARGET_KINDS, ids=["rho", "epsilon", "renyi"])
 @pytest.mark.parametrize("kind", KINDS, ids=["fixed", "order", "stop", "none"])
 def test_calibrated_noise_is_enough_and_hardly_less_is(target: Any, kind: dict[str, Any]) -> None:
-    run = PNSGD.calibrated(target, records=300, dimension=2, **kind)
+    run = PNSGD.calibrate(target, records=300, dimension=2, **kind)
     assert keeps(run.event, target)
     less = replace(run, sigma=run.sigma * Fraction(99, 100))
     assert not keeps(less.event, target)
@@ -154,10 +154,10 @@ def test_calibrated_noise_is_enough_and_hardly_less_is(target: Any, kind: dict[s
 def test_secrets_and_epochs_are_worth_it() -> None:
     target = ApproxDP(epsilon=1, delta="1e-6", adjacency=ReplaceOne)
     common: dict[str, Any] = {"records": 2000, "dimension": 2}
-    one = PNSGD.calibrated(target, order="fixed", epochs=1, **common).sigma
-    hundred = PNSGD.calibrated(target, order="fixed", epochs=100, **common).sigma
-    secret = PNSGD.calibrated(target, epochs=100, **common).sigma
-    plain = PNSGD.calibrated(target, amplification="none", epochs=100, **common).sigma
+    one = PNSGD.calibrate(target, order="fixed", epochs=1, **common).sigma
+    hundred = PNSGD.calibrate(target, order="fixed", epochs=100, **common).sigma
+    secret = PNSGD.calibrate(target, epochs=100, **common).sigma
+    plain = PNSGD.calibrate(target, amplification="none", epochs=100, **common).sigma
     assert one < hundred < one * Fraction(21, 20)
     assert secret < hundred * Fraction(3, 4)
     assert plain > 9 * one
@@ -172,12 +172,12 @@ def test_targets_that_normal_noise_cannot_reach() -> None:
     ]
     for target in cases:
         with pytest.raises(ParameterError, match="target"):
-            PNSGD.calibrated(target, records=10, dimension=1)
+            PNSGD.calibrate(target, records=10, dimension=1)
 
 
 def test_only_replaced_records_are_protected() -> None:
     with pytest.raises(ParameterError, match="ReplaceOne"):
-        PNSGD.calibrated(ZCDP(rho=1, adjacency=AddRemove), records=10, dimension=1)
+        PNSGD.calibrate(ZCDP(rho=1, adjacency=AddRemove), records=10, dimension=1)
 
 
 # ------------------------------------------------------------------------------------------------------------ running

@@ -8,7 +8,7 @@ import pytest
 from celosia.accounting import RenyiAccountant, ZCDPAccountant, best, certificate_holds
 from celosia.core import ZCDP, ApproxDP, CertifiedEvent, GaussianEvent, ParameterError, RenyiDP, ReplaceOne
 from celosia.core.iterations import PNSGDEvent
-from celosia.learn.sgd.price import epsilon_of, keeps, least_noise, promised, record_guarantee
+from celosia.learn.sgd.price import epsilon_of, keeps, least_noise, record_guarantee, rho_of
 
 DELTA = Fraction(1, 10**6)
 
@@ -20,7 +20,7 @@ def run(sigma: float = 5.0, **other: Any) -> PNSGDEvent:
 @pytest.mark.parametrize("order", ["fixed", "secret permutation"])
 def test_promises_are_the_accountants(order: Any) -> None:
     event = run(order=order)
-    assert promised(event) == ZCDPAccountant().spend(event).guarantee()
+    assert rho_of(event) == ZCDPAccountant().spend(event).guarantee()
     accountant = ZCDPAccountant() if order == "fixed" else RenyiAccountant()
     assert float(epsilon_of(event, DELTA)) == pytest.approx(accountant.spend(event).epsilon(DELTA), rel=0.01)
     assert float(epsilon_of(event, DELTA)) >= best(event, DELTA).epsilon

@@ -67,7 +67,7 @@ class Learned:
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model: n_clusters=3. May be repeated."),
     ] = None
 
-    def opened(self) -> "Table":
+    def open_table(self) -> "Table":
         """Return the table; nothing of it is read."""
         from celosia.data.schema_file import read_schema_file
 
@@ -143,14 +143,14 @@ def _fit(
     with waiting("Reading the schema"):
         from celosia.query import Session
 
-        table = learned.opened()
+        table = learned.open_table()
         features = learned.columns(table, model)
         estimator = model.make(**parameters)
         spending = Spending(epsilon=price.epsilon, delta=price.delta, rho=price.rho)
         kept = remembered.session_options(spending, table.name)
         session = Session(table, progress=lambda _: None, **_told_of(kept, table))
     with waiting("Fitting"):
-        fitted = _fitted(estimator, session, table, features, learned, model)
+        fitted = _fit_model(estimator, session, table, features, learned, model)
         fitted.budget = None
     fitted.save(output)
     rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
@@ -169,7 +169,7 @@ def _told_of(kept: dict[str, Any], table: "Table") -> dict[str, Any]:
     return kept
 
 
-def _fitted(
+def _fit_model(
     estimator: Any,
     session: "Session",
     table: "Table",
@@ -274,12 +274,14 @@ def _card(
 @learn.command("models")
 def _models() -> None:
     """List the models and their methods."""
-    rows = [[model.word, model.target or "–", ", ".join(_marked(model)), model.about] for model in MODELS.values()]
+    rows = [
+        [model.word, model.target or "–", ", ".join(_mark_methods(model)), model.about] for model in MODELS.values()
+    ]
     print_table(["Model", "Target", "Methods", "What"], rows)
     print_message("Methods with a star learn from sums: they are run inside the database, and no row leaves it.")
 
 
-def _marked(model: Model) -> list[str]:
+def _mark_methods(model: Model) -> list[str]:
     return [f"{method}*" if method in model.sums else method for method in model.methods]
 
 

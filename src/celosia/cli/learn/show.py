@@ -34,7 +34,7 @@ def predictions_csv(model: Any, rows: "pa.Table") -> str:
     present = np.ones(rows.num_rows, dtype=bool)
     for column in rows.columns:
         present &= column.is_valid().to_numpy()
-    names, found = _predicted(model, rows.filter(present)) if present.any() else (["prediction"], np.empty((0, 1)))
+    names, found = _predict(model, rows.filter(present)) if present.any() else (["prediction"], np.empty((0, 1)))
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(names)
@@ -44,7 +44,7 @@ def predictions_csv(model: Any, rows: "pa.Table") -> str:
     return lines.getvalue()
 
 
-def _predicted(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:
+def _predict(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:
     if hasattr(model, "predict"):
         return ["prediction"], np.asarray(model.predict(rows)).reshape(-1, 1)
     if not hasattr(model, "transform"):

@@ -125,7 +125,7 @@ class ClassMoments(Measure):
             *((r * r - z * z) * second for z, r, second in zip(centred, products.reaches, seconds, strict=True)),
         )
 
-    def weighed(self, powers: "NDArray[np.int64]") -> "NDArray[Any]":
+    def weigh(self, powers: "NDArray[np.int64]") -> "NDArray[Any]":
         """Return the exact sums from sums of 1, z and z^2, class by class: integers of any size."""
         crowd, firsts, seconds = (np.array(weight, dtype=object) for weight in self.weights)
         squared = np.array([r * r for r in self.products.reaches], dtype=object)

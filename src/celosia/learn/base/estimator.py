@@ -1,26 +1,27 @@
-"""What all private estimators have: how much a fit may spend, who pays, and what is known of it afterwards.
+"""The base of all private estimators: the privacy target of a fit, its payment, and what is known of it afterwards.
 
-The constructor stores and ``fit`` validates, as everywhere in scikit-learn. A fitted model holds noisy numbers alone,
-with the event that was paid for and what it promises. Clones of one estimator remember that they are: fitting several
-of them is how models are tuned, and every fit is paid for, so that is said once.
+The constructor stores and ``fit`` validates, as everywhere in scikit-learn. A fit validates, reserves its cost, reads
+records, adds noise and commits. A fitted model holds noisy numbers alone, with the event that was paid for and its
+guarantee.
 """
 
 import contextlib
 import copy
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
-from celosia.core.warnings import TuningWarning
+from celosia.core.guarantees import ApproxDP, PureDP
+from celosia.core.release import Release
+from celosia.learn.base.lineage import Lineage
 from celosia.learn.privacy.bounds import known_count
-from celosia.learn.privacy.paying import Payment, paid
 from celosia.learn.privacy.target import Target, is_infinite
-from celosia.ledger.budget_account import as_account
+from celosia.ledger.budget_account import BudgetAccount, as_account
+from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,44 +32,17 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
 
-_SEVERAL = 2
 
+@dataclass(slots=True, kw_only=True)
+class Payment:
+    """The source of the noise of a paid fit; ``deliver`` the noisy result before the block ends."""
 
-@dataclass(slots=True)
-class Lineage:
-    """How many clones of one estimator there are, and how often they were fitted.
+    source: "Source"
+    value: Any = field(default=None, repr=False)
 
-    ``quiet`` if that is accounted for.
-    """
-
-    fits: int = 0
-    warned: bool = False
-    quiet: bool = False
-    clones: int = 0
-
-    def count(self) -> None:
-        """Count one fit of a clone, and warn at the second."""
-        self.fits += 1
-        self._warn(self.fits >= _SEVERAL)
-
-    def cloned(self) -> None:
-        """Count one clone more, and warn at the third: other processes may fit them, where nobody would count."""
-        self.clones += 1
-        self._warn(self.clones > _SEVERAL)
-
-    def _warn(self, several: bool) -> None:  # noqa: FBT001 - one fact
-        if not several or self.warned or self.quiet:
-            return
-        self.warned = True
-        message = (
-            "Several clones of one private estimator are fitted: each fit is paid for on its own, and scores on "
-            "records that were held out are not private. celosia.learn.PrivateSearchCV accounts for both."
-        )
-        warnings.warn(message, TuningWarning, stacklevel=6)
-
-    def __reduce__(self) -> "tuple[type[Lineage], tuple[int, bool, bool, int]]":
-        # What is sent to another process was warned about here.
-        return Lineage, (self.fits, True, self.quiet, self.clones)
+    def deliver(self, value: object) -> None:
+        """Store what was learned: only noisy numbers."""
+        self.value = value
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -115,14 +89,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         return target
 
     @contextlib.contextmanager
-    def _paid(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:
+    def _spend(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:
         """Pay for an event, run the block, and tell afterwards what was paid for."""
         guarantee = target.guarantee
         if guarantee is None:
             raise ParameterError("Without privacy there is nothing to pay for.")
         self._count_fit()
         question = self._question(features)
-        with paid(self.budget, self.source, event, guarantee, question=question) as payment:
+        with spend(self.budget, self.source, event, guarantee, question=question) as payment:
             yield payment
             seeded = payment.source.seeded
         self.event_, self.guarantee_, self.seeded_ = event, guarantee, seeded
@@ -201,7 +175,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         if "_lineage" not in vars(self):
             self._lineage = Lineage()
         if not is_infinite(self.epsilon):
-            self._lineage.cloned()
+            self._lineage.count_clone()
         twin._lineage = self._lineage
         twin._is_clone = True
         return twin
@@ -223,11 +197,63 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def _count_fit(self) -> None:
         if getattr(self, "_is_clone", False):
-            self._lineage.count()
+            self._lineage.count_fit()
 
 
-def one_of_the_methods(method: object, methods: tuple[str, ...]) -> str:
+def check_method(method: object, methods: tuple[str, ...]) -> str:
     """Return a method that an estimator knows; refuse any other."""
     if not isinstance(method, str) or method not in methods:
         raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {safe_repr(method)}.")
     return method
+
+
+@contextlib.contextmanager
+def spend(
+    budget: object, source: "Source | None", event: "Event", guarantee: "Guarantee", *, question: str
+) -> Iterator[Payment]:
+    """Reserve an event with the budget, run the block, and commit; without a budget only draw.
+
+    What fails after the reservation stays paid for, because a failure may itself reveal something.
+    """
+    drawn = source_or_system(source)
+    payment = Payment(source=drawn)
+    if budget is None:
+        yield payment
+        return
+    account = as_account(budget)
+    if drawn.seeded and not account.allows_seeded:
+        raise ParameterError("A ledger takes no models whose noise can be repeated: leave source= out.")
+    reservation = _reserve(account, event, guarantee, question)
+    failed = False
+    try:
+        yield payment
+    except CelosiaError:
+        _fail(account, reservation)
+        raise
+    except Exception:  # noqa: BLE001 - it could quote the data: the error below does not
+        failed = True
+    if failed:
+        _fail(account, reservation)
+        raise EngineError(
+            "The model could not be fitted. It stays paid for, because data may have been read."
+        ) from None
+    release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
+    account.commit(reservation, release)
+
+
+def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str) -> Any:
+    """Reserve the event; explain in the caller's words what a pure budget cannot pay for."""
+    try:
+        return account.reserve(event, question=question)
+    except NotPricedError:
+        if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
+            raise
+    raise ParameterError(
+        "The budget is a PureDP, which has no delta to pay with: leave delta= out, or keep the budget as an "
+        "ApproxDP(epsilon=..., delta=...)."
+    )
+
+
+def _fail(account: BudgetAccount, reservation: Any) -> None:
+    with contextlib.suppress(CelosiaError):  # it then stays reserved, which counts as spent
+        account.fail(reservation)

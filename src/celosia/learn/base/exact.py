@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,16 +29,18 @@ _BLOCK: Final = 8192  # rows: their products stay below 2^53, and a block of som
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepping:
-    """How columns of doubles become centred integers: see ``kernels`` for what the nine rows are."""
+    """How columns of doubles become centred integers, with a column of ``reading`` for each.
+
+    Its nine rows are low, high, grid, first and last step of the fine axis, the factor to the coarse one, its lowest
+    step, its steps, and the multiplier of what is centred.
+    """
 
     reading: NDArray[np.float64]
 
-    def centred(self, values: NDArray[np.float64], more: int = 0) -> NDArray[np.float64]:
+    def centre(self, values: NDArray[np.float64], more: int = 0) -> NDArray[np.float64]:
         """Return centred and stretched integers, as doubles; ``more`` columns of ones after them."""
-        from celosia.learn.base import kernels
-
         out = np.ones((values.shape[0], values.shape[1] + more))
-        kernels.centre(_writable(values), self.reading, out)
+        _fill_centred(_writable(values), self.reading, out)
         return out
 
 
@@ -96,7 +99,7 @@ class ExactSums:
         """Return the exact numbers that are to be noised, and nothing else."""
         parts = zip(self.request.parts, self._sums, strict=True)
         return self.request.combine(
-            [part.measure.weighed(sums) if isinstance(part.measure, ClassMoments) else sums for part, sums in parts]
+            [part.measure.weigh(sums) if isinstance(part.measure, ClassMoments) else sums for part, sums in parts]
         )
 
     def __repr__(self) -> str:
@@ -141,7 +144,7 @@ def _products(
         table = _powers(reader, block, codes, cells)
         places = [0 if not m else (m[0] + 1 if len(m) == 1 else m[0] + 1 + block.shape[1]) for m in measure.monomials]
         return table[:, places] * weights
-    centred, last = reader.centred(block, more=1), block.shape[1]
+    centred, last = reader.centre(block, more=1), block.shape[1]
     pairs = [(*monomial, last, last)[:2] for monomial in measure.monomials]
     first, second = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     out = np.empty((cells, measure.width), dtype=np.int64)
@@ -153,10 +156,8 @@ def _products(
 
 def _powers(reader: Stepping, block: NDArray[np.float64], codes: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
     """Return, class by class, the number of rows, the sums of the columns, and those of their squares."""
-    from celosia.learn.base import kernels
-
     table = np.zeros((cells, 1 + 2 * block.shape[1]), dtype=np.int64)
-    kernels.add_powers(_writable(block), codes, reader.reading, table)
+    _fill_powers(_writable(block), codes, reader.reading, table)
     return table
 
 
@@ -164,3 +165,37 @@ def _writable(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a block as compiled loops take it: row after row, and not marked as read-only (a memory map may be)."""
     plain = np.ascontiguousarray(block)
     return plain if plain.flags.writeable else plain.copy()
+
+
+@nb.njit("f8(f8, f8[:, ::1], i8)", cache=True, inline="always")
+def _centre_value(value: float, reading: NDArray[np.float64], j: int) -> float:
+    """Clip, round to the fine grid, then to the coarse one, and count from the middle: as engines do it."""
+    inside = min(max(value, reading[0, j]), reading[1, j])
+    step = min(max(np.floor(inside / reading[2, j] + 0.5), reading[3, j]), reading[4, j])
+    if reading[5, j] > 1.0:
+        step = np.floor(step / reading[5, j] + 0.5)
+    centred: float = reading[8, j] * (2.0 * (step - reading[6, j]) - reading[7, j])
+    return centred
+
+
+@nb.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1])", cache=True)
+def _fill_centred(values: NDArray[np.float64], reading: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write centred integers, as doubles, into the first columns of ``out``."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            out[i, j] = _centre_value(values[i, j], reading, j)
+
+
+@nb.njit("void(f8[:, ::1], i8[::1], f8[:, ::1], i8[:, ::1])", cache=True)
+def _fill_powers(
+    values: NDArray[np.float64], codes: NDArray[np.int64], reading: NDArray[np.float64], table: NDArray[np.int64]
+) -> None:
+    """Add the count, the columns and their squares to the row of each record's class."""
+    width = values.shape[1]
+    for i in range(values.shape[0]):
+        cell = codes[i]
+        table[cell, 0] += 1
+        for j in range(width):
+            z = np.int64(_centre_value(values[i, j], reading, j))
+            table[cell, 1 + j] += z
+            table[cell, 1 + width + j] += z * z

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _RAGGED: Final = "setting an array element with a sequence"
-_SAID: Final = re.compile(
+_HARMLESS: Final = re.compile(
     r"Expected |Found array with|Complex data|Input ([Xy] )?contains|y should be|X has \d+ feature|The feature names"
     r"|Feature names"
     rf"|{_RAGGED}"
 )
 """How those messages begin that speak of shapes, types and names alone; any other might quote a value."""
 
-_ROWS: Final = re.compile(r"(?<=shape=\()[1-9]\d*(?=, 0\))")
+_ROW_COUNT: Final = re.compile(r"(?<=shape=\()[1-9]\d*(?=, 0\))")
 """Where such a message tells the number of rows: of an array without columns."""
 
-_SHOWN: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
+_QUOTED: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 """Where such a message shows the array all the same."""
 
 
@@ -44,8 +44,8 @@ class InputTypeError(InputError, TypeError):
 
 def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's
     """Return the features as doubles, rows by columns; ``reset`` remembers their number and names."""
-    rows = _least(estimator, least, reset=reset)
-    found: NDArray[np.float64] = _quietly(
+    rows = _min_rows(estimator, least, reset=reset)
+    found: NDArray[np.float64] = _hide_values(
         lambda: validate_data(
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=True, ensure_min_samples=rows
         ),
@@ -54,7 +54,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDA
     return found
 
 
-def _least(estimator: object, least: int, *, reset: bool) -> int:
+def _min_rows(estimator: object, least: int, *, reset: bool) -> int:
     """Return how many rows are needed: none where a budget pays, because an error for too few would tell their number.
 
     Where a budget is for ``ReplaceOne`` the number is public.
@@ -65,14 +65,14 @@ def _least(estimator: object, least: int, *, reset: bool) -> int:
 
 def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
     """Return the features as they are, numbers, texts or both, rows by columns; like ``read_features`` otherwise."""
-    found: NDArray[Any] = _quietly(
+    found: NDArray[Any] = _hide_values(
         lambda: validate_data(
             estimator,
             X,
             reset=reset,
             dtype=None,
             ensure_all_finite=True,
-            ensure_min_samples=_least(estimator, 1, reset=reset),
+            ensure_min_samples=_min_rows(estimator, 1, reset=reset),
         ),
         f"X ({type(X).__name__})",
     )
@@ -81,7 +81,7 @@ def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa
 
 def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]:
     """Return a target of numbers, one for each row."""
-    _there(y, estimator)
+    _check_given(y, estimator)
 
     def read() -> NDArray[np.float64]:
         column = column_or_1d(_as_column(y), dtype=None, warn=True)
@@ -90,14 +90,14 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
         )
         return found
 
-    values = _quietly(read, f"y ({type(y).__name__})")
-    _same_length(values, rows)
+    values = _hide_values(read, f"y ({type(y).__name__})")
+    _check_length(values, rows)
     return values
 
 
 def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:
     """Return labels, one for each row: numbers, texts or booleans."""
-    _there(y, estimator)
+    _check_given(y, estimator)
 
     def read() -> NDArray[Any]:
         column = column_or_1d(_as_column(y), warn=True)
@@ -110,8 +110,8 @@ def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:
         found: NDArray[Any] = np.asarray(column)
         return found
 
-    labels = _quietly(read, f"y ({type(y).__name__})")
-    _same_length(labels, rows)
+    labels = _hide_values(read, f"y ({type(y).__name__})")
+    _check_length(labels, rows)
     return labels
 
 
@@ -121,7 +121,7 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     ``classes`` is a list of them, or ``"public"``: then those that occur are declared to be known to everybody. Truth
     values and categories of a frame have theirs in their type.
     """
-    known = _declared(classes, y, labels)
+    known = _find_classes(classes, y, labels)
     if len(known) < 2:
         raise InputError(f"A classifier needs at least two classes; there is {len(known)} class.")
     if not np.isin(labels, known).all():
@@ -129,7 +129,7 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     return known
 
 
-def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
+def _find_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     if isinstance(classes, str):
         if classes != "public":
             raise ParameterError(f'classes must be a list of labels, or "public", not {safe_repr(classes)}.')
@@ -138,7 +138,7 @@ def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
         listed = np.asarray(classes)
         if listed.ndim != 1 or listed.dtype.kind not in "biufUSO":
             raise ParameterError(f"classes must be a list of labels, not {safe_repr(classes)}.")
-        return _different(listed, classes)
+        return _check_distinct(listed, classes)
     typed = _categories(y)
     if typed is None:
         raise UnboundedDataError(
@@ -148,7 +148,7 @@ def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     return np.unique(typed)
 
 
-def _different(listed: NDArray[Any], classes: object) -> NDArray[Any]:
+def _check_distinct(listed: NDArray[Any], classes: object) -> NDArray[Any]:
     """Return listed labels, sorted; refuse some that are the same, or cannot be told apart."""
     try:
         found = np.unique(listed)
@@ -190,13 +190,13 @@ def _as_column(y: Any) -> Any:
     return y.to_numpy() if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray) and np.ndim(y) == 1 else y
 
 
-def _there(y: object, estimator: object) -> None:
+def _check_given(y: object, estimator: object) -> None:
     if y is None:
         name = "The estimator" if estimator is None else type(estimator).__name__
         raise InputError(f"{name} requires y to be passed, but the target y is None.")
 
 
-def _same_length(column: NDArray[Any], rows: int) -> None:
+def _check_length(column: NDArray[Any], rows: int) -> None:
     if len(column) != rows:
         # Not how many of each: row counts are private.
         raise InputError(
@@ -204,7 +204,7 @@ def _same_length(column: NDArray[Any], rows: int) -> None:
         )
 
 
-def _quietly(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
+def _hide_values(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
     """Read; what scikit-learn or NumPy says is passed on only where it cannot quote a value."""
     try:
         return read()
@@ -216,20 +216,20 @@ def _quietly(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
         message = f"{kind} does not fit into memory."  # NumPy would tell its shape
         raise MemoryError(message)
     if wrong_type:
-        raise InputTypeError(_of_types(said, kind))
-    raise InputError(_of_values(said, kind))
+        raise InputTypeError(_type_message(said, kind))
+    raise InputError(_value_message(said, kind))
 
 
-def _of_types(said: str, kind: str) -> str:
+def _type_message(said: str, kind: str) -> str:
     if said.startswith(("Sparse", "A sparse", "Feature names", "np.matrix")):
         return said
     return f"{kind} must hold numbers: each argument must be a string or a number that can be read as one."
 
 
-def _of_values(said: str, kind: str) -> str:
+def _value_message(said: str, kind: str) -> str:
     if said.startswith("Unknown label type"):
         return "Unknown label type: y must hold classes, not continuous numbers."
-    if not _SAID.match(said):
+    if not _HARMLESS.match(said):
         return f"{kind} could not be read as numbers: encode texts before, or leave the column out."
     if said.startswith("y should be"):
         return "y should be a 1d array: one column, with one value for each row of X."
@@ -237,4 +237,6 @@ def _of_values(said: str, kind: str) -> str:
         return f"{kind} has rows of different lengths: an inhomogeneous shape."
     if said.startswith("Input"):
         return f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
-    return _ROWS.sub("", _SHOWN.sub(". ", said)).rstrip()  # nothing in its place: check_estimator reads the sentence
+    return _ROW_COUNT.sub(
+        "", _QUOTED.sub(". ", said)
+    ).rstrip()  # nothing in its place: check_estimator reads the sentence

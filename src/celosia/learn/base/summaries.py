@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from celosia.core.errors import InputError, ParameterError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.estimator import PrivateEstimator
-from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
 from celosia.learn.privacy.bounds import ends_of, feature_kinds, target_kind
 from celosia.learn.privacy.target import Target
@@ -26,6 +25,8 @@ from celosia.statistics.base.summary_request import Part, Provenance, SummaryReq
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from celosia.learn.base.exact import ExactSums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,7 +108,7 @@ class SummaryEstimator(PrivateEstimator):
         """Learn from records: pay, read them once, add noise once, and solve."""
         with self._rollback_on_error():
             self._clear_sums()
-            values, target = self._validated(X, y, getattr(self, "classes", None), first=True)
+            values, target = self._read_data(X, y, getattr(self, "classes", None), first=True)
             self._release(self._begin(values.shape[1]), values, target)
         return self
 
@@ -119,7 +120,7 @@ class SummaryEstimator(PrivateEstimator):
         first = "_held" not in vars(self)
         known = getattr(self, "classes", None) if classes is None else classes
         with self._rollback_on_error():
-            values, target = self._validated(X, y, known if first else getattr(self, "classes_", None), first=first)
+            values, target = self._read_data(X, y, known if first else getattr(self, "classes_", None), first=first)
             if first:
                 self._held = self._begin(values.shape[1])
             self._held.add(*_together(self._held, values, target))
@@ -145,7 +146,7 @@ class SummaryEstimator(PrivateEstimator):
             self._clear_sums()
             return
         request, spec = held.request, _spec_of(held.request)
-        with self._paid(spec.privacy, request.event, features=len(spec.features)) as payment:
+        with self._spend(spec.privacy, request.event, features=len(spec.features)) as payment:
             if values is not None:
                 held.add(*_together(held, values, target))
             noisy = request.release(held.combine(), payment.source)
@@ -153,7 +154,7 @@ class SummaryEstimator(PrivateEstimator):
             payment.deliver(noisy)
         self._clear_sums()
 
-    def _validated(
+    def _read_data(
         self,
         X: Any,  # noqa: N803 - scikit-learn's names
         y: Any,
@@ -181,8 +182,9 @@ class SummaryEstimator(PrivateEstimator):
             classes=tuple(self.classes_.tolist()) if self.learns == "classes" else None,
             names=None if names is None else tuple(names),
         )
-        request = _fitting(self.build_request(spec))
-        return ExactSums(request, spec.kinds)
+        from celosia.learn.base.exact import ExactSums  # loads Numba, which a fitted model does not need
+
+        return ExactSums(_check_noise(self.build_request(spec)), spec.kinds)
 
     def _target_bounds(self) -> Kind | None:
         known = self.learns == "number" and self.bounds_y is not None
@@ -258,7 +260,7 @@ class SummaryEstimator(PrivateEstimator):
             names=tuple(features),
             droppable=droppable,
         )
-        return _fitting(self.build_request(spec))
+        return _check_noise(self.build_request(spec))
 
     def _check_classes(self, classes: tuple[Any, ...]) -> None:
         given = self.classes
@@ -306,7 +308,7 @@ class _Plain:
         return np.concatenate(self._values), np.concatenate(self._targets) if self._targets else None
 
 
-def _together(held: ExactSums | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
+def _together(held: "ExactSums | _Plain", values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
     """Return rows as they are added up: a target that is a number is the last column."""
     if target is None or isinstance(held, _Plain) or _spec_of(held.request).target is None:
         return values, target
@@ -319,7 +321,7 @@ def _spec_of(request: SummaryRequest) -> FitSpec:
     return spec
 
 
-def _fitting(request: SummaryRequest) -> SummaryRequest:
-    """Return a request whose noise can be drawn; whether it can follows from its scale, so it is tried on nothing."""
+def _check_noise(request: SummaryRequest) -> SummaryRequest:
+    """Return a request after a trial draw on zeros: whether its noise can be drawn follows from its scale alone."""
     request.release(np.zeros(request.width, dtype=np.int64), Seeded(0))
     return request

@@ -145,7 +145,7 @@ def clusters_chart(
         check_fitted(plain, "cluster_centers_", features=centres.shape[1])
         others = np.asarray(plain.cluster_centers_)[:, both]
     layers += [marks(frame, centres[:, both], others), *words(frame, centres[:, both])]
-    return _titled(layers, "Clusters", promise_of(model, records=show_points), labels)
+    return _add_title(layers, "Clusters", promise_of(model, records=show_points), labels)
 
 
 def regions_chart(
@@ -191,7 +191,7 @@ def regions_chart(
         own = [classes[int(place)] for place in targets_of(y, len(values), model.classes_)]
         layers.append(cloud({"x": values[:, 0], "y": values[:, 1], "name": own}, frame))
     layers += words(frame, model.theta_ if normal else middles(frame, found))
-    return _titled(layers, "Regions of the classes", promise_of(model, records=show_points), labels)
+    return _add_title(layers, "Regions of the classes", promise_of(model, records=show_points), labels)
 
 
 def accuracy_chart(rows: Iterable[Mapping[str, Any]], *, labels: Labels | None = None) -> "alt.LayerChart":
@@ -268,5 +268,5 @@ def _class_densities(
     return curves(lines, labels=shown)
 
 
-def _titled(layers: "list[alt.Chart]", title: str, subtitle: str, labels: Labels | None) -> "alt.LayerChart":
+def _add_title(layers: "list[alt.Chart]", title: str, subtitle: str, labels: Labels | None) -> "alt.LayerChart":
     return together(layers, title if labels is None else labels.title, labels.subtitle if labels else subtitle)

@@ -54,7 +54,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     _whole = 1
 
-    def _checked(self) -> None:
+    def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         exact_integer(self.n_clusters, name="n_clusters")
         if self.max_iter is not None:
@@ -79,7 +79,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         their number: centres that no record is near to are noise.
         """
         with self._rollback_on_error():
-            self._checked()
+            self._check_parameters()
             privacy = self._privacy()
             values = read_features(self, X, reset=True, least=1 if privacy.private else int(self.n_clusters))
             check_rows(len(values))
@@ -97,7 +97,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             self._mark_non_private()
             return
         passes = self._passes(values.shape[1], privacy, len(values))
-        with self._paid(privacy, passes.event, features=values.shape[1]) as payment:
+        with self._spend(privacy, passes.event, features=values.shape[1]) as payment:
             centres = passes.run(values, self._add(), payment.source)
             payment.deliver(centres)
         self.cluster_centers_, self.n_iter_ = centres, len(passes.sizes)
@@ -121,11 +121,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         targets = [privacy]
         if privacy.kind == "approximate":
             targets.append(replace(privacy, delta=Fraction(0)))
-        plans = [self._planned(features, target, refining) for target in targets]
+        plans = [self._plan_passes(features, target, refining) for target in targets]
         found, target = min(zip(plans, targets, strict=True), key=lambda plan: plan[0].push)
         if self.max_iter is None:
             most = min(found.bears(refining, self._rows_of_a_cluster(privacy, rows)), _MOST_BY_DEFAULT)
-            found = self._planned(features, target, refining, max(most - refining, 0))
+            found = self._plan_passes(features, target, refining, max(most - refining, 0))
         found.check()
         return found
 
@@ -135,7 +135,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             return int(self.expected_rows) / int(self.n_clusters)
         return _ROWS_OF_A_CLUSTER if privacy.adjacency is AddRemove else rows / int(self.n_clusters)
 
-    def _planned(self, features: int, privacy: Target, refining: int, more: int = 0) -> Passes:
+    def _plan_passes(self, features: int, privacy: Target, refining: int, more: int = 0) -> Passes:
         return Passes.plan(
             privacy,
             self._box(features, euclidean=privacy.kind != "pure"),
@@ -167,7 +167,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         >>> KMeans(n_clusters=2, bounds=(0, 10)).preview(1000, epsilon=1, n_features=2).error < 0.5
         True
         """
-        self._checked()
+        self._check_parameters()
         privacy, rows = self._forecast_target(epsilon, delta, rho), exact_integer(n, name="n")
         error = scale = 0.0
         if privacy.private:

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances_arg
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.cluster.base import Clusterer
 from celosia.learn.privacy.target import Target
 from celosia.mechanisms.laplace import Laplace
@@ -49,12 +49,12 @@ class FuzzyCMeans(Clusterer):
         Public bounds of the features: (low, high), numbers or arrays, or a schema. What lies outside is clipped.
         Distances are in the units of the features: scale them before if they should count alike.
     method
-        ``"auto"``: noisy passes over bounded displacements. ``"seed"``: noise on distances and on centres, on the unit
-        cube, as Algorithm 6 of Ortiz Rosas 2025 has it; epsilon alone. Sound, but the noise of each centre is a
-        multiple of the whole cube: for comparison.
+        ``"auto"``: noisy passes over bounded displacements. ``"published"``: noise on distances and on centres in the
+        unit cube (Ortiz Rosas 2025, Algorithm 6), with an epsilon alone. It keeps its guarantee, but the noise of each
+        centre is a multiple of the whole cube: for comparison.
     max_iter
         How many passes refine the centres once all are there. By default 3 to 15, the more the larger epsilon and
-        ``expected_rows`` are. For ``"seed"``, and without privacy, all iterations; 10 for ``"seed"``.
+        ``expected_rows`` are. For ``"published"``, and without privacy, all iterations; 10 for ``"published"``.
     expected_rows
         About how many records there will be, if that is public. Left out: 250 a cluster are supposed, because the
         number of records is private; for ``adjacency="replace-one"``, where it is not, it is the number itself.
@@ -124,13 +124,13 @@ class FuzzyCMeans(Clusterer):
         squares = self._squares(self._points(X), self.cluster_centers_)
         return -float((self._memberships(squares) ** self.m * squares).sum())
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         m: object = self.m
         known = isinstance(m, int | float | np.integer | np.floating) and not isinstance(m, bool)
         if not known or not 1 < m <= _MOST_FUZZY or float(m) == 1:  # type: ignore[operator,arg-type] # a number
             raise ParameterError(f"m must be a number above 1 and at most {_MOST_FUZZY}, not {safe_repr(m)}.")
-        one_of_the_methods(self.method, ("auto", "seed"))
+        check_method(self.method, ("auto", "published"))
 
     def _add(self) -> "Add":
         from celosia.learn.cluster.kernels import add_fuzzy
@@ -174,32 +174,32 @@ class FuzzyCMeans(Clusterer):
         weights = memberships ** float(self.m)
         return np.asarray(weights.T @ values / np.maximum(weights.sum(axis=0), 1e-300)[:, None])
 
-    # --------------------------------------------------------------------------------------- the source's method
+    # --------------------------------------------------------------------------------------- the published method
 
     def _learn(self, values: "NDArray[np.float64]", privacy: Target) -> None:
         if self.method == "auto" or not privacy.private:
             super()._learn(values, privacy)
             return
-        box, seed = self._box(values.shape[1]), self._seed(values.shape[1], privacy)
-        seed.noise.release(np.zeros((int(self.n_clusters), values.shape[1])), source=Seeded(0))  # can it be drawn?
-        event = seed.spent.event(*[seed.noise.event] * seed.iterations)
-        with self._paid(seed.spent, event, features=values.shape[1]) as payment:
+        box, published = self._box(values.shape[1]), self._published_noise(values.shape[1], privacy)
+        published.noise.release(np.zeros((int(self.n_clusters), values.shape[1])), source=Seeded(0))  # can it be drawn?
+        event = published.spent.event(*[published.noise.event] * published.iterations)
+        with self._spend(published.spent, event, features=values.shape[1]) as payment:
             unit = (np.clip(values, box.low, box.high) - box.low) / (box.high - box.low)
-            centres = box.low + self._seed_centres(unit, seed, payment.source) * (box.high - box.low)
+            centres = box.low + self._iterate_published(unit, published, payment.source) * (box.high - box.low)
             payment.deliver(centres)
-        self.cluster_centers_, self.n_iter_ = centres, seed.iterations
-        self.noise_scale_ = seed.deviation
+        self.cluster_centers_, self.n_iter_ = centres, published.iterations
+        self.noise_scale_ = published.deviation
 
     def _forecast(self, rows: int, features: int, privacy: Target) -> tuple[float, float]:
         if self.method == "auto":
             return super()._forecast(rows, features, privacy)
-        box, noise = self._box(features), self._seed(features, privacy).deviation
+        box, noise = self._box(features), self._published_noise(features, privacy).deviation
         return min(noise, 1.0) * float(np.sqrt((box.half**2).sum())), noise
 
-    def _seed(self, features: int, privacy: Target) -> "_Seed":
-        """Return the noise of the source's method. Centres lie in the unit cube: no more of it has to be hidden."""
+    def _published_noise(self, features: int, privacy: Target) -> "_PublishedNoise":
+        """Return the noise of the published method. Centres lie in the unit cube: no more of it has to be hidden."""
         if privacy.kind != "pure" or privacy.epsilon is None:
-            raise ParameterError('method="seed" takes an epsilon alone: leave delta and rho out.')
+            raise ParameterError('method="published" takes an epsilon alone: leave delta and rho out.')
         clusters = int(self.n_clusters)
         iterations = _ITERATIONS if self.max_iter is None else int(self.max_iter)
         part = privacy.epsilon / (iterations * clusters * (2 + features))
@@ -211,29 +211,31 @@ class FuzzyCMeans(Clusterer):
             adjacency=privacy.adjacency,
             unit=privacy.unit,
         )
-        return _Seed(
+        return _PublishedNoise(
             part=part, iterations=iterations, noise=noise, spent=privacy.with_epsilon(noise.epsilon * iterations)
         )
 
-    def _seed_centres(self, unit: "NDArray[np.float64]", seed: "_Seed", source: "Source") -> "NDArray[np.float64]":
-        """Iterate as the source does: its distances have noise of 3 sqrt(d)/part, and the exponent 1/(m - 1)."""
+    def _iterate_published(
+        self, unit: "NDArray[np.float64]", published: "_PublishedNoise", source: "Source"
+    ) -> "NDArray[np.float64]":
+        """Iterate as published: its distances have noise of 3 sqrt(d)/part, and the exponent 1/(m - 1)."""
         shape = (int(self.n_clusters), unit.shape[1])
         centres = (source.words(shape[0] * shape[1]) / 2.0**64).reshape(shape)
         one = Laplace(epsilon=1, sensitivity=1, grid=_GRID)
-        scale, power = 3 * shape[1] ** 0.5 / float(seed.part), 1 / (float(self.m) - 1)
-        for _ in range(seed.iterations):
+        scale, power = 3 * shape[1] ** 0.5 / float(published.part), 1 / (float(self.m) - 1)
+        for _ in range(published.iterations):
             distances = np.sqrt(self._squares(unit, centres))
             noise = np.asarray(one.release(np.zeros(distances.shape), source=source).value) * scale
             # A power of a negative number has no meaning: the sign of a noisy distance is dropped.
             memberships = self._memberships(np.abs(distances + noise), power)
             means = np.clip(self._means(unit, memberships), 0.0, 1.0)
-            centres = np.clip(seed.noise.release(means, source=source).value, 0.0, 1.0)
+            centres = np.clip(published.noise.release(means, source=source).value, 0.0, 1.0)
         return centres
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seed:
-    """The noise of the source's method: of each of ``iterations`` on all centres, and the part of epsilon it names."""
+class _PublishedNoise:
+    """The noise of the published method: of each of ``iterations`` on all centres, and the part of epsilon it names."""
 
     part: Fraction
     iterations: int

@@ -7,7 +7,7 @@ what one record changes. After Blum, Dwork, McSherry and Nissim 2005, and Su, Ca
 
 from typing import TYPE_CHECKING, Any
 
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.cluster.base import Clusterer
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ class KMeans(Clusterer):
         self.budget = budget
         self.source = source
 
-    def _checked(self) -> None:
-        super()._checked()
-        one_of_the_methods(self.method, ("auto",))
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_method(self.method, ("auto",))
 
     def _add(self) -> "Add":
         from celosia.learn.cluster.kernels import add_nearest

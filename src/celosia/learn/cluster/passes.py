@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
-from celosia.learn.cluster.start import PATTERNS, chosen, grown, middle, patterns, sizes, swapped
+from celosia.learn.cluster.start import PATTERNS, chosen, grown, middle, patterns, sizes, swap
 from celosia.noise.source import Seeded
 from celosia.statistics.base.contribution import Sensitivity
 
@@ -201,15 +201,15 @@ class Passes:
         check_rows(len(values))
         centres, radius = middle(self.box.low, self.box.high), _FIRST_RADIUS * self.box.radius
         for place, noise in enumerate(self.noises):
-            summed = self._summed(values, add, centres, radius, voting=_voting(self.sizes, place))
+            summed = self._sum_records(values, add, centres, radius, voting=_voting(self.sizes, place))
             seen = self._seen(noise.release(summed[None, :], source)[0], place, radius)
-            centres = self._moved(centres, seen)
+            centres = self._move_centres(centres, seen)
             if place + 1 < len(self.noises):
                 distance, radius = self._next(seen)
-                centres = self._rearranged(centres, seen, distance)
+                centres = self._rearrange(centres, seen, distance)
         return centres
 
-    def _rearranged(self, centres: "NDArray[np.float64]", seen: "_Seen", distance: float) -> "NDArray[np.float64]":
+    def _rearrange(self, centres: "NDArray[np.float64]", seen: "_Seen", distance: float) -> "NDArray[np.float64]":
         """Return more centres where they are wanted, or one in a better place; the same where nobody voted."""
         wanted = self.sizes[seen.place + 1]
         if not seen.votes.size:
@@ -220,9 +220,9 @@ class Passes:
             return self._inside(grown(centres, seen.counts, wanted, offsets))
         heard = np.maximum(seen.votes.max(axis=1) - _HEARD * noise, 0.0)
         gains = heard * (seen.radius * self.box.per_length) ** 2
-        return self._inside(swapped(centres, seen.counts, gains, offsets))
+        return self._inside(swap(centres, seen.counts, gains, offsets))
 
-    def _summed(
+    def _sum_records(
         self, values: "NDArray[np.float64]", add: Add, centres: "NDArray[np.float64]", radius: float, *, voting: bool
     ) -> "NDArray[np.int64]":
         """Return the exact sums over all records: sizes, displacements, and the histogram, in steps."""
@@ -270,7 +270,7 @@ class Passes:
             sum_noise=self.deviation(place) * radius,
         )
 
-    def _moved(self, centres: "NDArray[np.float64]", seen: "_Seen") -> "NDArray[np.float64]":
+    def _move_centres(self, centres: "NDArray[np.float64]", seen: "_Seen") -> "NDArray[np.float64]":
         """Return centres moved by their mean displacement, as far as it is more than noise (James and Stein 1961).
 
         Clusters that may be empty are taken for larger than they look, so that noise does not throw them about.

@@ -53,10 +53,10 @@ def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64
     directions = np.hstack([patterns(half), np.eye(len(half))])
     expected = np.concatenate([[0.0], np.full(PATTERNS - 1, -_PRIOR), 4 * np.log(half / half.max()) - _PRIOR])
     found = directions.T[np.argmax(votes / noise + expected, axis=1)]
-    return np.where((votes.max(axis=1) > _SURE * noise)[:, None], _tilted(found, half), found)
+    return np.where((votes.max(axis=1) > _SURE * noise)[:, None], _tilt(found, half), found)
 
 
-def _tilted(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _tilt(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Turn directions of length 1 by the same angle in the planes of features 1 and 2, 3 and 4, and so on."""
     pairs = directions.shape[1] // 2 * 2
     across = np.zeros_like(directions)
@@ -77,7 +77,7 @@ def grown(
     return np.vstack([moved, centres[split] + offsets[split]])
 
 
-def swapped(
+def swap(
     centres: "NDArray[np.float64]",
     counts: "NDArray[np.float64]",
     gains: "NDArray[np.float64]",

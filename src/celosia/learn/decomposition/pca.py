@@ -131,7 +131,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         values, vectors = np.linalg.eigh(covariance * np.outer(halves, halves))
         self._keep(values[::-1], vectors.T[::-1])
         middles = np.array(measure.middles)
-        self.bounds_ = self._projected(middles - halves, middles + halves)
+        self.bounds_ = self._project_bounds(middles - halves, middles + halves)
 
     def solve_exact(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:  # noqa: ARG002 - none
         """Set the learned attributes without privacy."""
@@ -144,9 +144,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         self.bounds_ = None
         if self.bounds is not None:
             kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
-            self.bounds_ = self._projected(*np.array([ends_of(kind) for kind in kinds]).T)
+            self.bounds_ = self._project_bounds(*np.array([ends_of(kind) for kind in kinds]).T)
 
-    def _projected(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return between what the coordinates of rows within bounds lie, along each component."""
         ends = np.array([(side - self.mean_) * self.components_ for side in (low, high)])
         bounds: NDArray[np.float64] = np.array([ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)])
@@ -156,7 +156,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         """Keep the first components, largest first, each with its largest entry positive as scikit-learn has it."""
         variances = np.maximum(variances, 0.0)
         shares = variances / max(variances.sum(), np.finfo(np.float64).tiny)
-        kept = self._kept(shares)
+        kept = self._count_components(shares)
         _, self.components_ = svd_flip(None, components[:kept].copy(), u_based_decision=False)
         self.explained_variance_ = variances[:kept].copy()
         self.explained_variance_ratio_ = shares[:kept].copy()
@@ -164,7 +164,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         self.noise_variance_ = float(variances[kept:].mean()) if kept < len(variances) else 0.0
         self.n_components_ = kept
 
-    def _kept(self, shares: NDArray[np.float64]) -> int:
+    def _count_components(self, shares: NDArray[np.float64]) -> int:
         if self.n_components is None:
             return len(shares)
         if isinstance(self.n_components, float):

@@ -68,9 +68,9 @@ class Coefficients:
         extent, count = self.objective.extent, len(self.noised)
         return RowSensitivity(
             l1=math.ceil(extent.l1 / self.step) + count,
-            l2_squared=_squared(extent.l2_squared / self.step**2, count),
+            l2_squared=_square_sum(extent.l2_squared / self.step**2, count),
             replace_l1=math.ceil(extent.replace_l1 / self.step) + 2 * count,
-            replace_l2_squared=_squared(extent.replace_l2_squared / self.step**2, 4 * count),
+            replace_l2_squared=_square_sum(extent.replace_l2_squared / self.step**2, 4 * count),
         )
 
     @property
@@ -103,7 +103,7 @@ class Coefficients:
         return found
 
 
-def _squared(square: Fraction, error_squared: int) -> int:
+def _square_sum(square: Fraction, error_squared: int) -> int:
     """Return at least the square of a length plus another, from their squares."""
     both = math.isqrt(math.ceil(square * error_squared)) + 1
     return math.ceil(square) + 2 * both + error_squared

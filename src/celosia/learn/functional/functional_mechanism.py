@@ -121,8 +121,8 @@ class FunctionalMechanism(PrivateEstimator):
         sums = Coefficients.of(objective, privacy.adjacency)
         noise = sums.noise(privacy)
         noise.release(np.zeros((1, len(sums.noised)), dtype=np.int64), Seeded(0))  # can it be drawn? before it is paid
-        with self._paid(privacy, privacy.event(noise.event), features=values.shape[1]) as payment:
-            exact = sums.sums(_scaled(values, bounds), _scaled(target[:, None], last)[:, 0])
+        with self._spend(privacy, privacy.event(noise.event), features=values.shape[1]) as payment:
+            exact = sums.sums(_scale(values, bounds), _scale(target[:, None], last)[:, 0])
             noisy = noise.release(exact.reshape(1, -1), payment.source)[0]
             self.noise_scale_ = np.zeros(len(objective.terms))
             self.noise_scale_[list(sums.noised)] = math.sqrt(noise.variance) * np.abs(sums.worth)
@@ -165,9 +165,9 @@ class FunctionalMechanism(PrivateEstimator):
     ) -> Self:
         """Minimise without privacy; records are scaled and clipped if there are bounds."""
         if self.bounds is not None:
-            values = _scaled(values, self._feature_range(values.shape[1]))
+            values = _scale(values, self._feature_range(values.shape[1]))
         if self.bounds_y is not None:
-            target = _scaled(target[:, None], self._target_range())[:, 0]
+            target = _scale(target[:, None], self._target_range())[:, 0]
         self._mark_non_private()
         self.noise_scale_ = np.zeros(len(objective.terms))
         self._settle(objective, objective.coefficients(values, target).sum(axis=0), radius)
@@ -245,7 +245,7 @@ def _range(kinds: "tuple[Kind, ...]") -> Range:
     return lows, highs
 
 
-def _scaled(values: NDArray[np.float64], bounds: Range) -> NDArray[np.float64]:
+def _scale(values: NDArray[np.float64], bounds: Range) -> NDArray[np.float64]:
     """Return columns between 0 and 1, which are their bounds."""
     lows, highs = bounds
     inside = np.clip(values, lows, highs)

@@ -145,7 +145,7 @@ def objective_of(
     count = exact_integer(features, name="features")
     ones = (Polynomial.of({(): Fraction(1)}),) if fit_intercept else ()
     weights = variables("w", count + len(ones))
-    written = _written(loss, weights, (*ones, *variables("x", count)), variables("y", 1)[0])
+    written = _evaluate(loss, weights, (*ones, *variables("x", count)), variables("y", 1)[0])
     if not isinstance(written, Polynomial):
         raise ParameterError(f"objective must return a polynomial of w, x and y, not {safe_repr(written)}.")
     grouped: dict[Places, dict[Places, Fraction]] = {}
@@ -162,7 +162,7 @@ def objective_of(
     return Objective(features=count, weights=len(weights), terms=terms, units=chosen)
 
 
-def _written(loss: Loss, *arguments: object) -> object:
+def _evaluate(loss: Loss, *arguments: object) -> object:
     """Return what a function makes of variables; it sees no records, so its errors may be told."""
     try:
         return loss(*arguments)

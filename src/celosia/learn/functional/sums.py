@@ -3,8 +3,8 @@
 A loss that is a polynomial in the weights is known by its coefficients, and these are sums over records: each distinct
 one is noised once, and the noisy polynomial is minimised (Zhang, Zhang, Xiao, Yang and Winslett 2012). Columns run from
 0 to 1 between their public bounds. How far a record moves the sums is known by formula, for the box of all possible
-records (``row_sensitivities``, ``proofs/functional.md``); ``sensitivity="seed"`` takes the constants 2(d + 1)^2 and
-d^2/4 + 3d of the source document instead, which are sound, but larger than need be.
+records (``row_sensitivities``, ``proofs/functional.md``). ``sensitivity="published"`` takes the constants 2(d + 1)^2
+and d^2/4 + 3d of Ortiz Rosas 2025, which are sound but looser.
 """
 
 import math
@@ -31,7 +31,7 @@ from celosia.statistics.base.summary_request import Part, SummaryRequest
 if TYPE_CHECKING:
     from celosia.learn.base.summaries import FitSpec
 
-Sense: TypeAlias = Literal["tight", "seed"]
+Sense: TypeAlias = Literal["tight", "published"]
 
 _FURTHEST = 2**51  # beyond, the rows of one unit could not be averaged exactly in doubles
 
@@ -58,7 +58,7 @@ def linear_request(spec: "FitSpec", *, fit_intercept: bool, sensitivity: Sense =
     rows += [times(column, times(target, {(): weight})) for column in inputs]
     ones = columns.unit if columns.ones else None
     row_sensitivity = linear_row_sensitivity(columns.reaches[:-1], weight * columns.reaches[-1], ones)
-    if sensitivity == "seed":
+    if sensitivity == "published":
         row_sensitivity = _at_least(row_sensitivity, columns.unit**2 * 2 * (features + 1) ** 2)
     part = Part(measure=Products(columns.axes, monomials), columns=tuple(range(features + 1)))
     return spec.request([part], row_sensitivity, combination=_matrix(rows, list(monomials)))
@@ -70,7 +70,7 @@ def solve_linear(
     """Return the line that the noisy sums of ``linear_request`` speak for: ``coef`` has one number for each feature.
 
     The diagonal is raised by four standard deviations of the noise, and what still bends downwards is trimmed. With
-    ``sensitivity="seed"`` nothing is repaired, as in the source document: the gradient is 0 there, and that is all.
+    ``sensitivity="published"`` nothing is repaired, as in the publication: the gradient is 0 there, and that is all.
     """
     columns = _columns(_spec_of(request), fit_intercept, sensitivity)
     sizes, count = columns.sizes[:-1], len(columns.sizes) - 1
@@ -107,7 +107,7 @@ def logistic_request(spec: "FitSpec", *, fit_intercept: bool, sensitivity: Sense
         row_sensitivity = logistic_row_sensitivity([int(size) for size in columns.sizes], columns.unit)
     else:
         row_sensitivity = softmax_row_sensitivity(columns.reaches, columns.unit, classes, fit_intercept=columns.ones)
-    if sensitivity == "seed":
+    if sensitivity == "published":
         row_sensitivity = _at_least(row_sensitivity, columns.unit**2 * (2 * features**2 + 24 * features))
     if row_sensitivity.l1 > _FURTHEST:
         raise ParameterError(
@@ -179,7 +179,7 @@ def _logistic_matrix(columns: Stretched, classes: int, apart: Sequence[Monomial]
 
 def _target_weight(sensitivity: Sense) -> int:
     """Return how often products with the target count: the source document noises 2 X'y, as it stands in the loss."""
-    return 2 if sensitivity == "seed" else 1
+    return 2 if sensitivity == "published" else 1
 
 
 def _minimum(
@@ -189,7 +189,7 @@ def _minimum(
     free: bool,  # noqa: FBT001 - passed on
     sensitivity: Sense,
 ) -> NDArray[np.float64]:
-    if sensitivity == "seed":
+    if sensitivity == "published":
         return stationary_point(matrix, vector)
     return trimmed_minimum(matrix, vector, scale, free=free)
 
@@ -220,16 +220,16 @@ def _at_least(row_sensitivity: RowSensitivity, l1: int) -> RowSensitivity:
 
 def _class_count(spec: "FitSpec", sensitivity: Sense) -> int:
     count = len(spec.classes or ())
-    if sensitivity == "seed" and count != 2:
-        raise ParameterError(f'method="seed" tells two classes apart, not {count}: take another method.')
+    if sensitivity == "published" and count != 2:
+        raise ParameterError(f'method="published" tells two classes apart, not {count}: take another method.')
     return count
 
 
 def _columns(spec: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
-    if sensitivity not in ("tight", "seed"):
-        raise ParameterError(f'sensitivity must be "tight" or "seed", not {safe_repr(sensitivity)}.')
-    if sensitivity == "seed" and spec.privacy.kind != "pure":
-        raise ParameterError('method="seed" has Laplace noise: give an epsilon alone, without delta and rho.')
+    if sensitivity not in ("tight", "published"):
+        raise ParameterError(f'sensitivity must be "tight" or "published", not {safe_repr(sensitivity)}.')
+    if sensitivity == "published" and spec.privacy.kind != "pure":
+        raise ParameterError('method="published" has Laplace noise: give an epsilon alone, without delta and rho.')
     return Stretched.of(spec.kinds, fit_intercept=fit_intercept)
 
 

@@ -18,7 +18,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.card_pages import Section, html_page, markdown
 from celosia.learn.privacy.bounds import feature_kinds, target_kind
-from celosia.learn.privacy.paying import price_event
+from celosia.learn.privacy.price import price_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,14 +109,9 @@ def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  #
 def _promise(model: "PrivateEstimator") -> list[Section]:
     stated, event = model.guarantee_, model.event_
     if stated is None or event is None:
-        how = (
-            "by formulas that do not keep what they promise"
-            if _method(model) == "seed" and not math.isinf(float(model.epsilon or 0))
-            else "with epsilon=inf"
-        )
         told = (
-            f"Fitted {how}, to be compared with: the model may reveal the records that it was fitted on. "
-            "Do not publish it."
+            "Fitted with epsilon=inf, for comparison: the model may reveal the records that it was fitted on. Do not "
+            "publish it."
         )
         return [Section(title="No promise", paragraphs=(told,), warning=True)]
     guarantee = price_event(event, stated)  # what was run, and not what somebody wrote beside it
@@ -127,10 +122,10 @@ def _promise(model: "PrivateEstimator") -> list[Section]:
             "off again. The model protects nobody. It is for tests and teaching."
         )
         sections.insert(0, Section(title="Seeded noise", paragraphs=(told,), warning=True))
-    if _method(model) == "seed":
+    if _method(model) == "published":
         told = (
-            "These are the formulas of the source document, kept to be compared with: they need more noise for the "
-            "same promise than the default does, and repair less of what noise breaks."
+            "These are the published formulas, for comparison: they need more noise for the same guarantee than the "
+            "default, and repair less of what noise breaks."
         )
         sections.append(Section(title="Method", paragraphs=(told,), warning=True))
     if event.arithmetic != "integer":
@@ -157,16 +152,16 @@ def _in_words(guarantee: Guarantee) -> tuple[str, ...]:
     elif not isinstance(guarantee, PureDP | ApproxDP) or spent is None:
         return (common,)
     if slack:
-        rest = f", except with a probability of at most {_written(slack)}"
-    odds = f"The odds of any conclusion change by a factor of at most {_factor(spent)}, which is e to {_written(spent)}"
-    return common, f"{odds}{rest}."
+        rest = f", except with a probability of at most {_format_number(slack)}"
+    odds = f"The odds of any conclusion change by a factor of at most {_factor(spent)}"
+    return common, f"{odds}, which is e to {_format_number(spent)}{rest}."
 
 
 def _factor(epsilon: "Fraction | float") -> str:
     return "more than 10^100" if epsilon > 230 else _up(math.exp(float(epsilon)))
 
 
-def _written(number: "Fraction | float") -> str:
+def _format_number(number: "Fraction | float") -> str:
     text = format_exact(number).strip("'") if isinstance(number, Fraction) else ""
     return text if 0 < len(text) <= _LONGEST else _up(float(number))
 
@@ -296,7 +291,7 @@ def _made(model: "PrivateEstimator") -> list[Section]:
     name = type(model).__name__
     if model.event_ is None:
         return []
-    proof = "functional" if _in_one_pass(model) or _method(model) in ("functional", "seed") else _PROOF.get(name)
+    proof = "functional" if _in_one_pass(model) or _method(model) in ("functional", "published") else _PROOF.get(name)
     import celosia
 
     cited = () if proof is None else (f"Read, and cite, proofs/{proof}.md of celosia {celosia.__version__}.",)

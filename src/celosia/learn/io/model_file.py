@@ -23,8 +23,8 @@ from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.strict_json import read_json
 from celosia.data.schema.schema import Schema
-from celosia.learn.io.stored_values import decoded, encoded
-from celosia.learn.privacy.paying import check_price
+from celosia.learn.io.stored_values import decode, encode
+from celosia.learn.privacy.price import check_price
 
 if TYPE_CHECKING:
     from celosia.learn.base.estimator import PrivateEstimator
@@ -80,7 +80,7 @@ def load(path: str | Path) -> Any:
     if len(data) > _LARGEST:
         raise FormatError(f"A model file has at most {_LARGEST:,} bytes.")
     try:
-        return _model(_parsed(data))
+        return _model(_parse(data))
     except FormatError:
         raise
     except (RecursionError, MemoryError):
@@ -106,8 +106,8 @@ def _text(model: "PrivateEstimator") -> str:
         "format": _FORMAT,
         "version": _VERSION,
         "model": name,
-        "parameters": {key: encoded(value, key) for key, value in sorted(held.items())},
-        "learned": {key: encoded(value, key) for key, value in sorted(learned.items())},
+        "parameters": {key: encode(value, key) for key, value in sorted(held.items())},
+        "learned": {key: encode(value, key) for key, value in sorted(learned.items())},
         "event": None if model.event_ is None else json.loads(model.event_.to_json()),
         "guarantee": None if model.guarantee_ is None else json.loads(model.guarantee_.to_json()),
         "provenance": _provenance(model),
@@ -122,10 +122,10 @@ def _provenance(model: "PrivateEstimator") -> dict[str, object]:
 
     now = dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")
     traced = {"celosia": celosia.__version__, "scikit_learn": sklearn.__version__, "written": now}
-    return traced | getattr(model, "provenance_", {}) | _promised(model)
+    return traced | getattr(model, "provenance_", {}) | _summary(model)
 
 
-def _promised(model: "PrivateEstimator") -> dict[str, object]:
+def _summary(model: "PrivateEstimator") -> dict[str, object]:
     """What a reader of the file wants to know first; it follows from the rest, and is compared with it."""
     guarantee = model.guarantee_
     return {
@@ -145,7 +145,7 @@ def _known(name: str) -> type[Any]:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parse(data: bytes) -> dict[str, Any]:
     found = read_json(data, name="The file", max_length=_LARGEST)
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise FormatError("The file holds no model of celosia.")
@@ -168,12 +168,12 @@ def _model(found: dict[str, Any]) -> Any:
     for key in learned:
         if not _LEARNED.fullmatch(key) or key in _APART or hasattr(known, key):
             raise FormatError(f"{name} has no learned attribute {safe_repr(key)}.")
-    state = {key: decoded(value, key) for key, value in learned.items()}
+    state = {key: decode(value, key) for key, value in learned.items()}
     state["event_"] = None if found["event"] is None else _record(Event, found["event"])
     state["guarantee_"] = None if found["guarantee"] is None else _record(Guarantee, found["guarantee"])
     vars(model).update(state)
     _check_state(model, state)
-    model.provenance_ = _traced(model, _mapping(found, "provenance"))
+    model.provenance_ = _read_provenance(model, _mapping(found, "provenance"))
     _check_use(model)
     return model
 
@@ -183,7 +183,7 @@ def _made(known: type[Any], given: dict[str, Any]) -> Any:
     unknown = sorted(given.keys() - names)
     if unknown:
         raise FormatError(f"{known.__name__} has no parameter {safe_repr(unknown[0])}; is the file of a newer release?")
-    return known(**{key: decoded(value, key) for key, value in given.items()})
+    return known(**{key: decode(value, key) for key, value in given.items()})
 
 
 def _record(kind: Any, value: object) -> Any:
@@ -223,8 +223,8 @@ def _check_use(model: Any) -> None:
         )
 
 
-def _traced(model: Any, given: dict[str, Any]) -> dict[str, str]:
-    promised = _promised(model)
+def _read_provenance(model: Any, given: dict[str, Any]) -> dict[str, str]:
+    promised = _summary(model)
     traced = {key: value for key, value in given.items() if key not in promised}
     texts = all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in traced.values())
     if not texts or not traced.keys() <= set(_TRACED) or {**given, **promised} != given:

@@ -43,7 +43,7 @@ _WHOLE: Final = 2**64
 _RECORD_BATCH: Final = "record batch"
 
 
-def encoded(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each kind of value
+def encode(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each kind of value
     """Return a value as JSON; refuse what is no value, such as a function, by the ``name`` that it goes by."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -55,9 +55,9 @@ def encoded(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each k
         case float():
             return value if math.isfinite(value) else {"float": _unusual(value)}
         case list():
-            return [encoded(item, name) for item in value]
+            return [encode(item, name) for item in value]
         case tuple():
-            return {"tuple": [encoded(item, name) for item in value]}
+            return {"tuple": [encode(item, name) for item in value]}
         case np.ndarray():
             return _array(value, name)
     return _special(value, name)
@@ -78,10 +78,10 @@ def _special(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each 
         case Record():
             return {"record": json.loads(value.to_json())}
         case Mapping() if all(isinstance(key, str) for key in value):
-            return {"mapping": {str(key): encoded(item, name) for key, item in value.items()}}
+            return {"mapping": {str(key): encode(item, name) for key, item in value.items()}}
     known = _values().get(type(value).__name__)
     if known is not None and type(value) is known:
-        given = {field.name: encoded(getattr(value, field.name), name) for field in fields(known)}
+        given = {field.name: encode(getattr(value, field.name), name) for field in fields(known)}
         return {"value": {"is": known.__name__, "of": given}}
     raise ParameterError(f"{name}: a {type(value).__name__} cannot be stored in a model file.")
 
@@ -97,12 +97,12 @@ def _unusual(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def decoded(value: Any, name: str, depth: int = 0) -> Any:
-    """Return the value that JSON stands for; ``FormatError`` if it is none that ``encoded`` writes."""
+def decode(value: Any, name: str, depth: int = 0) -> Any:
+    """Return the value that JSON stands for; ``FormatError`` if it is none that ``encode`` writes."""
     if depth > _DEEPEST:
         raise FormatError(f"{name}: the file is nested too deeply.")
     if isinstance(value, list):
-        return [decoded(item, name, depth + 1) for item in value]
+        return [decode(item, name, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
     ((tag, inner),) = value.items() if len(value) == 1 else ((None, None),)
@@ -120,11 +120,11 @@ def decoded(value: Any, name: str, depth: int = 0) -> Any:
 def _read_list(inner: Any, name: str, depth: int) -> tuple[Any, ...]:
     if not isinstance(inner, list):
         raise TypeError
-    return tuple(decoded(item, name, depth + 1) for item in inner)
+    return tuple(decode(item, name, depth + 1) for item in inner)
 
 
 def _read_mapping(inner: Any, name: str, depth: int) -> dict[str, Any]:
-    return {key: decoded(item, name, depth + 1) for key, item in inner.items()}
+    return {key: decode(item, name, depth + 1) for key, item in inner.items()}
 
 
 def _read_float(inner: Any, _name: str, _depth: int) -> float:

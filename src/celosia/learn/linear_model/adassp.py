@@ -79,9 +79,10 @@ class AdaSSPRequest(SummaryRequest):
         values[-1, -1] = max(values[0, 0], 1.0)
         return Moments(values=values, variance=variance / unit**2)
 
-    def solve(self, noisy: NDArray[np.int64], *, through: Numbers | None, penalty: Numbers) -> Line:
-        """Return the line of the noisy sums, with Wang's ridge; ``through`` a point, or anywhere."""
-        values, reach = self.moments(noisy).values, np.array(self.reaches, dtype=np.float64) / REACH
+    def solve(self, noisy: NDArray[np.int64], *, through: Numbers | None, penalty: Numbers) -> tuple[Moments, Line]:
+        """Return the noisy moments and their line with Wang's ridge, ``through`` a point or anywhere."""
+        moments = self.moments(noisy)
+        values, reach = moments.values, np.array(self.reaches, dtype=np.float64) / REACH
         shift = np.eye(len(values))
         if through is not None:
             shift[1:, 0] = -through
@@ -93,8 +94,8 @@ class AdaSSPRequest(SummaryRequest):
             0
         ].astype(np.float64)
         if through is None:
-            return Line(slopes=found[1:], constant=float(found[0]), floor=ridge)
-        return Line(slopes=found, constant=float(through[-1] - found @ through[:-1]), floor=ridge)
+            return moments, Line(slopes=found[1:], constant=float(found[0]), floor=ridge)
+        return moments, Line(slopes=found, constant=float(through[-1] - found @ through[:-1]), floor=ridge)
 
     def _ridge(self, noisy_least: int) -> float:
         """Return what the noise of the matrix asks for, less a bound for the least eigenvalue, in units of REACH."""
@@ -104,7 +105,7 @@ class AdaSSPRequest(SummaryRequest):
         return max(0.0, math.sqrt(count * math.log(2 * count**2 / _FAILURE)) * matrix - max(bound, 0.0))
 
 
-def thirds_for(spec: "FitSpec") -> AdaSSPRequest:
+def adassp_request(spec: "FitSpec") -> AdaSSPRequest:
     """Return the request for a spec, each part with a third of the rho."""
     privacy, guarantee = spec.privacy, spec.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:

@@ -130,7 +130,7 @@ class _Profile:
         start = self._centre + self._row * (value - float(self._row @ self._centre)) / self._size
         if not self._free.shape[1]:
             return self._test.statistic(start)[0]
-        start, scale = self._lagged(start)
+        start, scale = self._approach_least(start)
 
         def along(moved: Numbers) -> tuple[float, Numbers]:
             if np.abs(moved).max() > _ASTRAY:
@@ -141,7 +141,7 @@ class _Profile:
         found = minimize(along, np.zeros(scale.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-5})
         return float(found.fun)
 
-    def _lagged(self, start: Numbers) -> tuple[Numbers, Numbers]:
+    def _approach_least(self, start: Numbers) -> tuple[Numbers, Numbers]:
         """Return weights near the least, with the covariance held where it was, and steps of the same size."""
         test = self._test
         matrix = test.reading @ test.moments.values @ test.reading.T @ self._free

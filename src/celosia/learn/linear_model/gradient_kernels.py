@@ -16,7 +16,7 @@ _BELOW = 1.0 - 2.0**-40  # so that rounding to doubles almost never lifts a scal
 
 
 @nb.njit("f8(f8, f8, f8)", cache=True, inline="always")
-def _scaled(value: float, middle: float, half: float) -> float:
+def _scale(value: float, middle: float, half: float) -> float:
     """Where a value lies between its bounds, from -1 to 1."""
     return min(max((value - middle) / half, -1.0), 1.0)
 
@@ -40,7 +40,7 @@ def add_moments(
         sums[codes[i]] += weight * grid
         square = np.int64(0)
         for j in range(width):
-            step = np.int64(np.rint(_scaled(values[i, j], scaling[0, j], scaling[1, j]) * grid))
+            step = np.int64(np.rint(_scale(values[i, j], scaling[0, j], scaling[1, j]) * grid))
             sums[classes + j] += step
             square += step * step
         sums[classes + width] += weight * square // (width * grid)
@@ -67,14 +67,14 @@ def write_rows(
     for i in range(values.shape[0]):
         norm = 0.0
         for j in range(width):
-            place = (_scaled(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * unit
+            place = (_scale(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * unit
             norm += abs(place) if manhattan else place * place
         if not manhattan:
             norm = math.sqrt(norm)
         factor = unit * min(1.0, reach * _BELOW / norm) if norm > 0.0 else unit
         size = np.int64(0)
         for j in range(width):
-            step = np.int64((_scaled(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * factor)
+            step = np.int64((_scale(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * factor)
             rows[i, j] = step
             size += abs(step) if manhattan else step * step
         if size > bound:  # cannot be, as rounding is towards zero; but nothing is left to doubles

@@ -97,19 +97,19 @@ class GradientPlan:
         return 1 if self.classes == 2 else self.classes
 
     @property
-    def curved(self) -> bool:
+    def has_curvature(self) -> bool:
         """Whether products of the columns are asked for."""
         return self.features <= _MOST_CURVED
 
     @property
-    def calibrated(self) -> bool:
+    def has_calibration(self) -> bool:
         """Whether a slope and an intercept along the direction found are learned at the end: pays off under Laplace."""
         return self.manhattan and self.intercept and self.classes == 2
 
     @property
     def calibrations(self) -> int:
         """How many steps that takes."""
-        return 4 if self.calibrated else 0
+        return 4 if self.has_calibration else 0
 
     # --------------------------------------------------------------------------------------------- sensitivities
 
@@ -152,8 +152,8 @@ class GradientPlan:
     def shares(self) -> dict[str, Fraction]:
         """What parts of the promise go to moments, curvature, all steps, and all of the calibration."""
         moments = Fraction(3, 20) if self.manhattan else Fraction(1, 10)
-        curvature = moments if self.curved else Fraction(0)
-        calibration = Fraction(1, 10) if self.calibrated else Fraction(0)
+        curvature = moments if self.has_curvature else Fraction(0)
+        calibration = Fraction(1, 10) if self.has_calibration else Fraction(0)
         steps = 1 - moments - curvature - calibration
         return {"moments": moments, "curvature": curvature, "steps": steps, "calibration": calibration}
 
@@ -177,10 +177,10 @@ class GradientPlan:
 
     def _noises(self) -> Iterator[tuple[Noise, int]]:
         yield self.moments_noise(), 1
-        if self.curved:
+        if self.has_curvature:
             yield self.curvature_noise(), 1
         yield self.step_noise(), self.steps
-        if self.calibrated:
+        if self.has_calibration:
             yield self.calibration_noise(), self.calibrations
 
     @property

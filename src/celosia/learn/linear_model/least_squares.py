@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import InputError
-from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.linear_model.noisy_moments import Line, Moments
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.products import Products
@@ -235,6 +235,13 @@ class LeastSquares(SummaryRequest):
     def combine(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
         """Return the exact numbers that are noised."""
         return self.plan.combine(SummaryRequest.combine(self, sums))
+
+    def solve(
+        self, noisy: NDArray[np.int64], *, through: NDArray[np.float64] | None, penalty: NDArray[np.float64]
+    ) -> tuple[Moments, Line]:
+        """Return the noisy moments and their damped line, ``through`` a point or anywhere."""
+        moments = self.plan.moments(noisy, self.noise)
+        return moments, moments.fit(through=through, penalty=penalty)
 
 
 def plan_for(spec: "FitSpec", *, linear: bool = True) -> Plan:

@@ -14,7 +14,7 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from celosia.learn.privacy.target import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
-_METHODS = ("auto", "gradient", "functional", "seed", "objective")
+_METHODS = ("auto", "gradient", "functional", "published", "objective")
 
 
 class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -58,14 +58,14 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     method
         ``"gradient"``: noisy gradient descent, in memory. ``"objective"``: objective perturbation, two classes, a
         theorem about real numbers (``event_.arithmetic`` says so). ``"functional"``: the functional mechanism, one pass
-        over the records. ``"seed"``: the same with the looser constants of the source document, two classes.
+        over the records. ``"published"``: the same with the published, looser constants, two classes.
         ``"auto"``: in memory ``"gradient"``, or for epsilon alone and two classes ``"objective"`` where its forecast is
         better and the budget allows real arithmetic; ``method_`` says which, ``preview`` and ``card`` also why. In a
         database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``.
     C
         The inverse of the penalty on squared weights, as in scikit-learn. None: 1 without privacy; with privacy no
         more than the noise asks for. With privacy it speaks of features that run from -1 to 1 between their bounds,
-        and one pass (``"functional"``, ``"seed"``) has none.
+        and one pass (``"functional"``, ``"published"``) has none.
     fit_intercept
         Whether there is one. Without, the decision is 0 where all features are.
     steps
@@ -135,14 +135,14 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, read them, add noise, and return the model."""
-        method = self._checked()
+        method = self._check_parameters()
         privacy = self._privacy()
-        if method in {"functional", "seed"} or not privacy.private:
+        if method in {"functional", "published"} or not privacy.private:
             return super().fit(X, y)
         with self._rollback_on_error():
             self._clear_sums()
             self.__dict__.pop("provenance_", None)  # that of another fit
-            values, codes = self._validated(X, y, self.classes, first=True)
+            values, codes = self._read_data(X, y, self.classes, first=True)
             assert codes is not None  # noqa: S101 - for the type checker: a classifier has labels
             kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
             axes = [axis_of(kind) for kind in kinds]
@@ -164,7 +164,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     ) -> None:
         plan = self._plan(privacy, values.shape[1], len(self.classes_))
         plan.check()
-        with self._paid(privacy, plan.event, features=plan.features) as payment:
+        with self._spend(privacy, plan.event, features=plan.features) as payment:
             found = descend(
                 values,
                 codes,
@@ -183,7 +183,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         width = values.shape[1] + int(self.fit_intercept)
         longest = np.sqrt(width) * (1 + 1e-12)
         perturbation = self._perturbation(privacy, values.shape[1], len(self.classes_))
-        with self._paid(privacy, perturbation.event, features=values.shape[1]) as payment:
+        with self._spend(privacy, perturbation.event, features=values.shape[1]) as payment:
             vector = perturbation.draw(width, payment.source)
             rows = np.clip((values - scaling.table[0]) / scaling.table[1], -1, 1)
             if self.fit_intercept:
@@ -196,8 +196,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     def build_request(self, spec: FitSpec) -> "SummaryRequest":
         """Return the request for the sums of this fit."""
-        method = self._checked()
-        if method not in {"auto", "functional", "seed"}:
+        method = self._check_parameters()
+        if method not in {"auto", "functional", "published"}:
             raise ParameterError(
                 f"method={safe_repr(method)} reads the records several times: fit in memory, or take "
                 'method="functional", which needs one pass.'
@@ -214,7 +214,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         """Set the learned attributes from noisy sums."""
         found = solve_logistic(noisy, request, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
         self._take(np.atleast_2d(found.coef), np.atleast_1d(found.intercept), found.noise_scale, 1)
-        self.method_, self.method_reason_ = "seed" if self.method == "seed" else "functional", ""
+        self.method_, self.method_reason_ = "published" if self.method == "published" else "functional", ""
 
     def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
         """Set the learned attributes without privacy."""
@@ -238,9 +238,9 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     # ------------------------------------------------------------------------------------------------- parameters
 
-    def _checked(self) -> str:
+    def _check_parameters(self) -> str:
         """Return the method; refuse parameters that make no sense before anything is read."""
-        method = one_of_the_methods(self.method, _METHODS)
+        method = check_method(self.method, _METHODS)
         fit_intercept: object = self.fit_intercept
         if not isinstance(fit_intercept, bool | np.bool_):
             raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(fit_intercept)}.")
@@ -283,7 +283,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     @property
     def _sensitivity(self) -> Sense:
-        return "seed" if self.method == "seed" else "tight"
+        return "published" if self.method == "published" else "tight"
 
     def preview(
         self,
@@ -303,7 +303,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         >>> model.preview(100_000, epsilon=1, n_features=7).error < 0.1
         True
         """
-        rows, method = int(exact_integer(n, name="n")), self._checked()
+        rows, method = int(exact_integer(n, name="n")), self._check_parameters()
         privacy = self._forecast_target(epsilon, delta, rho)
         error, scale, chosen = 0.0, 0.0, Choice(method=method)
         if privacy.private:
@@ -311,7 +311,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             classes = len(getattr(self, "classes_", known))
             features = self._feature_count(n_features)
             chosen = self._choice(privacy, features, classes)
-            error, scale = self._expected(chosen.method, privacy, rows, features, classes)
+            error, scale = self._expected_error(chosen.method, privacy, rows, features, classes)
         return Forecast(
             rows=rows,
             guarantee=privacy.guarantee,
@@ -322,7 +322,9 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             method=chosen.sentence,
         )
 
-    def _expected(self, method: str, privacy: "Target", rows: int, features: int, classes: int) -> tuple[float, float]:
+    def _expected_error(
+        self, method: str, privacy: "Target", rows: int, features: int, classes: int
+    ) -> tuple[float, float]:
         """Return how far off a coefficient would be, and the size of the noise."""
         if method == "gradient":
             plan = self._plan(privacy, features, classes)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
-from celosia.learn.base.exact import ExactSums
 from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
@@ -51,7 +50,7 @@ def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, re
         known = None if plan.target.adjacency is AddRemove else len(values)
         return descend(values, codes, tried, scaling, source, records=known, penalty=penalty / float(times)).coef
 
-    return _tried(learn, records, plan.features, plan.classes, repeated)
+    return _try_records(learn, records, plan.features, plan.classes, repeated)
 
 
 def functional_error(spec: "FitSpec", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
@@ -62,12 +61,14 @@ def functional_error(spec: "FitSpec", records: int, *, fit_intercept: bool, sens
     ) -> "NDArray[np.float64]":
         tried = replace(spec, privacy=_spending(spec.privacy, times))
         request = logistic_request(tried, fit_intercept=fit_intercept, sensitivity=sensitivity)
+        from celosia.learn.base.exact import ExactSums
+
         held = ExactSums(request, tried.kinds)
         held.add(values, codes)
         noisy = request.release(held.combine(), source)
         return solve_logistic(noisy, request, fit_intercept=fit_intercept, sensitivity=sensitivity).coef
 
-    return _tried(learn, records, len(spec.features), len(spec.classes or ()))
+    return _try_records(learn, records, len(spec.features), len(spec.classes or ()))
 
 
 def objective_error(
@@ -85,7 +86,7 @@ def objective_error(
         weights = minimiser(rows, codes, perturbation.stiffness / float(times), vector)
         return weights[None, :features] / math.sqrt(width)
 
-    return _tried(learn, records, features, 2, repeated)
+    return _try_records(learn, records, features, 2, repeated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,7 @@ def errors_of_methods(target: Target, features: int, *, intercept: bool, penalty
     )
 
 
-def _tried(
+def _try_records(
     learn: "Callable[[NDArray[np.float64], NDArray[np.int64], Fraction, Source], NDArray[np.float64]]",
     records: int,
     features: int,

@@ -189,8 +189,8 @@ def descend(
     rows = Rows.of(values, codes, plan, scaling, moments)
     cut = _cut(plan, moments.count)
     weights, scale = _steps(rows, plan, moments, cut, penalty, source)
-    if plan.calibrated:
-        weights = _calibrated(rows, weights, plan, moments, source)
+    if plan.has_calibration:
+        weights = _calibrate(rows, weights, plan, moments, source)
     coef = weights[:, : plan.features] / (moments.norm * scaling.table[1])
     intercept = np.zeros(plan.outputs)
     if plan.intercept:
@@ -247,7 +247,7 @@ def _curvature(rows: Rows, plan: GradientPlan, moments: Moments, source: Source)
     guess = np.full(plan.width, typical)
     if plan.intercept:
         guess[-1] = moments.count * (plan.ones / ROW_UNIT) ** 2
-    if not plan.curved:
+    if not plan.has_curvature:
         return np.diag(guess)
     noise = plan.curvature_noise()
     noisy = noise.release(product_sum(rows, plan)[None], source)[0]
@@ -265,7 +265,7 @@ def _curvature(rows: Rows, plan: GradientPlan, moments: Moments, source: Source)
     return trust * found + (1 - trust) * np.diag(guess)
 
 
-def _calibrated(
+def _calibrate(
     rows: Rows, weights: NDArray[np.float64], plan: GradientPlan, moments: Moments, source: Source
 ) -> NDArray[np.float64]:
     """Learn a slope and an intercept along the direction found: two numbers have less noise than all."""

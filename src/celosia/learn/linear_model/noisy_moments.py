@@ -82,7 +82,7 @@ class Moments:
         matrix = centred.values[1:-1, 1:-1]
         if penalty is not None:
             matrix = matrix + np.diag(penalty)
-        slopes = _damped(matrix, centred.values[1:-1, -1], floor)
+        slopes = _solve_damped(matrix, centred.values[1:-1, -1], floor)
         return Line(slopes=slopes, constant=float(centre[-1] - slopes @ centre[:-1]), floor=floor)
 
     def _about(self, centre: Numbers) -> "Moments":
@@ -109,7 +109,7 @@ class Moments:
         return math.sqrt(product_noise / slope + _SLACK * count * matrix_noise)
 
 
-def _damped(matrix: Numbers, products: Numbers, floor: float) -> Numbers:
+def _solve_damped(matrix: Numbers, products: Numbers, floor: float) -> Numbers:
     """Return the solution of ``matrix @ x = products``, each eigenvector damped by the floor."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > max(0.0, np.finfo(np.float64).eps * len(values) * float(np.abs(values).max(initial=0.0)))

@@ -146,7 +146,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             target = read_target(y, len(values), self)
         if isinstance(self.estimator, SummaryEstimator):  # it may be stricter
             strict = with_settings(self.estimator, {"budget": self.budget})
-            strict._validated(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
+            strict._read_data(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
         return Plan(
             privacy=privacy,
             candidates=candidates,
@@ -174,7 +174,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     def _search(self, plan: Plan) -> None:
         real = self._rehearse(plan)
         run = affordable(plan.privacy, plan.repetitions, plan.scoring, real=real)
-        with self._paid(plan.privacy, run.event, features=self.n_features_in_) as payment:
+        with self._spend(plan.privacy, run.event, features=self.n_features_in_) as payment:
             source = payment.source
             out = plan.coins(source)
             with warnings.catch_warnings(action="ignore"):  # one for each run would tell how many there were
@@ -202,7 +202,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         part = parts[:2] if len(parts[1]) else self._made_up(plan)
         for _ in range(plan.repetitions.draw(source)):
             chosen = plan.candidates[one_of(len(plan.candidates), source)]
-            model = self._fitted(plan, run, chosen, part, source, empty=not len(parts[1]))
+            model = self._fit_candidate(plan, run, chosen, part, source, empty=not len(parts[1]))
             noisy = plan.scoring.release(plan.scoring.of_records(model, *parts[2:]), run.noise, source)
             if best is None or plan.scoring.rank(noisy) > plan.scoring.rank(best[0]):
                 best = noisy, chosen, model
@@ -215,7 +215,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         """
         run = replace(affordable(plan.privacy, plan.repetitions, plan.scoring), real=True)
         part = self._made_up(plan)
-        events = [self._fitted(plan, run, one, part, Seeded(0)).event_ for one in plan.candidates]
+        events = [self._fit_candidate(plan, run, one, part, Seeded(0)).event_ for one in plan.candidates]
         return any(event.arithmetic == "real" for event in events)
 
     def _made_up(self, plan: Plan) -> tuple[Any, NDArray[Any]]:
@@ -224,7 +224,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         rows = made_up(kinds(self.n_features_in_, names), names)
         return rows, made_up_target(plan.settings.get("classes"), getattr(self.estimator, "bounds_y", None))
 
-    def _fitted(
+    def _fit_candidate(
         self,
         plan: Plan,
         run: Run,

@@ -105,7 +105,7 @@ def exact_share(holdout: Any) -> Fraction:
 
 def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:
     """Return made-up records, evenly between the bounds, or every category in turn."""
-    columns = [_evenly(kind) for kind in kinds]
+    columns = [_spread_values(kind) for kind in kinds]
     if names is None:
         return np.column_stack(columns)
     import pyarrow as pa
@@ -116,11 +116,11 @@ def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:
 def made_up_target(classes: Sequence[Any] | None, bounds_y: Any) -> NDArray[Any]:
     """Return made-up targets: every class in turn, or numbers evenly between the bounds."""
     if classes is None:
-        return _evenly(target_kind(bounds_y))
+        return _spread_values(target_kind(bounds_y))
     return np.array(classes)[np.arange(_ROWS) % len(classes)]
 
 
-def _evenly(kind: Kind) -> NDArray[Any]:
+def _spread_values(kind: Kind) -> NDArray[Any]:
     domain = None if kind.axis is not None else kind.domain()
     if domain:
         return np.array(domain)[np.arange(_ROWS) % len(domain)]
@@ -133,17 +133,17 @@ def _evenly(kind: Kind) -> NDArray[Any]:
 @contextmanager
 def no_records(model: Any) -> Iterator[None]:
     """Let a model fit none of the records that it is shown: it learns their shape, and noise."""
-    validated = model._validated  # noqa: SLF001 - our family
+    validated = model._read_data  # noqa: SLF001 - our family
 
     def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         values, target = validated(*given, **named)
         return values[:0], target[:0]
 
-    model._validated = none  # noqa: SLF001 - our family
+    model._read_data = none  # noqa: SLF001 - our family
     try:
         yield
     finally:
-        del model._validated  # noqa: SLF001 - our family
+        del model._read_data  # noqa: SLF001 - our family
 
 
 def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:

@@ -64,7 +64,7 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
         assert promised is not None  # noqa: S101 - for the type checker: it was just given
         fit = GuaranteedEvent(guarantee=promised, arithmetic="real" if real else "integer")
         search = repetitions.event(ParallelEvent(events=(fit, noise.event), fixed=True))
-        return Run(target=target, noise=noise, event=_certified(search, privacy), real=real)
+        return Run(target=target, noise=noise, event=_certify(search, privacy), real=real)
 
     largest = privacy.epsilon if privacy.kind == "pure" else privacy.total_rho
     assert largest is not None  # noqa: S101 - for the type checker: a pure target has an epsilon
@@ -73,7 +73,7 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
     return run(_largest(lambda amount: _keeps(run(amount).event, privacy), largest))
 
 
-def _certified(search: PrivateSelectionEvent, privacy: Target) -> Event:
+def _certify(search: PrivateSelectionEvent, privacy: Target) -> Event:
     if privacy.kind != "approximate" or privacy.epsilon is None:
         return search
     return CertifiedEvent(event=search, epsilon=privacy.epsilon, delta=privacy.delta)

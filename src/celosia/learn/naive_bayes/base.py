@@ -63,7 +63,7 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
         return len(getattr(self, "classes_", (0, 1)))
 
 
-def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray[np.float64]":
+def check_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray[np.float64]":
     """Return given probabilities of the classes; refuse what are none."""
     try:
         given = np.asarray(priors, dtype=np.float64)

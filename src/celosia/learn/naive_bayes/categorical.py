@@ -14,11 +14,11 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.class_normals import least_count
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_values
 from celosia.learn.base.summaries import FitSpec
-from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
+from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.learn.naive_bayes.categories import category_kinds, places_in
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
 from celosia.statistics.base.summary_request import Part, SummaryRequest
@@ -135,7 +135,7 @@ class CategoricalNB(NaiveBayes):
             known = len(self.categories) if n_features is None and hasattr(self.categories, "__len__") else n_features
             features = (Category(0, 1),) * self._feature_count(known)  # how many categories makes no difference
             spec = FitSpec(features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
-            scale = float(_asked(spec).noise.variance ** 0.5)
+            scale = float(_histogram_request(spec).noise.variance ** 0.5)
             error = min(scale / max(rows / classes, 1.0), 1.0)
         return Forecast(
             rows=rows,
@@ -153,7 +153,7 @@ class CategoricalNB(NaiveBayes):
         values = read_values(self, X, reset=reset)
         return places_in(values, self._domains(values.shape[1]))
 
-    def _validated(
+    def _read_data(
         self,
         X: Any,  # noqa: N803 - scikit-learn's names
         y: Any,
@@ -161,7 +161,7 @@ class CategoricalNB(NaiveBayes):
         *,
         first: bool,
     ) -> "tuple[NDArray[np.float64], NDArray[Any] | None]":
-        codes, target = super()._validated(X, y, classes, first=first)
+        codes, target = super()._read_data(X, y, classes, first=first)
         if (codes < 0).any():
             raise InputError(
                 "Negative values in data passed to CategoricalNB (input X), or categories that were not declared: list "
@@ -184,14 +184,14 @@ class CategoricalNB(NaiveBayes):
     # --------------------------------------------------------------------------------------------------- learning
 
     def _begin(self, count: int) -> Any:
-        self._checked(len(self.classes_))
+        self._check_parameters(len(self.classes_))
         return super()._begin(count)
 
-    def _checked(self, classes: int) -> float:
+    def _check_parameters(self, classes: int) -> float:
         """Return the smoothing; refuse parameters that make no sense before anything is paid for."""
-        one_of_the_methods(self.method, ("auto",))
+        check_method(self.method, ("auto",))
         if self.class_prior is not None:
-            checked_priors(self.class_prior, classes, name="class_prior")
+            check_priors(self.class_prior, classes, name="class_prior")
         alpha: object = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, _NUMBERS) or not 0 <= alpha < float("inf"):
             raise ParameterError(f"alpha must be a number of 0 or more, not {safe_repr(alpha)}.")
@@ -213,8 +213,8 @@ class CategoricalNB(NaiveBayes):
 
     def build_request(self, spec: FitSpec) -> SummaryRequest:
         """Return the request for the sums of this fit."""
-        self._checked(len(spec.classes or ()))
-        return _asked(spec)
+        self._check_parameters(len(spec.classes or ()))
+        return _histogram_request(spec)
 
     def solve_noisy(self, noisy: "NDArray[np.int64]", request: SummaryRequest, spec: FitSpec) -> None:
         """Set the learned attributes from noisy sums."""
@@ -242,13 +242,13 @@ class CategoricalNB(NaiveBayes):
         self._take_counts(np.bincount(target, minlength=cells).astype(np.float64), tables)
 
     def _take_counts(self, counts: "NDArray[np.float64]", tables: "list[NDArray[np.float64]]") -> None:
-        alpha = self._checked(len(counts))
+        alpha = self._check_parameters(len(counts))
         self.class_count_, self.category_count_ = counts, tables
         self.n_categories_ = np.array([table.shape[1] for table in tables])
         self.feature_log_prob_ = [_log_chances(table, alpha, self.noise_scale_) for table in tables]
         priors = counts / counts.sum() if self.fit_prior else np.full(len(counts), 1 / len(counts))
         if self.class_prior is not None:
-            priors = checked_priors(self.class_prior, len(counts), name="class_prior")
+            priors = check_priors(self.class_prior, len(counts), name="class_prior")
         with np.errstate(divide="ignore"):  # a class without rows has the probability 0
             self.class_log_prior_ = np.log(priors)
 
@@ -267,7 +267,7 @@ class CategoricalNB(NaiveBayes):
         return tags
 
 
-def _asked(spec: FitSpec) -> SummaryRequest:
+def _histogram_request(spec: FitSpec) -> SummaryRequest:
     """Return one histogram for every feature, class by class."""
     domains = [kind.domain() for kind in spec.features]
     if not all(domains):

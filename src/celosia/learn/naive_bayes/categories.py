@@ -37,10 +37,10 @@ def category_kinds(
     if bounds is not None:
         raise ParameterError("categories and bounds say the same: give one of them.")
     everywhere = isinstance(categories, int | np.integer) and not isinstance(categories, bool)
-    return _listed([categories] * count if everywhere else categories, count)
+    return _category_kinds([categories] * count if everywhere else categories, count)
 
 
-def _listed(categories: Any, count: int) -> tuple[Kind, ...]:
+def _category_kinds(categories: Any, count: int) -> tuple[Kind, ...]:
     if isinstance(categories, str | Mapping) or not isinstance(categories, Sequence | np.ndarray):
         raise ParameterError(
             f"categories must be a list with the categories of each feature, not {safe_repr(categories)}."

@@ -1,30 +1,23 @@
 """Naive Bayes with normal columns: a noisy count, mean and variance for every class and column, measured at once.
 
 One mechanism noises counts, sums and second moments of all classes together, so that nothing about a class, its size
-included, is read for free (``class_moments``, ``proofs/class-moments.md``). The formulas of Vaidya, Shafiq, Basu and
-Hong 2013, whose noise shrinks with the private size of a class, are there for comparison as ``method="seed"``: they do
-not keep their promise.
+included, is read for free (``class_moments``, ``proofs/class-moments.md``). The noise of Vaidya, Shafiq, Basu
+and Hong 2013 shrinks with the private size of a class, which is not private: ``celosia.experiments.baselines`` has it.
 """
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
-from celosia.core.warnings import NotPrivateWarning
 from celosia.data.schema.columns import Real
 from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
 from celosia.learn.base.class_normals import class_normals
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.summaries import FitSpec
-from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
-from celosia.learn.privacy.bounds import axis_of
-from celosia.learn.privacy.target import Target
-from celosia.mechanisms.laplace import Laplace
-from celosia.noise.source import source_or_system
+from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.statistics.base.summary_request import SummaryRequest
 
 if TYPE_CHECKING:
@@ -53,7 +46,7 @@ class GaussianNB(NaiveBayes):
     classes
         The labels, public; ``"public"`` if everybody may know which occur.
     method
-        ``"auto"``; ``"seed"`` adds noise to means and deviations by the private class size, which is **not private**.
+        ``"auto"``, the only one.
     priors
         Probabilities of the classes, if they are known; else they are learned.
     var_smoothing
@@ -143,27 +136,11 @@ class GaussianNB(NaiveBayes):
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _privacy(self) -> Target:
-        found = super()._privacy()
-        if self.method != "seed" or not found.private:
-            return found
-        if found.kind != "pure" or self.budget is not None:
-            raise ParameterError(
-                'method="seed" takes an epsilon alone and no budget: it promises nothing that could be paid for.'
-            )
-        return Target.of(epsilon=float("inf"))
-
-    def _begin(self, count: int) -> Any:
-        method = one_of_the_methods(self.method, ("auto", "seed"))
-        self._checked(len(self.classes_))
-        if method == "seed" and super()._privacy().private:
-            self._kinds(count, getattr(self, "feature_names_in_", None))  # its noise needs bounds, too
-        return super()._begin(count)
-
-    def _checked(self, classes: int) -> float:
+    def _check_parameters(self, classes: int) -> float:
         """Return the smoothing; refuse parameters that make no sense before anything is paid for."""
+        check_method(self.method, ("auto",))
         if self.priors is not None:
-            checked_priors(self.priors, classes)
+            check_priors(self.priors, classes)
         smoothing: object = self.var_smoothing
         if isinstance(smoothing, bool) or not isinstance(smoothing, _NUMBERS) or not 0 <= smoothing < float("inf"):
             raise ParameterError(f"var_smoothing must be a number of 0 or more, not {safe_repr(smoothing)}.")
@@ -171,11 +148,7 @@ class GaussianNB(NaiveBayes):
 
     def build_request(self, spec: FitSpec) -> SummaryRequest:
         """Return the request for the sums of this fit."""
-        if one_of_the_methods(self.method, ("auto", "seed")) == "seed":
-            raise ParameterError(
-                'method="seed" reads exact means and deviations, which no session gives: fit in memory.'
-            )
-        self._checked(len(spec.classes or ()))
+        self._check_parameters(len(spec.classes or ()))
         return moments_request(spec)
 
     def solve_noisy(self, noisy: "NDArray[np.int64]", request: SummaryRequest, spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
@@ -191,36 +164,8 @@ class GaussianNB(NaiveBayes):
     def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
         """Set the learned attributes without privacy."""
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
-        counts = np.bincount(target, minlength=len(self.classes_)).astype(np.float64)
-        means = np.tile(values.mean(axis=0), (len(counts), 1))  # of a class that does not occur: those of all
-        variances = np.tile(values.var(axis=0), (len(counts), 1))
-        for place in np.flatnonzero(counts):
-            rows = values[target == place]
-            means[place], variances[place] = rows.mean(axis=0), rows.var(axis=0)
-        if self.method == "seed" and super()._privacy().private:
-            means, variances = self._seed_noise(counts, means, variances)
-        largest = float(values.var(axis=0).max())
-        self._take_normals(counts, counts / counts.sum(), means, variances, largest)
-
-    def _seed_noise(
-        self, counts: "NDArray[np.float64]", means: "NDArray[np.float64]", variances: "NDArray[np.float64]"
-    ) -> tuple["NDArray[np.float64]", "NDArray[np.float64]"]:
-        """Add noise of (u - l)/(n + 1) and sqrt(n)(u - l)/(n + 1) over epsilon to means and deviations of n rows."""
-        message = (
-            'method="seed" scales its noise by the private size of each class and shows the sizes as they are: '
-            "nothing is promised. It is there for comparison."
-        )
-        warnings.warn(message, NotPrivateWarning, stacklevel=5)
-        kinds = self._kinds(means.shape[1], getattr(self, "feature_names_in_", None))
-        ranges = np.array([float(axis_of(kind).high - axis_of(kind).low) for kind in kinds])
-        n = counts[:, None]
-        unit = np.stack([ranges / (n + 1), np.sqrt(n) * ranges / (n + 1)])
-        deviations = np.sqrt(variances * n / np.maximum(n - 1, 1))
-        unit[1] = np.where(n > 0, unit[1], unit[0])  # a class without rows has a sensitivity of 0, which is no scale
-        mechanism = Laplace(epsilon=super()._privacy().epsilon, sensitivity=1, grid="1/1048576")
-        noise = np.asarray(mechanism.release(np.zeros(unit.size), source=source_or_system(self.source)).value)
-        noisy = np.stack([means, deviations]) + noise.reshape(unit.shape) * unit
-        return noisy[0], np.maximum(noisy[1], 1e-6 * ranges) ** 2
+        counts, means, variances = class_statistics(values, target, len(self.classes_))
+        self._take_normals(counts, counts / counts.sum(), means, variances, float(values.var(axis=0).max()))
 
     def _take_normals(
         self,
@@ -233,9 +178,9 @@ class GaussianNB(NaiveBayes):
         if largest is None:  # of all rows: within classes, and between their means
             middle = shares @ means
             largest = float((shares @ (variances + (means - middle) ** 2)).max())
-        self.epsilon_ = self._checked(len(counts)) * largest
+        self.epsilon_ = self._check_parameters(len(counts)) * largest
         self.class_count_ = counts
-        self.class_prior_ = shares if self.priors is None else checked_priors(self.priors, len(counts))
+        self.class_prior_ = shares if self.priors is None else check_priors(self.priors, len(counts))
         self.theta_, self.var_ = means, variances + self.epsilon_
 
     def _joint_log_likelihood(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -246,3 +191,16 @@ class GaussianNB(NaiveBayes):
             constant = priors[place] - 0.5 * np.log(2 * np.pi * variance).sum()
             out[:, place] = constant - 0.5 * ((values - mean) ** 2 / variance).sum(axis=1)
         return out
+
+
+def class_statistics(
+    values: "NDArray[np.float64]", target: "NDArray[np.int64]", classes: int
+) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
+    """Return the exact size, means and variances of each class; an empty class has those of all rows."""
+    counts = np.bincount(target, minlength=classes).astype(np.float64)
+    means = np.tile(values.mean(axis=0), (classes, 1))
+    variances = np.tile(values.var(axis=0), (classes, 1))
+    for place in np.flatnonzero(counts):
+        rows = values[target == place]
+        means[place], variances[place] = rows.mean(axis=0), rows.var(axis=0)
+    return counts, means, variances

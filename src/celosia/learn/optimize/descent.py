@@ -101,7 +101,7 @@ def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out
 
 
 @njit(cache=True, nogil=True)
-def _predicted(row: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> float:
+def _predict(row: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> float:
     prediction = 0.0
     for j in range(weights.size):
         prediction += row[j] * weights[j]
@@ -142,7 +142,7 @@ def _descend(
     gradient = np.zeros(weights.size)
     for i in range(order.size):
         row = rows[order[i]]
-        steepness = slope_of(_predicted(row, weights), targets[order[i]], run.loss)
+        steepness = slope_of(_predict(row, weights), targets[order[i]], run.loss)
         _move(row, steepness, noise[i], weights, run, gradient)
         project_onto(weights, run.shape)
 
@@ -162,7 +162,7 @@ def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state 
     gradient = np.zeros(weights.size)
     for i in range(order.size):
         row = rows[order[i]]
-        steepness = slope(_predicted(row, weights), targets[order[i]], run.loss)
+        steepness = slope(_predict(row, weights), targets[order[i]], run.loss)
         _move(row, steepness, noise[i], weights, run, gradient)
         project(weights, run.shape)
 

@@ -46,13 +46,13 @@ class Loss(ABC):
         """The loss as numbers for the compiled slope."""
 
     @property
-    def compiled(self) -> Any:
+    def compiled_slope(self) -> Any:
         """The caller's own slope, compiled; None for the losses of this module."""
         return None
 
     def slope(self, prediction: float, target: float) -> float:
         """Return the derivative at a prediction."""
-        return float((self.compiled or slope_of)(float(prediction), float(target), self.numbers))
+        return float((self.compiled_slope or slope_of)(float(prediction), float(target), self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ class OwnLoss(Loss):
         return np.zeros(1)
 
     @property
-    def compiled(self) -> Any:
+    def compiled_slope(self) -> Any:
         """The function, compiled."""
-        return _compiled(self.function)
+        return _compile(self.function)
 
     def _try(self) -> None:
         """Refuse a slope that falls, rises too fast, or is no number, at a few public points."""
@@ -164,13 +164,13 @@ class OwnLoss(Loss):
 def _slopes(loss: OwnLoss, target: float) -> list[float]:
     """Return the slopes at the probes; NaN if the function cannot be compiled or run."""
     try:
-        return [float(loss.compiled(float(probe), target, loss.numbers)) for probe in _PROBES]
+        return [float(loss.compiled_slope(float(probe), target, loss.numbers)) for probe in _PROBES]
     except Exception:  # noqa: BLE001 - whatever the caller's function raises
         return [np.nan] * len(_PROBES)
 
 
 @lru_cache(maxsize=64)
-def _compiled(function: Callable[..., Any]) -> Any:
+def _compile(function: Callable[..., Any]) -> Any:
     from numba import njit
 
     own = function if hasattr(function, "py_func") else njit(function)

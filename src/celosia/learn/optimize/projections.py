@@ -49,7 +49,7 @@ class ConvexSet(ABC):
         """Return the set as numbers for the compiled projection; refuse a dimension that does not fit."""
 
     @property
-    def compiled(self) -> Any:
+    def compiled_projection(self) -> Any:
         """The caller's own projection, compiled; None for the sets of this module."""
         return None
 
@@ -62,7 +62,7 @@ class ConvexSet(ABC):
         point = np.array(vector, dtype=np.float64)
         if point.ndim != 1 or not point.size or not np.isfinite(point).all():
             raise InputError("A projection takes one vector of finite numbers.")
-        (self.compiled or project_onto)(point, self.shape(point.size))
+        (self.compiled_projection or project_onto)(point, self.shape(point.size))
         return point
 
 
@@ -188,7 +188,7 @@ class OwnSet(ConvexSet):
         object.__setattr__(self, "length", exact_positive(diameter, name="diameter"))
 
     @property
-    def compiled(self) -> Any:
+    def compiled_projection(self) -> Any:
         """The function, compiled, writing into its argument."""
         return writing(self.function)
 
@@ -211,25 +211,25 @@ def _tried_out(own: OwnSet, dimension: int) -> float:
     """Return the length of the point nearest to 0; refuse a function that is no projection onto such a set."""
     length = float(own.length) * _SAFE
     points = _probes(dimension, 2 * length, 4 * length + 4)
-    found = _projected(own, points)
+    found = _project(own, points)
     widest = max(float(np.linalg.norm(found - point, axis=1).max()) for point in found)
     if widest > length:
         raise ParameterError(f"diameter must be at least {widest:.6g}, not {float(own.length):.6g}.")
     # p is the nearest point to x if and only if x - p leans away from every other point of the set.
     leaning = (points - found) @ found.T
     leaning -= np.diag(leaning)[:, None].copy()
-    if max(leaning.max() / (4 + 4 * length), np.abs(_projected(own, found) - found).max()) > 1e-6 * (1 + length):
+    if max(leaning.max() / (4 + 4 * length), np.abs(_project(own, found) - found).max()) > 1e-6 * (1 + length):
         raise ParameterError("function is no projection: what it returns is not the nearest point of a convex set.")
     return math.hypot(*found[0].tolist())
 
 
-def _projected(own: OwnSet, points: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _project(own: OwnSet, points: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Project points; what a wrong function says is left out."""
     found = points.copy()
     failed = False
     try:
         for point in found:
-            own.compiled(point, np.zeros(1))
+            own.compiled_projection(point, np.zeros(1))
     except Exception:  # noqa: BLE001 - whatever the caller's function raises, or Numba cannot compile
         failed = True
     if failed or not np.isfinite(found).all():

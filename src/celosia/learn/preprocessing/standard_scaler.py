@@ -17,7 +17,7 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
 from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
 from celosia.learn.base.class_normals import column_normals
-from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
@@ -102,7 +102,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         """Return (X - mean) / deviation."""
         check_is_fitted(self)
         values = read_features(self, X, reset=False)
-        return self._scaled(values)
+        return self._scale(values)
 
     def inverse_transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return X times the deviation plus the mean."""
@@ -114,7 +114,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
             values += self.mean_
         return values
 
-    def _scaled(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    def _scale(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         scaled = np.array(values)
         if self.with_mean and self.mean_ is not None:
             scaled -= self.mean_
@@ -156,20 +156,20 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _checked(self) -> None:
-        one_of_the_methods(self.method, ("auto",))
+    def _check_parameters(self) -> None:
+        check_method(self.method, ("auto",))
         for name in ("with_mean", "with_std"):
             given = getattr(self, name)
             if not isinstance(given, bool | np.bool_):
                 raise ParameterError(f"{name} must be True or False, not {safe_repr(given)}.")
 
     def _begin(self, count: int) -> Any:
-        self._checked()
+        self._check_parameters()
         return super()._begin(count)
 
     def build_request(self, spec: FitSpec) -> "SummaryRequest":
         """Return the request for the sums of this fit."""
-        self._checked()
+        self._check_parameters()
         return moments_request(spec)
 
     def solve_noisy(self, noisy: "NDArray[np.int64]", request: "SummaryRequest", spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
@@ -183,7 +183,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         self.mean_ = middle + normals.means[0] * half
         self.var_ = normals.variances[0] * half**2 if self.with_std else None
         self.scale_ = None if self.var_ is None else np.sqrt(self.var_)
-        self.bounds_ = self._scaled(np.array([middle - half, middle + half]))
+        self.bounds_ = self._scale(np.array([middle - half, middle + half]))
 
     def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:  # noqa: ARG002 - the parent's
         """Set the learned attributes without privacy."""
@@ -193,7 +193,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         self.bounds_ = None
         if self.bounds is not None:
             kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
-            self.bounds_ = self._scaled(np.array([ends_of(kind) for kind in kinds]).T)
+            self.bounds_ = self._scale(np.array([ends_of(kind) for kind in kinds]).T)
 
 
 class _Reader(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types

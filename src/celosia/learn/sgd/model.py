@@ -27,7 +27,7 @@ from celosia.learn.optimize.projections import Ball, ConvexSet
 from celosia.learn.privacy.bounds import feature_kinds
 from celosia.learn.privacy.target import Target
 from celosia.learn.sgd.noisy_descent import PNSGD
-from celosia.learn.sgd.price import epsilon_of, promised, record_guarantee
+from celosia.learn.sgd.price import epsilon_of, record_guarantee, rho_of
 from celosia.learn.sgd.unit_rows import UnitRows
 from celosia.ledger.budget_account import as_account
 
@@ -106,7 +106,7 @@ class PNSGDModel(PrivateEstimator):
             scaling = self._scaling(values.shape[1])
             run, privacy = self._run(privacy, len(values), scaling)
             event = privacy.event(run.event)
-            with self._paid(privacy, event, features=values.shape[1]) as payment:
+            with self._spend(privacy, event, features=values.shape[1]) as payment:
                 weights = run.release(scaling.rows(values), targets, source=payment.source).value
                 payment.deliver(weights)
             self._keep(*scaling.coefficients(weights))
@@ -207,10 +207,10 @@ class PNSGDModel(PrivateEstimator):
         sigma = None if forecast else self.sigma
         if sigma is None:
             assert target is not None  # noqa: S101 - for the type checker: it is private
-            return PNSGD.calibrated(target, **given), privacy
+            return PNSGD.calibrate(target, **given), privacy
         run = PNSGD(sigma=sigma, unit=privacy.unit, **given)  # type: ignore[arg-type] # checked by PNSGD
         if privacy.delta == 0:
-            return run, Target(rho=promised(run.event).rho, adjacency=ReplaceOne, unit=privacy.unit)
+            return run, Target(rho=rho_of(run.event).rho, adjacency=ReplaceOne, unit=privacy.unit)
         epsilon = epsilon_of(run.event, privacy.delta)
         return run, Target(epsilon=epsilon, delta=privacy.delta, adjacency=ReplaceOne, unit=privacy.unit)
 

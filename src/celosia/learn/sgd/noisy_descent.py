@@ -27,7 +27,7 @@ from celosia.core.structure import RepeatedEvent
 from celosia.learn.optimize.descent import Run, descend
 from celosia.learn.optimize.losses import Loss, SquaredLoss
 from celosia.learn.optimize.projections import Ball, ConvexSet
-from celosia.learn.sgd.price import least_noise, promised, record_guarantee
+from celosia.learn.sgd.price import least_noise, record_guarantee, rho_of
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.real_gaussian import RealGaussian
 from celosia.mechanisms.secret_order import secret_permutation, secret_stop
@@ -58,7 +58,7 @@ class PNSGD:
     records, dimension
         How many records there are and how many numbers each has; both are public (neighbours replace one record).
     sigma
-        The standard deviation of the noise on each coordinate of a gradient; `calibrated` finds it for a target.
+        The standard deviation of the noise on each coordinate of a gradient; `calibrate` finds it for a target.
     loss, projection
         What is minimised, and the bounded convex set in which: both from public knowledge.
     step_size, epochs, lipschitz
@@ -212,7 +212,7 @@ class PNSGD:
         >>> PNSGD(records=100, dimension=1, sigma=4, epochs=1).guarantee
         ZCDP(rho=0.5000000000005..., adjacency=ReplaceOne)
         """
-        return promised(self.event)
+        return rho_of(self.event)
 
     def record_guarantee(self, position: int) -> ZCDP:
         """Return what is promised to the record at a place of a fixed order, the first being 1: theorem 5.4.
@@ -226,14 +226,14 @@ class PNSGD:
     # ---------------------------------------------------------------------------------------------- calibration
 
     @classmethod
-    def calibrated(cls, target: Guarantee, **run: Any) -> "PNSGD":
+    def calibrate(cls, target: Guarantee, **run: Any) -> "PNSGD":
         """Return the run with the smallest sigma, to a thousandth, that keeps a target.
 
         ``target`` is a (epsilon, delta), a rho or a Rényi curve, always for `ReplaceOne`.
 
         >>> from celosia.core import ReplaceOne
         >>> target = ZCDP(rho="0.5", adjacency=ReplaceOne)
-        >>> round(float(PNSGD.calibrated(target, records=100, dimension=1, epochs=1).sigma), 2)
+        >>> round(float(PNSGD.calibrate(target, records=100, dimension=1, epochs=1).sigma), 2)
         4.0
         """
         if not isinstance(target, ApproxDP | ZCDP | RenyiDP) or (isinstance(target, ApproxDP) and target.delta == 0):
@@ -299,7 +299,7 @@ class PNSGD:
         most = _STEPS if self.amplification == "none" else 0
         shape = self.projection.shape(self.dimension)
         run = Run(float(self.step), float(self.bound), most, self.loss.numbers, shape)
-        own = {"slope": self.loss.compiled, "project": self.projection.compiled}
+        own = {"slope": self.loss.compiled_slope, "project": self.projection.compiled_projection}
         for begin, end in _chunks(total, max(1, _DRAWN // self.dimension), stop):
             noise = self._noise(end - begin, source)
             descend(rows, targets, order[np.arange(begin, end) % self.records], noise, weights, run, **own)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LEAST: Final = 2.0**-40
 
 
-def promised(event: "Event") -> ZCDP:
+def rho_of(event: "Event") -> ZCDP:
     """Return the rho of a run: of the record that fares worst, wherever it stands."""
     from celosia.accounting.prices.concentrated import rho
 
@@ -36,7 +36,7 @@ def record_guarantee(event: "Event", position: int) -> ZCDP:
 
     inside = event.event if isinstance(event, CertifiedEvent) else event
     if not isinstance(inside, PNSGDEvent):  # every step is priced: no place is better than another
-        return promised(inside)
+        return rho_of(inside)
     if _is_secret(inside):
         raise ParameterError(
             "With a secret order or stop nobody knows a record's place: all have the guarantee of the whole run."
@@ -55,7 +55,7 @@ def keeps(event: "Event", target: Guarantee) -> bool:
         curve = renyi(event, np.array(orders))
         return all(Fraction(ours) <= wanted for ours, wanted in zip(curve.tolist(), target.epsilons, strict=True))
     if not isinstance(target, ApproxDP):
-        return promised(event) <= target
+        return rho_of(event) <= target
     return certificate_holds(CertifiedEvent(event=event, epsilon=target.epsilon, delta=target.delta))
 
 

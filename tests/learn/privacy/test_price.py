@@ -15,7 +15,8 @@ from celosia.core import (
     LedgerError,
     ParameterError,
 )
-from celosia.learn.privacy.paying import check_price, paid, price_event
+from celosia.learn.base.estimator import spend
+from celosia.learn.privacy.price import check_price, price_event
 from celosia.ledger import InMemoryBudget
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
@@ -24,14 +25,14 @@ LAPLACE = Laplace(epsilon="0.4", sensitivity=1)
 
 
 def _pay(budget: object, error: Exception | None = None) -> None:
-    with paid(budget, Seeded(7), LAPLACE.event, LAPLACE.guarantee, question="Fit") as payment:
+    with spend(budget, Seeded(7), LAPLACE.event, LAPLACE.guarantee, question="Fit") as payment:
         if error is not None:
             raise error
         payment.deliver(LAPLACE.release(1, source=payment.source).value)
 
 
 def test_without_a_budget_only_the_source_is_given() -> None:
-    with paid(None, None, LAPLACE.event, LAPLACE.guarantee, question="Fit") as payment:
+    with spend(None, None, LAPLACE.event, LAPLACE.guarantee, question="Fit") as payment:
         assert not payment.source.seeded
 
 
