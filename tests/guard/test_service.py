@@ -356,7 +356,7 @@ def test_what_cannot_be_asked_costs_nothing(place: Place) -> None:
         with pytest.raises(QueryError):
             place.guard.ask(place.who("ana"), replace(COUNT, sql=sql), "k")
         assert place.spent() == 0
-        assert place.guard.ask(place.who("ana"), COUNT, "k").state == "committed"  # nor is the key used up
+    assert place.guard.ask(place.who("ana"), COUNT, "k").state == "committed"  # the key is still unused
 
 
 def test_limits_are_looked_at_before_anything_is_spent(place: Place) -> None:

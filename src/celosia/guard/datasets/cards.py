@@ -109,7 +109,7 @@ def _make_column_card(name: str, kind: "Kind") -> ColumnCard:
     declared = {
         field.name: _to_json(getattr(kind, field.name))
         for field in fields(kind)  # type: ignore[arg-type]  # every kind is a dataclass
-        if field.name != "null" and getattr(kind, field.name) is not None
+        if field.name not in ("null", "_axis") and getattr(kind, field.name) is not None
     }
     return ColumnCard(name=name, kind=word, fields=declared, null=_to_json(kind.null))
 
