@@ -9,7 +9,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
 from celosia.guard.http.problems import problem_of
 from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.i18n.wording import Sentence, in_symbols, translate
+from celosia.guard.web.i18n.wording import Sentence, replace_guarantees, translate
 from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
 
@@ -219,8 +219,11 @@ def test_what_speaks_python_is_said_otherwise_in_english() -> None:
 
 def test_costs_are_rounded_up_and_rests_down() -> None:
     text = "It costs PureDP(epsilon='0.12345'), and ZCDP(rho='1/3') is left."
-    assert in_symbols(text, "en").replace("\N{NO-BREAK SPACE}", " ") == "It costs ε = 0.1235, and ρ = 0.3333 is left."
-    assert in_symbols("There is no table 'PureDP(x)'.", "en") == "There is no table 'PureDP(x)'."
+    assert (
+        replace_guarantees(text, "en").replace("\N{NO-BREAK SPACE}", " ")
+        == "It costs ε = 0.1235, and ρ = 0.3333 is left."
+    )
+    assert replace_guarantees("There is no table 'PureDP(x)'.", "en") == "There is no table 'PureDP(x)'."
 
 
 def test_a_part_that_is_not_known_leaves_the_whole_in_english() -> None:

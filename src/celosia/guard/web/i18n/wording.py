@@ -41,12 +41,14 @@ class Sentence:
 
 def translate(sentence: str, language: "Language") -> Sentence:
     """Return a sentence in a language if its pattern is known, else in English."""
-    plain = in_symbols(sentence, language.code)
+    plain = replace_guarantees(sentence, language.code)
     translated = _translate(plain, language.code, 0) if len(plain) <= _MAX_SENTENCE_LENGTH else None
-    return Sentence(in_symbols(sentence, "en"), "en") if translated is None else Sentence(translated, language.code)
+    if translated is None:
+        return Sentence(replace_guarantees(sentence, "en"), "en")
+    return Sentence(translated, language.code)
 
 
-def in_symbols(text: str, code: str) -> str:
+def replace_guarantees(text: str, code: str) -> str:
     """Return a text with guarantees in symbols; costs are rounded up, remainders down."""
     return _GUARANTEE.sub(lambda match: _replace_guarantee(match, code), text)
 
@@ -61,20 +63,20 @@ def _replace_guarantee(match: re.Match[str], code: str) -> str:
 
 
 def _translate(sentence: str, code: str, depth: int) -> str | None:
-    shapes, words = _load_sentences(code)
-    for shape, pattern in shapes:
-        match = shape.fullmatch(sentence)
+    patterns, words = _load_sentences(code)
+    for pattern, template in patterns:
+        match = pattern.fullmatch(sentence)
         if match:
-            translated = _fill_gaps(pattern, match.groups(), words, code, depth)
+            translated = _fill_gaps(template, match.groups(), words, code, depth)
             if translated is not None:
                 return translated
     return None
 
 
-def _fill_gaps(pattern: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
+def _fill_gaps(template: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
     """Return a pattern with its gaps filled; None if a gap needs a translation and has none."""
     found = []
-    for word, again, plain in _GAP.findall(pattern):
+    for word, again, plain in _GAP.findall(template):
         gap = gaps[int(word or again or plain) - 1]
         if word:
             found.append(words.get(gap))
@@ -85,7 +87,7 @@ def _fill_gaps(pattern: str, gaps: "Sequence[str]", words: "Mapping[str, str]", 
     if None in found:
         return None
     replacements = iter(found)
-    return _GAP.sub(lambda _: str(next(replacements)), pattern)
+    return _GAP.sub(lambda _: str(next(replacements)), template)
 
 
 def _localize_number(part: str, code: str) -> str:
