@@ -66,6 +66,16 @@ def exact_epsilon(value: Exact) -> Fraction:
     return fraction
 
 
+def exact_rho(value: Exact) -> Fraction:
+    """Return a rho that a mechanism can spend: positive, and small enough to protect anything at all."""
+    fraction = exact_positive(value, name="rho")
+    if fraction > _MAX_EPSILON:
+        raise ParameterError(
+            f"rho must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
+        )
+    return fraction
+
+
 def exact_probability(value: Exact, *, name: str) -> Fraction:
     """Return a number between 0 and 1, both included."""
     fraction = exact(value, name=name)

@@ -180,6 +180,7 @@ def test_real_arithmetic_needs_a_policy_that_allows_it(ledger: Ledger) -> None:
         GuaranteedEvent(guarantee=PureDP(epsilon="0.1"), arithmetic="real"),
     ]
     for event in cases:
+        ledger.set_budget(Policy(limit=PureDP(epsilon=1)), dataset="deaths")
         with pytest.raises(ParameterError, match=r"data set 'deaths' takes exact noise only"):
             ledger.reserve(event, dataset="deaths")
         ledger.set_budget(Policy(limit=PureDP(epsilon=1), allow_real=True), dataset="deaths")

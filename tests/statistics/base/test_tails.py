@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from celosia.statistics.base.tails import _apart, laplace_margin, laplace_scale, normal_deviation, normal_margin
+from celosia.statistics.base.tails import _separate, laplace_margin, laplace_scale, normal_deviation, normal_margin
 
 FAILURES = [0.9, 0.5, 0.1, 0.05, 0.01]
 WEIGHTS = st.integers(1, 9).flatmap(
@@ -74,7 +74,7 @@ def test_quantiles_scale_and_lie_between_one_and_all(weights: list[float], failu
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=9))
 def test_moving_weights_apart_is_a_majorization(weights: list[float]) -> None:
     before = -np.sort(-np.array([weights]), axis=1)
-    after = -np.sort(-_apart(before), axis=1)
+    after = -np.sort(-_separate(before), axis=1)
     assert (after > 0).all()
     assert after.sum() == pytest.approx(before.sum())
     assert (np.cumsum(after, axis=1) >= np.cumsum(before, axis=1) - 1e-12).all()

@@ -181,7 +181,7 @@ def test_no_table_is_found_that_breaks_the_claim(
         ends = LowEnds(choice, Fraction(each), bounding, points=2, shift=lambda _: shift)
         values = Extremes(choice, Fraction(each), bounding, points=2)
         assert ends.worst(one, after) <= each * len(choice._inner).bit_length() * (1 + 1e-9)
-        assert values.worst(one, after) <= each * len(choice._ordered).bit_length() * (1 + 1e-9)
+        assert values.worst(one, after) <= each * len(choice._sorted_quantiles).bit_length() * (1 + 1e-9)
 
 
 def test_half_of_the_sensitivity_would_be_too_little() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, safe_repr
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_rho, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.structure import CertifiedEvent, ComposedEvent
 from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from celosia.ledger.budget_account import BudgetAccount
 
 _WHOLE = Fraction(1)
-_LARGEST_RHO = 2**16
 _SMALLEST_DELTA = Fraction(1, 10**200)
 _SMALLEST = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
 
@@ -189,11 +188,7 @@ def _exact_delta(delta: Exact) -> Fraction:
 
 
 def _exact_rho(rho: Exact) -> Fraction:
-    number = exact_positive(rho, name="rho")
-    if number > _LARGEST_RHO:
-        raise ParameterError(
-            f"rho must be at most {_LARGEST_RHO}, not {safe_repr(rho)}: beyond that nothing is promised."
-        )
+    number = exact_rho(rho)
     if number < _SMALLEST:
         raise ParameterError(f"rho must be at least 1e-100, not {safe_repr(rho)}: no noise is wide enough for less.")
     return number

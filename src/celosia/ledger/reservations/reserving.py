@@ -21,7 +21,7 @@ from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.scope import Scope, list_scopes
 from celosia.ledger.log.chain import JSON, format_timestamp
 from celosia.ledger.reservations.records import StoredReservation, find_answers, find_request, store_reservation
-from celosia.ledger.reservations.reservation import Request, Reservation
+from celosia.ledger.reservations.reservation import Request, Reservation, ReservationState
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
     if answer is not None:
         return _repeat(snapshot, question, *answer)
     _check_room(snapshot, list_scopes(question.dataset, question.analyst), question.event)
-    return _open_reservation(snapshot, question)
+    return _write(snapshot, question)
 
 
 def _check_same_request(request: Request, before: Request, found: StoredReservation) -> Reservation:
@@ -137,47 +137,36 @@ def _repeat(snapshot: "Snapshot", question: SpendRequest, found: StoredReservati
     scopes = [scope for scope in list_scopes(question.dataset, question.analyst) if scope.analyst is not None]
     if not paid:
         _check_room(snapshot, scopes, question.event)
-    reservation = _make_reservation(snapshot, question, state="repeated", answer=found.reservation.answer)
-    source = found.reservation.id
-    line = snapshot.append("repeated", question.body(reservation.id) | {"answer": source, "charged": not paid})
-    store_reservation(
-        snapshot.connection,
-        reservation,
-        opened=line.sequence,
-        fingerprint=question.fingerprint,
-        request=question.request,
-        source=source,
-    )
-    return reservation
+    source = found.reservation
+    return _write(snapshot, question, source=source, answer=source.id, charged=not paid)
 
 
-def _open_reservation(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
-    reservation = _make_reservation(snapshot, question, state="reserved")
-    line = snapshot.append("reserved", question.body(reservation.id))
-    store_reservation(
-        snapshot.connection,
-        reservation,
-        opened=line.sequence,
-        fingerprint=question.fingerprint,
-        request=question.request,
-    )
-    return reservation
-
-
-def _make_reservation(
-    snapshot: "Snapshot", question: SpendRequest, *, state: str, answer: str | None = None
+def _write(
+    snapshot: "Snapshot", question: SpendRequest, *, source: Reservation | None = None, **extra: JSON
 ) -> Reservation:
-    return Reservation(
+    """Write a reservation into the log and its tables; ``source`` is the one whose answer it repeats."""
+    state: ReservationState = "reserved" if source is None else "repeated"
+    reservation = Reservation(
         id=draw_id(),
         dataset=question.dataset,
         analyst=question.analyst,
         event=question.event,
         question=question.text,
         at=snapshot.at,
-        state="reserved" if state == "reserved" else "repeated",
-        answer=answer,
-        fresh=state == "reserved",
+        state=state,
+        answer=None if source is None else source.answer,
+        fresh=source is None,
     )
+    line = snapshot.append(state, question.body(reservation.id) | extra)
+    store_reservation(
+        snapshot.connection,
+        reservation,
+        opened=line.sequence,
+        fingerprint=question.fingerprint,
+        request=question.request,
+        source=None if source is None else source.id,
+    )
+    return reservation
 
 
 def draw_id() -> str:

@@ -11,14 +11,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, safe_repr
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_rho, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
 _SMALLEST_DELTA: Final = Fraction(1, 10**200)
-_LARGEST_RHO: Final = 2**16
 _LONG_BITS: Final = 1_000  # a share is divided further, and events take three times as many
 _SHORT_BITS: Final = 128
 
@@ -44,7 +43,7 @@ class Target:
                 raise ParameterError(
                     f"The budget is a rho, so a query spends one: give rho=, such as rho='0.01', or error={given}."
                 )
-            return cls(rho=_exact_rho(rho))
+            return cls(rho=exact_rho(rho))
         if rho is not None or epsilon is None:
             raise ParameterError(
                 "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or "
@@ -87,13 +86,4 @@ def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _SMALLEST_DELTA:
         raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
-    return number
-
-
-def _exact_rho(rho: Exact) -> Fraction:
-    number = exact_positive(rho, name="rho")
-    if number > _LARGEST_RHO:
-        raise ParameterError(
-            f"rho must be at most {_LARGEST_RHO}, not {safe_repr(rho)}: beyond that nothing is promised."
-        )
     return number

@@ -62,14 +62,7 @@ class Noise:
         >>> Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         PureDP(epsilon=0.5)
         """
-        mechanism = Laplace(
-            epsilon=epsilon,
-            sensitivity=sensitivity.l1,
-            dimension=_check_size(cells, width),
-            adjacency=bounding.adjacency,
-            unit=bounding.unit,
-        )
-        return cls(mechanism=mechanism, cells=cells, width=width)
+        return cls._make(Laplace, cells, width, bounding, epsilon=epsilon, sensitivity=sensitivity.l1)
 
     @classmethod
     def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: ContributionBounds) -> "Noise":
@@ -97,14 +90,7 @@ class Noise:
         >>> Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 2, 1, ContributionBounds(cells=2)).event
         GaussianEvent(variance=1, sensitivity_squared=1, dimension=2)
         """
-        mechanism = Gaussian(
-            rho=rho,
-            sensitivity_squared=sensitivity.l2_squared,
-            dimension=_check_size(cells, width),
-            adjacency=bounding.adjacency,
-            unit=bounding.unit,
-        )
-        return cls(mechanism=mechanism, cells=cells, width=width)
+        return cls._make(Gaussian, cells, width, bounding, rho=rho, sensitivity_squared=sensitivity.l2_squared)
 
     @classmethod
     def approximate(
@@ -121,13 +107,15 @@ class Noise:
         >>> Noise.approximate(1, "1e-6", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         ApproxDP(epsilon=1, delta='1e-06')
         """
-        mechanism = Gaussian(
-            epsilon=epsilon,
-            delta=delta,
-            sensitivity_squared=sensitivity.l2_squared,
-            dimension=_check_size(cells, width),
-            adjacency=bounding.adjacency,
-            unit=bounding.unit,
+        target = {"epsilon": epsilon, "delta": delta}
+        return cls._make(Gaussian, cells, width, bounding, **target, sensitivity_squared=sensitivity.l2_squared)
+
+    @classmethod
+    def _make(
+        cls, kind: type[Laplace | Gaussian], cells: int, width: int, bounding: ContributionBounds, **parameters: Any
+    ) -> "Noise":
+        mechanism = kind(
+            **parameters, dimension=_check_size(cells, width), adjacency=bounding.adjacency, unit=bounding.unit
         )
         return cls(mechanism=mechanism, cells=cells, width=width)
 
