@@ -295,6 +295,13 @@ def test_parameters_without_a_meaning_are_refused() -> None:
             RandomizedResponse(**wrong)
 
 
+def test_one_answer_takes_the_coin_of_its_truth() -> None:
+    mechanism, source = RandomizedResponse(coins=("0.99", "0.02")), Seeded(7)
+    yes, no = (sum(mechanism.release(truth, source=source).value for _ in range(50)) for truth in (True, False))
+    assert yes > 40
+    assert no < 10
+
+
 def test_two_coins_that_tell_all_or_nothing_are_refused() -> None:
     cases: list[tuple[Any, Any]] = [(0, "1/2"), (1, "1/2"), ("1/2", 0), ("1/2", 1), (2, "1/2"), ("1/2", -1)]
     for heads, yes in cases:

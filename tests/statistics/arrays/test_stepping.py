@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
@@ -56,6 +56,8 @@ def test_a_pair_says_what_it_wants() -> None:
 
 
 @given(st.lists(NUMBERS), BOUNDS, st.sampled_from(["drop", "low"]))
+@example([0.1, 0.2, 0.3, 0.7, 1.1, 119.9, 500.0, -3.0], (0, 120), "drop")
+@example([-2.9, 0.7, 4.9, math.nan], (-3, 5), "low")
 def test_steps_are_the_formula_row_by_row(items: list[Any], bounds: Any, rule: str) -> None:
     low, high = (float(Fraction(bound)) for bound in bounds)
     kind = Real(*bounds, null="drop" if rule == "drop" else bounds[0])
