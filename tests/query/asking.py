@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.core import CelosiaError
 from celosia.query.plan.expressions import Column, Expression, columns_in, kind_of
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, PerPerson, Plan, Projection, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.sql.expressions import parse_expression
@@ -285,9 +285,9 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table], *, public: bool = Fa
     joins: dict[str, Relation] = {
         "base": base,
         "public": _with_public(base, draw(st.lists(st.sampled_from(known), min_size=1, unique=True)), how),
-        "persons": Joined(left=base, right=Base("u"), by="person", how=how),
-        "beside each": Joined(left=base, right=visits, by="person", how=how),
-        "each beside": Joined(left=visits, right=base, by="person", how=how),
+        "persons": Join(left=base, right=Base("u"), by="person", how=how),
+        "beside each": Join(left=base, right=visits, by="person", how=how),
+        "each beside": Join(left=visits, right=base, by="person", how=how),
     }
     if shape in joins:
         return joins[shape]
@@ -295,7 +295,7 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table], *, public: bool = Fa
     condition = draw(st.none() | st.sampled_from(_fitting(CONDITIONS, kinds, _is_condition)))
     if shape == "derived":
         new = draw(st.sampled_from(_fitting(NUMBERS, kinds)))
-        return Projected(
+        return Projection(
             relation=base, columns=(*((name, Column(name)) for name in kinds), ("x", new)), filter=condition
         )
     number = draw(st.sampled_from([Column("i"), Column("r")]))
@@ -311,14 +311,14 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table], *, public: bool = Fa
     each: Relation = PerPerson(relation=base, columns=made, filter=condition)
     if draw(st.booleans()):
         inner = columns_of(each, tables)
-        each = Projected(relation=each, columns=tuple((name, Column(name)) for name in inner))
+        each = Projection(relation=each, columns=tuple((name, Column(name)) for name in inner))
     return each
 
 
 def _with_public(base: Relation, names: Sequence[str], how: str) -> Relation:
     """The table joined with public ones, one after another."""
     for name in names:
-        base = Joined(left=base, right=Base(name), on=(_PUBLIC_JOINS[name],), how=how)
+        base = Join(left=base, right=Base(name), on=(_PUBLIC_JOINS[name],), how=how)
     return base
 
 

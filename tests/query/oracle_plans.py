@@ -18,7 +18,7 @@ import numpy as np
 import celosia as cl
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.plan.expressions import kind_of
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.statistics import Choice
 from tests.query.oracle import clean, days_of, derived, plain, seconds_of, value_of
@@ -53,7 +53,7 @@ class Rows:
     kinds: Mapping[str, Kind]
     single: bool = False
 
-    def kept(self, condition: Expression | None) -> Rows:
+    def where(self, condition: Expression | None) -> Rows:
         if condition is None:
             return self
         places = [place for place, row in enumerate(self.rows) if value_of(condition, row, self.kinds) is True]
@@ -70,13 +70,13 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:
     match relation:
         case Base(table=name):
             return _base(tables[name])
-        case Projected(relation=inner, columns=columns, filter=condition):
-            rows = rows_of(inner, tables).kept(condition)
+        case Projection(relation=inner, columns=columns, filter=condition):
+            rows = rows_of(inner, tables).where(condition)
             made = [{name: derived(e, row, rows.kinds) for name, e in columns} for row in rows.rows]
             return replace(rows, rows=made, kinds=kinds)
         case PerPerson(relation=inner, filter=condition):
-            return _per_person(relation, rows_of(inner, tables).kept(condition), kinds)
-        case Joined():
+            return _per_person(relation, rows_of(inner, tables).where(condition), kinds)
+        case Join():
             return _joined(relation, rows_of(relation.left, tables), rows_of(relation.right, tables), kinds)
 
 
@@ -129,7 +129,7 @@ def _aggregated(
     return clean(float(sum(round(value / grid) for value in values)) * grid, kind)
 
 
-def _joined(relation: Joined, left: Rows, right: Rows, kinds: Mapping[str, Kind]) -> Rows:
+def _joined(relation: Join, left: Rows, right: Rows, kinds: Mapping[str, Kind]) -> Rows:
     if relation.by == "key":
         mine = [tuple(row[a] for a, _ in relation.on) for row in left.rows]
         theirs = [tuple(row[b] for _, b in relation.on) for row in right.rows]
@@ -162,7 +162,7 @@ def summaries(
 ) -> list[NDArray[Any]]:
     """Return the exact summaries of each need: cells by width, in Python's integers."""
     plan = question.plan
-    rows = rows_of(plan.relation, tables).kept(plan.filter)
+    rows = rows_of(plan.relation, tables).where(plan.filter)
     key_kinds = [kind_of(key.expression, rows.kinds) for key in plan.keys]
     listed = [
         tuple(_label(value, kind) for value, kind in zip(key, key_kinds, strict=True))
@@ -185,7 +185,7 @@ def summaries(
 def key_counts(question: AnalyzedPlan, tables: Tables, secret: Sequence[int]) -> dict[tuple[Any, ...], int]:
     """Return the keys that occur, dates and times as numbers, and the number of units of each."""
     plan, order = question.plan, KeyedOrder(tuple(secret))
-    rows = rows_of(plan.relation, tables).kept(plan.filter)
+    rows = rows_of(plan.relation, tables).where(plan.filter)
     keys = [tuple(derived(key.expression, row, rows.kinds) for key in plan.keys) for row in rows.rows]
     if rows.persons is None or rows.single:
         return Counter(key for key in keys if None not in key)
@@ -197,7 +197,7 @@ def key_counts(question: AnalyzedPlan, tables: Tables, secret: Sequence[int]) ->
     found: Counter[tuple[Any, ...]] = Counter()
     for person, those in own.items():
         ranks = {
-            key: order.mixed(
+            key: order.hash_integers(
                 _number(person, order), *(_number(_whole(v, k), order) for v, k in zip(key, kinds, strict=True))
             )
             for key in those
@@ -221,7 +221,7 @@ def _label(value: Any, kind: Kind) -> Any:
 def _number(value: int | str, order: KeyedOrder) -> int:
     if isinstance(value, str):
         return int(hashlib.md5((order.salt + value).encode(), usedforsecurity=False).hexdigest()[:8], 16)
-    return int(order.folded(int(value)))
+    return int(order.fold(int(value)))
 
 
 def _whole(value: Any, kind: Kind) -> Any:
@@ -243,7 +243,7 @@ class _Unit:
         kept: set[tuple[Any, int]] = set()
         for person in {person for person, _ in groups}:
             own = [cell for one, cell in groups if one == person]
-            own.sort(key=lambda cell, who=person: self.order.ranked(cell, _number(who, self.order)))  # type: ignore[misc]
+            own.sort(key=lambda cell, who=person: self.order.rank(cell, _number(who, self.order)))  # type: ignore[misc]
             kept |= {(person, cell) for cell in ([own[0], own[-1]] if most == 2 else own[:most])}
         return {key: rows for key, rows in groups.items() if key in kept}
 
@@ -266,14 +266,16 @@ class _Unit:
         seen: Counter[int] = Counter()
         ranked = []
         for code in codes:
-            ranked.append((self.order.mixed(_number(person, self.order), cell, code, seen[code]), code, seen[code]))
+            ranked.append(
+                (self.order.hash_integers(_number(person, self.order), cell, code, seen[code]), code, seen[code])
+            )
             seen[code] += 1
         return [code for _, code, _ in sorted(ranked)[: self.bounding.rows]]
 
     def first(self, person: Any, cell: int, values: set[Any]) -> set[Any]:
         """As many different values as rows are allowed."""
         number = _number(person, self.order)
-        ranks = {value: (self.order.mixed(number, cell, _number(value, self.order)), value) for value in values}
+        ranks = {value: (self.order.hash_integers(number, cell, _number(value, self.order)), value) for value in values}
         return set(sorted(values, key=ranks.__getitem__)[: self.bounding.rows])
 
 

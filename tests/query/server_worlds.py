@@ -13,7 +13,7 @@ import pyarrow as pa
 from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.query.engines.postgres import PostgresEngine
 from celosia.query.engines.postgres_compiler import compile_query
-from celosia.query.engines.spark import SparkEngine, _as_instants
+from celosia.query.engines.spark import SparkEngine, _cast_to_instants
 from tests.query.worlds import InWorlds
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class SparkWorlds(InWorlds, SparkEngine):
     def enter(self, world: int) -> None:
         for name, source in self._frames[world].items():
             if isinstance(source, SparkSource):
-                _as_instants(source.frame).createOrReplaceTempView(self._raw[name].get_name())
+                _cast_to_instants(source.frame).createOrReplaceTempView(self._raw[name].get_name())
 
 
 def _in_spark(session: Any, table: Table) -> Table:

@@ -11,7 +11,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, ParameterError, QueryError
 from celosia.query.builder import Query
 from celosia.query.plan.expressions import Call, Column, Literal
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Projected
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, Projection
 from tests.query.samples import Pretending, asking, code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_a_histogram_is_a_group_by_of_intervals(session: cl.Session) -> None:
 
 def test_derived_columns_come_beside_the_others(session: cl.Session) -> None:
     query = session.query("deaths").derive(months="12 * age", old="age > 65")
-    assert isinstance(query.draft.relation, Projected)
+    assert isinstance(query.draft.relation, Projection)
     names = [name for name, _ in query.draft.relation.columns]
     assert names[-2:] == ["months", "old"]
     assert "age" in names
@@ -106,8 +106,8 @@ def test_derived_columns_come_beside_the_others(session: cl.Session) -> None:
 def test_joins_are_by_key_or_by_person(session: cl.Session) -> None:
     by_key = session.query("deaths").join("towns", on="town").draft.relation
     by_person = session.query("deaths").join("visits").draft.relation
-    assert by_key == Joined(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),), by="key")
-    assert by_person == Joined(left=Base("deaths"), right=Base("visits"), by="person")
+    assert by_key == Join(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),), by="key")
+    assert by_person == Join(left=Base("deaths"), right=Base("visits"), by="person")
 
 
 def test_keys_can_be_named_and_listed(session: cl.Session) -> None:

@@ -233,7 +233,7 @@ def test_sessions_that_make_no_sense_are_refused() -> None:
         ([], cl.PureDP(epsilon=1), "tables must be"),
         ("deaths.parquet", cl.PureDP(epsilon=1), "tables must be"),
         ([rows_table(), rows_table()], cl.PureDP(epsilon=1), "same name"),
-        ([code_book()], cl.PureDP(epsilon=1), "nobody to protect"),
+        ([code_book()], cl.PureDP(epsilon=1), "public tables only"),
         ([rows_table(), persons_table("visits")], cl.PureDP(epsilon=1), "same unit"),
         ([rows_table(), rows_table("visits", adjacency=ReplaceOne)], cl.PureDP(epsilon=1), "same unit"),
         (rows_table(), 1.0, "budget must be"),
@@ -254,7 +254,7 @@ def test_a_table_is_named_where_there_are_several() -> None:
         with pytest.raises(QueryError, match="no table"):
             session.query(wrong)  # type: ignore[arg-type]
     assert session.query("visits").count().plan.relation.table == "visits"  # type: ignore[union-attr]
-    with pytest.raises(QueryError, match="nobody to protect"):
+    with pytest.raises(QueryError, match="public tables only"):
         session.query("towns").count().preview(epsilon=1)
 
 

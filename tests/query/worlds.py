@@ -87,7 +87,7 @@ class InWorlds(IbisEngine):
 
     def compiled_once(self, query: Any) -> AbstractContextManager[object]:
         """Make the text of a query once, for all worlds."""
-        return mock.patch.object(self._backend, "compile", return_value=self._backend.compile(query))
+        return mock.patch.object(self.backend, "compile", return_value=self.backend.compile(query))
 
     def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:
         with self.compiled_once(query):
@@ -120,12 +120,12 @@ class InWorlds(IbisEngine):
 class WorldEngine(InWorlds, DuckDBEngine):
     """DuckDB on a shared connection."""
 
-    def _opened(self) -> Any:
+    def _open_backend(self) -> Any:
         return shared_backend()
 
     def enter(self, world: int) -> None:
         for name in self.tables:
-            self._backend.con.register(f"celosia_{name}", self.worlds[world][name].source.frame)  # type: ignore[union-attr]
+            self.backend.con.register(f"celosia_{name}", self.worlds[world][name].source.frame)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, kw_only=True)

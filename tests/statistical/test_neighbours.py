@@ -30,7 +30,7 @@ from celosia.query.engines import ibis as ibis_engine
 from celosia.query.engines import postgres as postgres_engine
 from celosia.query.execution import clean, hashing, person_level
 from celosia.query.plan.expressions import Column
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, PlanDraft
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, PerPerson, Plan, PlanDraft
 from celosia.query.session import Session
 from celosia.statistics import ContributionBounds, RowSensitivity, Sensitivity
 from tests.query.asking import (
@@ -236,7 +236,7 @@ def plan(*aggregates: Aggregate, keys: tuple[Key, ...] = (), relation: Any = Non
 
 
 def everything(self: Any, inputs: Any) -> Any:
-    return self._in_cells(inputs)
+    return self._rows_in_cells(inputs)
 
 
 def without_adjacency(self: RowSensitivity, bounding: ContributionBounds) -> Sensitivity:
@@ -263,27 +263,27 @@ def unchanged(table: Any, *_: object, **__: object) -> Any:
 BREAKS: dict[str, tuple[Neighbours, Any]] = {
     "a person is in every cell": (
         broken(plan(COUNT, keys=BY_CATEGORY)),
-        lambda: mock.patch.object(person_level.PersonLevel, "_chosen", everything),
+        lambda: mock.patch.object(person_level.PersonLevel, "_chosen_rows", everything),
     ),
     "all rows of a person are summed": (
         broken(plan(SUM)),
-        lambda: mock.patch.object(person_level, "averaged", unclipped),
+        lambda: mock.patch.object(person_level, "average_down", unclipped),
     ),
     "all rows of a person are counted": (
         broken(plan(COUNT)),
-        lambda: mock.patch.object(person_level, "averaged", unclipped),
+        lambda: mock.patch.object(person_level, "average_down", unclipped),
     ),
     "all rows of a person are chosen among": (
         broken(plan(MODE)),
-        lambda: mock.patch.object(person_level, "sampled_rows", unchanged),
+        lambda: mock.patch.object(person_level, "sample_rows", unchanged),
     ),
     "all values of a person are distinct": (
         broken(plan(DISTINCT)),
-        lambda: mock.patch.object(person_level, "first_in_order", unchanged),
+        lambda: mock.patch.object(person_level, "take_first", unchanged),
     ),
     "a person has every key": (
         broken(plan(COUNT, keys=BY_TEXT)),
-        lambda: mock.patch("celosia.query.execution.bounding.first_in_order", unchanged),
+        lambda: mock.patch("celosia.query.execution.bounding.take_first", unchanged),
     ),
     "a replaced person only leaves": (
         broken(plan(COUNT, keys=BY_CATEGORY), adjacency=cl.ReplaceOne),
@@ -299,7 +299,7 @@ BREAKS: dict[str, tuple[Neighbours, Any]] = {
     ),
     "values are not clipped": (
         broken(plan(SUM), person=False),
-        lambda: mock.patch.object(clean, "_inside", unclipped),
+        lambda: mock.patch.object(clean, "_clip_to_bounds", unclipped),
     ),
     "a subquery per person keeps all rows": (
         broken(plan(COUNT, relation=PerPerson(relation=Base("t"), columns=(("v", "count", None),)))),
@@ -314,7 +314,7 @@ def _all_as_single(relation: Any, engine: Any) -> Any:
     return dataclasses.replace(rows_of(relation.relation, engine), single=True)
 
 
-def test_a_broken_promise_is_found() -> None:
+def test_a_broken_guarantee_is_found() -> None:
     for neighbours, breaking in BREAKS.values():
         check_neighbours(neighbours)
         with breaking(), pytest.raises(AssertionError):
@@ -323,7 +323,7 @@ def test_a_broken_promise_is_found() -> None:
 
 def test_a_public_key_that_is_there_twice_is_found() -> None:
     """The checks when the table is made and when it is opened are what keeps a join from multiplying rows."""
-    relation = Joined(left=Base("t"), right=Base("k"), on=(("c", "code"),))
+    relation = Join(left=Base("t"), right=Base("k"), on=(("c", "code"),))
     given = broken(plan(COUNT, relation=relation), person=False)
     twice = pa.table({"code": ["d", "d"], "w": [1, 2]})
     schema = cl.Schema(code=cl.Category("a", "d"), w=cl.Integer(0, 5))
@@ -349,9 +349,9 @@ def _bare_constant(constant: Any, _: object) -> Any:
 def _narrow() -> Iterator[None]:
     """Numbers travel bare, as 32 bits."""
     with (
-        mock.patch.object(postgres_engine, "_array", _bare_array),
-        mock.patch.object(hashing, "_typed", _bare_constant),
-        mock.patch.object(clean, "whole", _bare),
+        mock.patch.object(postgres_engine, "_array_literal", _bare_array),
+        mock.patch.object(hashing, "_as_literal", _bare_constant),
+        mock.patch.object(clean, "integer_literal", _bare),
     ):
         yield
 

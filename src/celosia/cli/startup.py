@@ -53,9 +53,9 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Handle some names, and leave all others to the finders that follow."""
         if fullname == "pandas":
-            from celosia.query.engines.registry import other_engines
+            from celosia.query.engines.registry import plugin_engines
 
-            if not other_engines():
+            if not plugin_engines():
                 raise ModuleNotFoundError("pandas is hidden from this command.", name=fullname)
         if fullname == "duckdb":
             gc.freeze()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, conjunction, kind_of
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Plan, PlanDraft, Projected, default_name
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, Plan, PlanDraft, Projection, default_name
 from celosia.query.plan.relations import columns_of
 from celosia.query.plan.to_sql import render
 from celosia.query.sql.date_literals import read_dates
@@ -82,7 +82,7 @@ class Query:
             **{name: Column(name) for name in kinds},
             **{name: self._column(text) for name, text in columns.items()},
         }
-        return self._with(relation=Projected(relation=self.draft.relation, columns=tuple(made.items())))
+        return self._with(relation=Projection(relation=self.draft.relation, columns=tuple(made.items())))
 
     def join(
         self, table: str, *, on: str | Sequence[str] | Mapping[str, str] | None = None, how: str = "inner"
@@ -93,10 +93,10 @@ class Query:
         if how not in ("inner", "left"):
             raise QueryError(f"how must be 'inner' or 'left', not {safe_repr(how)}.")
         if on is None:
-            return self._with(relation=Joined(left=self.draft.relation, right=Base(table), by="person", how=how))
+            return self._with(relation=Join(left=self.draft.relation, right=Base(table), by="person", how=how))
         names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
         pairs = tuple(names.items()) if isinstance(names, Mapping) else tuple((name, name) for name in names)
-        return self._with(relation=Joined(left=self.draft.relation, right=Base(table), on=pairs, by="key", how=how))
+        return self._with(relation=Join(left=self.draft.relation, right=Base(table), on=pairs, by="key", how=how))
 
     def group_by(self, *columns: Scalar, keys: Sequence[Any] | None = None, **named: Scalar) -> Query:
         """Answer for each value of the columns, or each combination of them.

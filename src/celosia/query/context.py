@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import EngineError
 from celosia.core.record import exact_text
-from celosia.query.engines.ibis import OPENED, hide_driver_errors
+from celosia.query.engines.ibis import OPEN_FAILED, hide_driver_errors
 from celosia.query.engines.registry import open_engine
-from celosia.query.engines.sanitize.preparation import Prepared
+from celosia.query.engines.sanitize.preparation import PreparedTables
 from celosia.query.progress import Bar
 from celosia.query.serial.fingerprint import content_digest, data_version, fingerprint
 
@@ -54,7 +54,7 @@ class SessionContext:
         self._lock = threading.RLock()
         states = [(table, data_version(table)) for table in self.tables.values()]
         self._file_states = [(table, state) for table, state in states if state is not None]
-        self._prepared = hide_driver_errors(Prepared, OPENED)(self.tables)
+        self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(self.tables)
 
     def is_current(self) -> bool:
         """Return whether the files are as they were when the tables were given."""

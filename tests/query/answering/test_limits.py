@@ -16,7 +16,7 @@ from celosia.core.errors import EngineError
 from celosia.noise import Seeded
 from celosia.query.answering.limits import LimitsPlan, plan_limits
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.execution.bounding import DOUBLINGS
+from celosia.query.execution.bounding import BUCKETS
 from celosia.query.planning.target import Target
 from celosia.testing import check_mechanism
 from tests.query.samples import Pretending, outcome, persons_table, rows_table
@@ -226,7 +226,7 @@ def test_shares_and_errors_are_near_the_truth() -> None:
 
 def test_noise_hides_few_persons() -> None:
     plan = plan_for(visits(BASE), "sex", target=Target(epsilon=Fraction(1, 10)))
-    made_up = [np.zeros((2, DOUBLINGS**2), dtype=np.int64)]
+    made_up = [np.zeros((2, BUCKETS**2), dtype=np.int64)]
     noisy = plan.noisy(Pretending(made_up), (1, 2), Seeded(3))
     release = cl.Release(value=noisy, event=plan.event, guarantee=cl.PureDP(epsilon="0.1"))
     found = plan.suggestion(release)

@@ -25,7 +25,7 @@ from celosia.core.errors import EngineError, QueryError, SchemaError
 from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.engines.registry import open_engine
-from celosia.query.execution.row_level import integers
+from celosia.query.execution.row_level import to_integers
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
@@ -188,7 +188,7 @@ def test_a_text_is_matched_once_however_often_its_value_is_used(tmp_path: Path) 
     with DuckDBEngine({"t": table}) as engine:
         rows = rows_of(Base("t"), engine)
         asked = rows.table.select(**{name: rows.number(Column(name)) for name in ("age", "born")})
-        assert "REGEXP" not in engine._backend.compile(asked)
+        assert "REGEXP" not in engine.backend.compile(asked)
         assert [str(kind) for kind in engine.read("t").schema().types] == ["float64", "date"]
         assert [str(kind) for kind in engine.raw("t").schema().types] == ["string", "string"]
 
@@ -336,7 +336,7 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     with DuckDBEngine({"t": table}) as engine:
         raw = engine.raw("t")
         (batch,) = engine.run(raw.aggregate(total=engine.dialect_of("t").total(raw.x)))
-    assert integers(batch.column(0)).tolist() == [1000 * 2**62]
+    assert to_integers(batch.column(0)).tolist() == [1000 * 2**62]
 
 
 # ------------------------------------------------------------------------------------------------------------ conduct
@@ -347,7 +347,7 @@ def test_the_engine_reads_its_files_and_no_other(tmp_path: Path) -> None:
     pq.write_table(pa.table({"age": [2]}), tmp_path / "other.parquet")
     table = cl.table(tmp_path / "mine.parquet", schema=cl.Schema(age=AGE), name="t")
     with DuckDBEngine({"t": table}) as engine:
-        assert engine._backend.con.execute("SELECT age FROM celosia_t").fetchall() == [(1,)]
+        assert engine.backend.con.execute("SELECT age FROM celosia_t").fetchall() == [(1,)]
         for statement in (
             f"SELECT * FROM '{tmp_path}/other.parquet'",
             f"COPY celosia_t TO '{tmp_path}/copy.parquet'",
@@ -355,7 +355,7 @@ def test_the_engine_reads_its_files_and_no_other(tmp_path: Path) -> None:
             "INSTALL httpfs",
         ):
             with pytest.raises(Exception, match=r"(?i)permission|locked|disabled|cannot"):
-                engine._backend.con.execute(statement)
+                engine.backend.con.execute(statement)
     assert not (tmp_path / "copy.parquet").exists()
 
 
@@ -381,7 +381,7 @@ def test_what_does_not_fit_is_written_aside(tmp_path: Path, monkeypatch: pytest.
     plan = Plan(relation=Base("t"), keys=(Key(name="age", expression=Column("age")),), aggregates=COUNT)
     cells = Cells.product([AGE.domain() or ()])
     with DuckDBEngine({"t": of_persons(tmp_path / "t.parquet", cl.Schema(age=AGE), "who")}) as engine:
-        engine._backend.con.execute("SET memory_limit = '64MB'; SET threads = 1")
+        engine.backend.con.execute("SET memory_limit = '64MB'; SET threads = 1")
         bounding = ContributionBounds(cells=len(cells), unit="person")
         (found,) = engine.summaries(plan, [need(RowCount())], bounding, SECRET, cells)
         assert list(Path(engine._folder or "").iterdir())

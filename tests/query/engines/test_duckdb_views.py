@@ -23,7 +23,7 @@ from celosia.core.errors import SchemaError
 from celosia.data.sources.files import Files
 from celosia.noise import Seeded
 from celosia.query.engines import duckdb_views
-from celosia.query.engines.duckdb_views import check_parquet, check_stored, reader
+from celosia.query.engines.duckdb_views import check_parquet, check_stored, reader_sql
 from celosia.query.engines.sanitize import csv_buffer as longest_record
 from celosia.query.engines.sanitize.preparation import CheckedFiles
 
@@ -40,8 +40,8 @@ def written(rows: list[tuple[str, str]], quoting: int, end: str) -> bytes:
 
 def read(paths: list[Path], longest: int | None = None, **changes: str) -> list[tuple[str, str]]:
     names = tuple(map(str, paths))
-    measured = max(map(longest_record.longest_record, names))
-    function = reader(CheckedFiles(names, "csv", longest=measured if longest is None else longest))
+    measured = max(map(longest_record.measure_longest_record, names))
+    function = reader_sql(CheckedFiles(names, "csv", max_record_bytes=measured if longest is None else longest))
     for old, new in changes.items():
         assert old in function
         function = function.replace(f"{old} = false", f"{old} = {new}")
@@ -64,7 +64,7 @@ def test_files_are_read_as_they_were_written_wherever_the_buffers_end(
     rows = [(f"{place}x", cell) for place, cell in enumerate(cells)]
     with (
         TemporaryDirectory() as folder,
-        mock.patch.object(longest_record, "_BLOCK", 1),
+        mock.patch.object(longest_record, "_BLOCK_BYTES", 1),
         mock.patch.multiple(duckdb_views, _SLACK=8, _BUFFER=buffer),
     ):
         first, second = Path(folder) / "a.csv", Path(folder) / ("b.csv.gz" if zipped else "b.csv")
@@ -91,12 +91,12 @@ def test_a_cell_of_many_lines_is_one_row_wherever_duckdb_would_cut(tmp_path: Pat
 def test_a_record_longer_than_all_buffers_is_one_row(tmp_path: Path, cell: bytes, before: int) -> None:
     file, short = tmp_path / "t.csv", mock.patch.multiple(duckdb_views, _SLACK=8, _BUFFER=300)
     file.write_bytes(b"a,s\n" + LINE * before + b'1,"' + cell + b'"\n' + LINE * 100)
-    with short, mock.patch.object(longest_record, "_BLOCK", 100):
+    with short, mock.patch.object(longest_record, "_BLOCK_BYTES", 100):
         found = read([file])
         assert len(found) == before + 101
         assert {a for a, _ in found} == {"1"}
     with short:
-        other = read([file], longest=200)  # as DuckDB would by itself
+        other = read([file], max_record_bytes=200)  # as DuckDB would by itself
     assert b"\n" not in cell or len(other) != before + 101
 
 

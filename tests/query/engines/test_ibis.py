@@ -204,4 +204,4 @@ def test_nothing_is_kept_after_a_query() -> None:
         engine.summaries(
             plan("sex"), [need(RowCount())], ContributionBounds(cells=2), SECRET, Cells.product([("F", "M")])
         )
-        assert engine._backend.con.execute(names).fetchall() == []
+        assert engine.backend.con.execute(names).fetchall() == []

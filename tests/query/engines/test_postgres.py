@@ -15,10 +15,10 @@ from celosia.core.errors import EngineError, QueryError, SchemaError
 from celosia.data.sources.classify import Database
 from celosia.query.engines.postgres import PostgresDialect, PostgresEngine
 from celosia.query.engines.registry import open_engine
-from celosia.query.execution.bounding import averaged
-from celosia.query.execution.dialect import function, integer_literal
+from celosia.query.execution.bounding import average_down
+from celosia.query.execution.dialect import engine_function, integer_literal
 from celosia.query.plan.expressions import Column
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Plan
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Plan
 from celosia.query.planning.cells import Cells
 from celosia.query.planning.measurements import Measurement
 from celosia.statistics import ContributionBounds, Distinct, FirstMoments, RowCount, Total
@@ -248,7 +248,7 @@ def test_an_ibis_table_is_asked_on_its_own_connection(postgres: str) -> None:
 
 
 def test_long_results_come_in_batches(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celosia.query.engines.postgres._BATCH", 3)
+    monkeypatch.setattr("celosia.query.engines.postgres._BATCH_ROWS", 3)
     name = f"t{next(NUMBERS)}"
     executed(postgres, f'CREATE TABLE "{name}" AS SELECT (i % 10)::text AS x FROM generate_series(1, 25) i')
     table = cl.table(postgres, name=name, schema=cl.Schema(x=cl.Text()))
@@ -290,7 +290,7 @@ def test_integers_of_a_public_table_have_64_bits(persons: Table, code: str) -> N
     book = pa.table({"code": [code], "w": [9]})
     schema = cl.Schema(code=cl.Category("a", "b", "z"), w=cl.Integer(0, 9))
     public = cl.table(book, schema=schema, name="k", public=True, key="code")
-    relation = Joined(left=Base(persons.name), right=Base("k"), on=(("c", "code"),))
+    relation = Join(left=Base(persons.name), right=Base("k"), on=(("c", "code"),))
     keys = tuple(Key(name=name, expression=Column(name)) for name in ("t", "w"))
     keyed, plain = (
         Plan(relation=relation, keys=some, aggregates=(Aggregate(kind="count", name="n"),)) for some in (keys, ())
@@ -310,8 +310,8 @@ def test_averages_of_negative_numbers_are_integers(postgres: str) -> None:
     import ibis
 
     total = ibis.literal(-(2**61) - 1).cast("decimal(38, 0)")
-    average = averaged(total, integer_literal(1), 1, (-(2**62), 2**62))
-    kind = function("pg_typeof", ("int64",), "string")(average)
+    average = average_down(total, integer_literal(1), 1, (-(2**62), 2**62))
+    kind = engine_function("pg_typeof", ("int64",), "string")(average)
     query = ibis.to_sql(kind.name("type").as_table().mutate(x=average), dialect="postgres")
     assert executed(postgres, str(query)) == [("bigint", -(2**61) - 1)]
 
@@ -329,7 +329,7 @@ def test_a_public_table_may_be_empty_and_of_any_type(persons: Table) -> None:
         code=cl.Category("a"), w=cl.Integer(0, 9), v=cl.Real(0, 1), day=cl.Date("2020-01-01", "2020-12-31")
     )
     public = cl.table(rows, schema=schema, name="k", public=True, key="code")
-    relation = Joined(left=Base(persons.name), right=Base("k"), on=(("c", "code"),), how="left")
+    relation = Join(left=Base(persons.name), right=Base("k"), on=(("c", "code"),), how="left")
     plan = Plan(relation=relation, aggregates=(Aggregate(kind="count", name="n"),))
     needs = [Measurement(measure=RowCount(), columns=(Column(name),), answers=()) for name in ("x", "w", "v", "day")]
     with open_engine({persons.name: persons, "k": public}) as engine:

@@ -10,7 +10,7 @@ from celosia.query.engines.postgres_compiler import BinaryString, compile_query
 
 def test_texts_are_cast_and_collated() -> None:
     table = ibis.table({"c": "string", "n": "int64"}, name="t")
-    bound = table.select(c=PostgresDialect().binary(table.c), n=table.n)
+    bound = table.select(c=PostgresDialect().remove_collation(table.c), n=table.n)
     query = bound.filter(bound.c.isin(["F", "M"])).group_by("c").aggregate(n=lambda rows: rows.count())
     text = compile_query(query)
     assert 'CAST("t0"."c" AS VARCHAR) COLLATE "C"' in text

@@ -41,7 +41,7 @@ def counts_of(table: Any, **more: Any) -> CellCounts:
 def test_cells_are_counted_whatever_the_null_rule() -> None:
     limits: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 1}
     found = counts_of(pa.table(CELLS), **limits)
-    assert (found.rows, found.nobody, found.lost) == (5, 2, 0)
+    assert (found.rows, found.without_person, found.lost) == (5, 2, 0)
     assert {one.name: (one.filled, one.unreadable, one.unused) for one in found.columns} == {
         "age": (3, 1, ()),  # 999 is clipped, and a number
         "weight": (2, 1, ()),

@@ -64,7 +64,7 @@ def test_engines_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> N
             return of_elsewhere
 
     point = Point(name="mine", value="elsewhere:open", group=ENTRY_POINTS)
-    monkeypatch.setattr("celosia.query.engines.registry.other_engines", lambda: [point])
+    monkeypatch.setattr("celosia.query.engines.registry.plugin_engines", lambda: [point])
     assert isinstance(open_engine({"mine": FRAME}), ReferenceEngine)
     with open_engine({"t": FRAME}) as engine:
         assert isinstance(engine, DuckDBEngine)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.bounding import averaged, chosen_cells, first_in_order, person_number, sampled_rows
+from celosia.query.execution.bounding import average_down, choose_cells, person_number, sample_rows, take_first
 from celosia.query.execution.hashing import KeyedOrder
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 6), st.integers(0, 
 @settings(max_examples=30)
 @given(rows=ROWS, groups=st.integers(1, 4))
 def test_a_person_keeps_whole_cells_and_as_many_as_allowed(run: Run, rows: list[Row], groups: int) -> None:
-    kept = Counter(as_rows(run(visits(rows), lambda table: chosen_cells(table, groups, ORDER, DuckDBDialect()))))
+    kept = Counter(as_rows(run(visits(rows), lambda table: choose_cells(table, groups, ORDER, DuckDBDialect()))))
     had, has = defaultdict(set), defaultdict(set)
     for person, cell, _ in rows:
         had[person].add(cell)
@@ -76,8 +76,8 @@ def test_what_a_person_keeps_depends_on_nobody_else(
     alone = [row for row in rows if row[0] == 0]
     others = data.draw(st.permutations(rows))
     dialect = DuckDBDialect()
-    mine = Counter(as_rows(run(visits(alone), lambda table: chosen_cells(table, groups, ORDER, dialect))))
-    among = Counter(as_rows(run(visits(others), lambda table: chosen_cells(table, groups, ORDER, dialect))))
+    mine = Counter(as_rows(run(visits(alone), lambda table: choose_cells(table, groups, ORDER, dialect))))
+    among = Counter(as_rows(run(visits(others), lambda table: choose_cells(table, groups, ORDER, dialect))))
     assert mine == Counter({row: count for row, count in among.items() if row[0] == 0})
 
 
@@ -87,7 +87,7 @@ def test_all_cells_have_the_same_chance(run: Run, groups: int) -> None:
     rows = pa.table(
         {"person": np.repeat(np.arange(persons), cells), "cell": np.tile(np.arange(cells), persons)}
     ).append_column("value", pa.array(np.zeros(persons * cells, dtype=np.int64)))
-    kept = run(rows, lambda table: chosen_cells(table, groups, ORDER, DuckDBDialect()))
+    kept = run(rows, lambda table: choose_cells(table, groups, ORDER, DuckDBDialect()))
     counts = np.bincount(kept.column("cell").to_numpy(), minlength=cells)
     assert counts.sum() == persons * groups
     assert stats.chisquare(counts).pvalue > 1e-6
@@ -96,7 +96,7 @@ def test_all_cells_have_the_same_chance(run: Run, groups: int) -> None:
 @settings(max_examples=30)
 @given(rows=ROWS, most=st.integers(1, 4))
 def test_sampled_rows_are_rows_and_as_many_as_allowed(run: Run, rows: list[Row], most: int) -> None:
-    kept = Counter(as_rows(run(visits(rows), lambda table: sampled_rows(table, "value", most, ORDER, DuckDBDialect()))))
+    kept = Counter(as_rows(run(visits(rows), lambda table: sample_rows(table, "value", most, ORDER, DuckDBDialect()))))
     assert kept <= Counter(rows)
     had = Counter((person, cell) for person, cell, _ in rows)
     has: Counter[tuple[int, int]] = Counter()
@@ -114,7 +114,7 @@ def test_a_value_that_is_there_twice_has_two_chances(run: Run) -> None:
             "value": np.tile([5, 5, 9], persons),
         }
     )
-    kept = run(rows, lambda table: sampled_rows(table, "value", 1, ORDER, DuckDBDialect()))
+    kept = run(rows, lambda table: sample_rows(table, "value", 1, ORDER, DuckDBDialect()))
     fives = int((kept.column("value").to_numpy() == 5).sum())
     assert stats.binomtest(fives, persons, 2 / 3).pvalue > 1e-6
 
@@ -131,7 +131,7 @@ def test_texts_and_numbers_both_identify(run: Run) -> None:
 
 def test_ties_are_broken(run: Run) -> None:
     rows = pa.table({"person": [1, 1, 1, 2], "key": ["b", "a", "c", "z"], "rank": [0, 0, 1, 5]})
-    kept = run(rows, lambda table: first_in_order(table, ["person"], ["key"], 1))
+    kept = run(rows, lambda table: take_first(table, ["person"], ["key"], 1))
     assert sorted(zip(kept.column("person").to_pylist(), kept.column("key").to_pylist(), strict=True)) == [
         (1, "a"),
         (2, "z"),
@@ -146,7 +146,7 @@ def shares(
 ) -> list[int]:
     totals, counts = zip(*sums, strict=True)
     table = pa.table({"total": pa.array(totals, pa.decimal128(38, 0)), "count": pa.array(counts, pa.int64())})
-    made = run(table, lambda t: t.select(share=averaged(t.total, t["count"], rows, reach)))
+    made = run(table, lambda t: t.select(share=average_down(t.total, t["count"], rows, reach)))
     return made.column("share").to_pylist()  # type: ignore[no-any-return]
 
 

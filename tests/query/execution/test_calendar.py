@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.calendar import PARTS, SECONDS_A_DAY
-from celosia.query.plan.calendar_rules import UNITS, add_months, begin
+from celosia.query.execution.calendar import PARTS, SECONDS_PER_DAY
+from celosia.query.plan.calendar_rules import UNITS, add_months, truncate_time
 from tests.query.computed import computed
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ DAYS = sampled()
 
 def test_every_part_has_an_oracle() -> None:
     assert list(PARTS) == list(ORACLE)
-    assert dt.timedelta(days=1).total_seconds() == SECONDS_A_DAY
+    assert dt.timedelta(days=1).total_seconds() == SECONDS_PER_DAY
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -82,8 +82,8 @@ def moved(make: Callable[[Any], Any], ordinals: Sequence[int]) -> list[dt.date]:
 
 @pytest.mark.parametrize("unit", UNITS[:-1])
 def test_beginnings_are_those_of_the_calendar(unit: str) -> None:
-    wanted = [begin(dt.datetime.fromordinal(day), unit).date() for day in DAYS]
-    assert moved(lambda days: DuckDBDialect().truncated(days, unit), DAYS) == wanted
+    wanted = [truncate_time(dt.datetime.fromordinal(day), unit).date() for day in DAYS]
+    assert moved(lambda days: DuckDBDialect().truncate_days(days, unit), DAYS) == wanted
 
 
 @pytest.mark.parametrize("number", [1, -1, 12, -11, 2400])
@@ -91,4 +91,4 @@ def test_months_later_are_clamped_to_the_end_of_the_month(number: int) -> None:
     later = {day: add_months(dt.datetime.fromordinal(day), number) for day in DAYS}
     inside = {day: moment.date() for day, moment in later.items() if moment is not None}
     assert len(inside) > 20_000
-    assert moved(lambda days: DuckDBDialect().months_later(days, number), list(inside)) == list(inside.values())
+    assert moved(lambda days: DuckDBDialect().add_months(days, number), list(inside)) == list(inside.values())

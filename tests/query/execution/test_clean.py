@@ -18,13 +18,13 @@ from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, 
 from celosia.query.engines.duckdb import DuckDBDialect
 from celosia.query.execution.clean import (
     clean,
-    coarser,
-    imputed,
-    settled,
-    steps,
-    whole_number,
-    whole_of,
-    whole_of_value,
+    clean_integer,
+    clip_integer,
+    coarsen_step,
+    encode_value,
+    impute,
+    step_on_axis,
+    step_to_double,
 )
 from celosia.query.execution.dialect import integer_literal
 from tests.query.computed import all_computed, computed
@@ -190,7 +190,8 @@ def test_steps_stay_on_the_axis(type_: str) -> None:
     rows = pa.table({"x": pa.array([*values, None], arrow)})
     dialect = DuckDBDialect()
     found = all_computed(
-        rows, lambda table: {name: steps(whole_of(table.x, kind, dialect), kind) for name, kind in kinds.items()}
+        rows,
+        lambda table: {name: step_on_axis(clean_integer(table.x, kind, dialect), kind) for name, kind in kinds.items()},
     )
     for name, kind in kinds.items():
         assert kind.axis is not None
@@ -209,8 +210,8 @@ def test_what_is_clean_stays_the_same(type_: str) -> None:
     dialect = DuckDBDialect()
 
     def both(table: ir.Table) -> dict[str, ir.Value]:
-        raw = {f"raw_{name}": whole_of(table.x, kind, dialect) for name, kind in kinds.items()}
-        again = {name: whole_of_value(clean(table.x, kind, dialect), kind, dialect) for name, kind in kinds.items()}
+        raw = {f"raw_{name}": clean_integer(table.x, kind, dialect) for name, kind in kinds.items()}
+        again = {name: clip_integer(clean(table.x, kind, dialect), kind, dialect) for name, kind in kinds.items()}
         return raw | again
 
     found = all_computed(rows, both).to_pydict()
@@ -220,7 +221,7 @@ def test_what_is_clean_stays_the_same(type_: str) -> None:
 
 def test_derived_values_outside_are_clipped_once_more() -> None:
     rows = pa.table({"x": [-1.0, 0.25, 2.0, math.nan, math.inf, None]})
-    found = computed(rows, lambda table: whole_of_value(table.x, Real(0, 1, grid="0.25"), DuckDBDialect()))
+    found = computed(rows, lambda table: clip_integer(table.x, Real(0, 1, grid="0.25"), DuckDBDialect()))
     assert found.to_pylist() == [0, 1, 4, None, None, None]
 
 
@@ -373,7 +374,7 @@ def test_times_at_the_ends_of_64_bits_raise_no_error(unit: str) -> None:
     for name, column in cleaned(rows, MOMENTS).items():
         kind = MOMENTS[name]
         assert isinstance(kind, Date | Timestamp)
-        low, high = int(whole_number(kind.low, kind)), int(whole_number(kind.high, kind))
+        low, high = int(encode_value(kind.low, kind)), int(encode_value(kind.high, kind))
         assert all(value is None or low <= value <= high for value in column), name
         assert kind.nullable or None not in column
     far = pa.table({"x": pa.array([2**31 - 1, -(2**31) + 2, 5_000_000, 0], pa.int32()).cast(pa.date32())})
@@ -420,7 +421,7 @@ def test_null_rules(kind: Kind, value: object) -> None:
     texts = isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
     type_ = pa.bool_() if isinstance(kind, Boolean) else pa.string() if texts else pa.int64()
     arrow = pa.float64() if isinstance(kind, Real) else type_
-    assert computed(pa.table({"x": pa.nulls(1, arrow)}), lambda table: imputed(table.x, kind)).to_pylist() == [value]
+    assert computed(pa.table({"x": pa.nulls(1, arrow)}), lambda table: impute(table.x, kind)).to_pylist() == [value]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +432,7 @@ def test_coarser_axes_take_the_nearest_step(fine: Axis, most: int) -> None:
     axis = fine.coarsen(most)
     factor = axis.grid / fine.grid
     rows = pa.table({"x": pa.array([None, *range(fine.steps + 1)], pa.int64())})
-    found = computed(rows, lambda table: coarser(table.x, fine, axis)).to_pylist()
+    found = computed(rows, lambda table: coarsen_step(table.x, fine, axis)).to_pylist()
     assert found[1:] == [
         math.floor((step + fine.lowest) / factor + Fraction(1, 2)) - axis.lowest for step in range(fine.steps + 1)
     ]
@@ -444,7 +445,9 @@ def test_wide_whole_numbers_have_coarse_steps() -> None:
     kind = Integer(-(2**40), 2**40)
     values = [-(2**40), -1, 0, 1023, 1024, 2**40]
     grid = int(kind.axis.grid)
-    found = computed(pa.table({"x": pa.array(values, pa.int64())}), lambda table: steps(table.x, kind)).to_pylist()
+    found = computed(
+        pa.table({"x": pa.array(values, pa.int64())}), lambda table: step_on_axis(table.x, kind)
+    ).to_pylist()
     assert found == [math.floor(Fraction(value, grid) + Fraction(1, 2)) - kind.axis.lowest for value in values]
 
 
@@ -452,12 +455,14 @@ def test_axes_that_do_not_match_are_refused() -> None:
     fine = Axis(0, 9, Fraction(1))
     for grid in (Fraction(3), Fraction(1, 2)):
         with pytest.raises(QueryError, match="power of two"):
-            coarser(integer_literal(1), fine, Axis(0, 9, grid))
-    with pytest.raises(QueryError, match="Text is no number"):
-        steps(integer_literal(1), Text())
+            coarsen_step(integer_literal(1), fine, Axis(0, 9, grid))
+    with pytest.raises(QueryError, match="Text is not a number"):
+        step_on_axis(integer_literal(1), Text())
 
 
 def test_settled_steps_are_multiples_of_the_grid() -> None:
     kind = Real(0, 300, grid="0.1")
     rows = pa.table({"x": pa.array(range(3001), pa.int64())})
-    assert computed(rows, lambda table: settled(table.x, kind)).to_pylist() == [step * 0.1 for step in range(3001)]
+    assert computed(rows, lambda table: step_to_double(table.x, kind)).to_pylist() == [
+        step * 0.1 for step in range(3001)
+    ]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
-from celosia.query.execution.row_level import Sums, codes_of, decoded, integers, labels
+from celosia.query.execution.row_level import Sums, decode_labels, encode_labels, find_codes, to_integers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def python_integers(column: pa.Array) -> list[int]:
 def test_decimals_that_fit_come_as_64_bits(values: list[int | None], data: st.DataObject) -> None:
     column = pa.array([None if value is None else Decimal(value) for value in values], WIDE)
     column = sliced(column, data)
-    found = integers(column)
+    found = to_integers(column)
     assert found.dtype == np.int64
     assert found.tolist() == python_integers(column)
 
@@ -53,7 +53,7 @@ def test_decimals_that_fit_come_as_64_bits(values: list[int | None], data: st.Da
 @given(values=nullable(wide), data=st.data())
 def test_decimals_beyond_64_bits_come_as_pythons(values: list[int | None], data: st.DataObject) -> None:
     column = sliced(pa.array([None if value is None else Decimal(value) for value in values], WIDE), data)
-    found, wanted = integers(column), python_integers(column)
+    found, wanted = to_integers(column), python_integers(column)
     assert found.tolist() == wanted
     assert (found.dtype == object) == any(not -(2**63) <= value < 2**63 for value in wanted)
 
@@ -67,7 +67,7 @@ def test_decimals_beyond_64_bits_come_as_pythons(values: list[int | None], data:
 )
 def test_any_width_and_scale_of_decimals_will_do(values: list[int | None], kind: Any, data: st.DataObject) -> None:
     column = sliced(pa.array([None if value is None else Decimal(value) for value in values], kind), data)
-    assert integers(column).tolist() == python_integers(column)
+    assert to_integers(column).tolist() == python_integers(column)
 
 
 @given(
@@ -75,7 +75,7 @@ def test_any_width_and_scale_of_decimals_will_do(values: list[int | None], kind:
 )
 def test_integers_stay_as_they_are(values: list[int | None], kind: Any, data: st.DataObject) -> None:
     column = sliced(pa.array(values, kind), data)
-    found = integers(column)
+    found = to_integers(column)
     assert found.dtype == np.int64
     assert found.tolist() == python_integers(column)
 
@@ -91,13 +91,13 @@ def sliced(column: pa.Array, data: st.DataObject) -> pa.Array:
 def test_words_put_together_wrongly_are_noticed(value: int, mask: int) -> None:
     """Only the whole lower word is right: what leaves its upper bit out is another number from 2^63 on."""
     low, high = value % 2**64, value // 2**64
-    (found,) = integers(pa.array([Decimal(value)], WIDE)).tolist()
+    (found,) = to_integers(pa.array([Decimal(value)], WIDE)).tolist()
     assert (found == (high << 64) + (low & mask)) == (mask == 2**64 - 1 or low < 2**63)
 
 
 def test_a_part_of_a_decimal_is_never_dropped_in_silence() -> None:
     with pytest.raises(pa.ArrowInvalid):
-        integers(pa.array([Decimal("0.5")], pa.decimal128(10, 1)))
+        to_integers(pa.array([Decimal("0.5")], pa.decimal128(10, 1)))
 
 
 # ------------------------------------------------------------------------------------------------------------ sums
@@ -111,7 +111,7 @@ def test_sums_are_those_of_a_dictionary(rows: list[tuple[int, int, int]], cuts: 
     sums = Sums(4, 3)
     wanted: dict[tuple[int, int], int] = {}
     for batch in np.array_split(np.array(rows, dtype=object).reshape(-1, 3), sorted(cuts)):
-        values = integers(pa.array([Decimal(int(value)) for value in batch[:, 2]], WIDE))
+        values = to_integers(pa.array([Decimal(int(value)) for value in batch[:, 2]], WIDE))
         sums.add(batch[:, 0].astype(np.int64), batch[:, 1].astype(np.int64), values)
     for cell, column, value in rows:
         if cell >= 0 and column >= 0:
@@ -153,17 +153,17 @@ KINDS: list[tuple[Kind, Sequence[Any], Sequence[Any]]] = [
 
 @pytest.mark.parametrize(("kind", "values", "wanted"), KINDS)
 def test_labels_are_texts_or_whole_numbers(kind: Kind, values: Sequence[Any], wanted: Sequence[Any]) -> None:
-    found = labels(values, kind)
+    found = encode_labels(values, kind)
     assert found.type == (pa.string() if isinstance(wanted[0], str) else pa.int64())
     assert found.to_pylist() == list(wanted)
-    assert labels([], kind).type == found.type, "whatever the list holds"
+    assert encode_labels([], kind).type == found.type, "whatever the list holds"
 
 
 @pytest.mark.parametrize(("kind", "values", "wanted"), KINDS)
 def test_labels_can_be_read_back(kind: Kind, values: Sequence[Any], wanted: Sequence[Any]) -> None:
-    found = decoded(labels(values, kind), kind).to_pylist()
+    found = decode_labels(encode_labels(values, kind), kind).to_pylist()
     assert found == list(values)
-    assert decoded(pa.nulls(2, labels(values, kind).type), kind).null_count == 2
+    assert decode_labels(pa.nulls(2, encode_labels(values, kind).type), kind).null_count == 2
     assert wanted
 
 
@@ -174,7 +174,7 @@ def test_labels_can_be_read_back(kind: Kind, values: Sequence[Any], wanted: Sequ
 )
 def test_codes_of_texts_are_places_in_the_list(known: list[str], column: list[str | None], *, dictionary: bool) -> None:
     array = pa.array(column, pa.string())
-    found = codes_of(array.dictionary_encode() if dictionary else array, pa.array(known, pa.string()))
+    found = find_codes(array.dictionary_encode() if dictionary else array, pa.array(known, pa.string()))
     assert found.dtype == np.int64
     assert found.tolist() == [known.index(value) if value in known else -1 for value in column]
 
@@ -184,5 +184,5 @@ def test_codes_of_numbers_are_places_in_the_list(
     known: list[int], column: list[int | None], data: st.DataObject
 ) -> None:
     column = [*column, *data.draw(st.lists(st.sampled_from(known)) if known else st.just([]))]
-    found = codes_of(pa.array(column, pa.int64()), pa.array(known, pa.int64()))
+    found = find_codes(pa.array(column, pa.int64()), pa.array(known, pa.int64()))
     assert found.tolist() == [known.index(value) if value in known else -1 for value in column]

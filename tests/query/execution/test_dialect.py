@@ -14,7 +14,16 @@ import pytest
 
 from celosia.data.sources.text_format import TextFormat
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.dialect import PRIME, Dialect, closed, double, function, integer_literal, no, quotient
+from celosia.query.execution.dialect import (
+    PRIME,
+    Dialect,
+    double_literal,
+    engine_function,
+    floor_divide,
+    integer_literal,
+    null_literal,
+    parenthesize,
+)
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -38,13 +47,13 @@ def one(make: Any) -> Any:
 
 @pytest.mark.parametrize("value", [*DOUBLES, math.inf, -math.inf])
 def test_doubles_are_the_very_same(value: float) -> None:
-    assert bits(one(lambda _: double(value))) == bits(value)
+    assert bits(one(lambda _: double_literal(value))) == bits(value)
 
 
 def test_random_doubles_are_the_very_same() -> None:
     words = np.random.default_rng(5).integers(0, 2**63, 300).view(np.float64)
     values = [float(value) for value in words if math.isfinite(value)]
-    found = all_computed(ONE, lambda _: {f"d{place}": double(value) for place, value in enumerate(values)})
+    found = all_computed(ONE, lambda _: {f"d{place}": double_literal(value) for place, value in enumerate(values)})
     assert [bits(column[0].as_py()) for column in found.columns] == [bits(value) for value in values]
 
 
@@ -56,9 +65,9 @@ def test_whole_numbers_are_64_bits(value: int) -> None:
 
 @pytest.mark.parametrize("kind", ["int64", "float64", "boolean", "string"])
 def test_nulls_have_a_type(kind: str) -> None:
-    found = computed(ONE, lambda _: no(kind))
+    found = computed(ONE, lambda _: null_literal(kind))
     assert found.to_pylist() == [None]
-    assert str(no(kind).type()) == kind
+    assert str(null_literal(kind).type()) == kind
 
 
 # ------------------------------------------------------------------------------------------------------- quotients
@@ -72,13 +81,13 @@ def test_quotients_are_rounded_down(divisor: int) -> None:
     multiples = [*range(-20, 21), most, -most, *rng.integers(-most, most + 1, 300).tolist()]
     numbers = [multiple * divisor + shift for multiple in multiples for shift in (-1, 0, 1)]
     rows = pa.table({"n": pa.array([None, *numbers], pa.int64())})
-    found = computed(rows, lambda table: quotient(table.n, divisor)).to_pylist()
+    found = computed(rows, lambda table: floor_divide(table.n, divisor)).to_pylist()
     assert found == [None, *(number // divisor for number in numbers)]
 
 
 def test_quotients_towards_zero_would_be_noticed() -> None:
     rows = pa.table({"n": pa.array([-7, 7], pa.int64())})
-    assert computed(rows, lambda table: quotient(table.n, 2)).to_pylist() == [-4, 3] != [int(-7 / 2), 3]
+    assert computed(rows, lambda table: floor_divide(table.n, 2)).to_pylist() == [-4, 3] != [int(-7 / 2), 3]
 
 
 # ------------------------------------------------------------------------------------------------------ conditions
@@ -92,9 +101,9 @@ def test_closed_conditions_can_be_compared() -> None:
     found = all_computed(
         PAIRS,
         lambda table: {
-            "negated": closed(~table.p) == closed(table.q),
-            "listed": closed(table.p.isin([True])) == closed(table.q),
-            "null": closed(~table.p).isnull(),
+            "negated": parenthesize(~table.p) == parenthesize(table.q),
+            "listed": parenthesize(table.p.isin([True])) == parenthesize(table.q),
+            "null": parenthesize(~table.p).isnull(),
         },
     )
     for row, got in zip(PAIRS.to_pylist(), found.to_pylist(), strict=True):
@@ -109,7 +118,7 @@ def test_closed_conditions_can_be_compared() -> None:
 
 def test_what_is_no_condition_stays_as_it_is() -> None:
     number = integer_literal(7)
-    assert closed(number) is number
+    assert parenthesize(number) is number
 
 
 # --------------------------------------------------------------------------------------------------------- dialect
@@ -128,16 +137,16 @@ class Plain(DuckDBDialect):
 
 
 def test_without_more_nothing_is_changed() -> None:
-    number = double(0.5)
+    number = double_literal(0.5)
     dialect = Plain()
-    assert dialect.numeric(number) is number
-    assert dialect.divisible(number) is number
+    assert dialect.finite_decimal(number) is number
+    assert dialect.flush_tiny(number) is number
 
 
 def test_a_dialect_reads_texts_as_they_are_declared() -> None:
     dialect = DuckDBDialect()
-    assert dialect.reading(TextFormat()) is dialect
-    spanish = dialect.reading(TextFormat(decimal=","))
+    assert dialect.with_format(TextFormat()) is dialect
+    spanish = dialect.with_format(TextFormat(decimal=","))
     assert (spanish.text.decimal, dialect.text.decimal) == (",", ".")
     rows = pa.table({"t": ["1,5", "1.5"]})
     assert computed(rows, lambda table: spanish.from_text(table.t, "float64")).to_pylist() == [1.5, None]
@@ -204,10 +213,10 @@ def test_seconds_of_any_unit_are_rounded_down(unit: str) -> None:
 
 def test_functions_of_the_engine_are_called_by_name() -> None:
     def reversed_text(table: ir.Table) -> ir.Value:
-        return function("reverse", ("string",), "string")(table.x.cast("string") + "2")
+        return engine_function("reverse", ("string",), "string")(table.x.cast("string") + "2")
 
     assert one(reversed_text) == "21"
-    assert function("reverse", ("string",), "string") is function("reverse", ("string",), "string")
+    assert engine_function("reverse", ("string",), "string") is engine_function("reverse", ("string",), "string")
 
 
 def test_hashes_are_remainders_by_a_prime() -> None:

@@ -43,7 +43,7 @@ wide = st.integers(-(2**63), 2**63 - 1)
 
 def ranks_of(order: KeyedOrder, persons: Int64, cells: tuple[int, ...]) -> Int64:
     """The ranks of some cells (rows) of persons (columns)."""
-    return np.stack([order.ranked(np.int64(cell), order.folded(persons)) for cell in cells])
+    return np.stack([order.rank(np.int64(cell), order.fold(persons)) for cell in cells])
 
 
 def unfairness(persons: Int64, cells: tuple[int, ...], *, secret: tuple[int, ...] = SECRET) -> float:
@@ -76,7 +76,7 @@ def test_cells_of_one_person_are_chosen_alike_over_secrets(persons: str) -> None
 
 def _rank(secret: int, person: int, cell: int) -> int:
     order = KeyedOrder((secret,))
-    return int(order.ranked(cell, order.folded(person)))
+    return int(order.rank(cell, order.fold(person)))
 
 
 @pytest.mark.parametrize("squarings", [0, 1])
@@ -88,7 +88,7 @@ def test_less_mixing_is_noticed(persons: str, squarings: int, monkeypatch: pytes
 
 
 def test_hashes_are_spread_over_their_range() -> None:
-    hashes = KeyedOrder(SECRET).mixed(np.arange(MANY))
+    hashes = KeyedOrder(SECRET).hash_integers(np.arange(MANY))
     assert stats.chisquare(np.bincount(hashes * 64 // PRIME, minlength=64)).pvalue > ALARM
 
 
@@ -109,13 +109,13 @@ def test_salts_are_keyed(secret: tuple[int, ...], other: tuple[int, ...]) -> Non
 
 def test_words_of_a_secret_are_told_apart() -> None:
     orders = [KeyedOrder(secret) for secret in ((1, 23), (12, 3), (123,), (1, 2, 3))]
-    assert len({order.salt for order in orders}) == len({order.mixed(7) for order in orders}) == len(orders)
+    assert len({order.salt for order in orders}) == len({order.hash_integers(7) for order in orders}) == len(orders)
 
 
 @given(secret=secrets, parts=st.lists(st.integers(0, 2**31 - 2), min_size=2, max_size=2, unique=True))
 def test_the_order_of_parts_counts(secret: tuple[int, ...], parts: list[int]) -> None:
     order = KeyedOrder(secret)
-    hashes = {order.mixed(*some) for some in ([], parts[:1], parts, [*parts, 0], [0, *parts])}
+    hashes = {order.hash_integers(*some) for some in ([], parts[:1], parts, [*parts, 0], [0, *parts])}
     assert len(hashes) == 5
 
 
@@ -125,27 +125,27 @@ def test_the_order_of_parts_counts(secret: tuple[int, ...], parts: list[int]) ->
 @given(secret=secrets, person=wide, cells=st.sets(st.integers(0, MOST_CELLS - 1), min_size=2, max_size=20))
 def test_ranks_of_one_person_are_all_different(secret: tuple[int, ...], person: int, cells: set[int]) -> None:
     order = KeyedOrder(secret)
-    assert len({order.ranked(cell, order.folded(person)) for cell in cells}) == len(cells)
+    assert len({order.rank(cell, order.fold(person)) for cell in cells}) == len(cells)
 
 
 @given(cells=st.sets(st.integers(0, MOST_CELLS - 1), min_size=2, max_size=20))
 def test_ranks_are_different_even_if_all_hashes_are_equal(cells: set[int]) -> None:
     class Equal(KeyedOrder):
-        def mixed(self, *_: Any) -> Any:
+        def hash_integers(self, *_: Any) -> Any:
             return PRIME - 1
 
-    ranks = sorted(Equal(SECRET).ranked(cell, 7) for cell in cells)
+    ranks = sorted(Equal(SECRET).rank(cell, 7) for cell in cells)
     assert len(set(ranks)) == len(cells)
     assert ranks[-1] < 2**63
 
 
 def test_every_cell_has_room_below_its_hash() -> None:
-    assert MOST_CELLS <= hashing._ROOM
+    assert MOST_CELLS <= hashing._MAX_CELLS
 
 
 @given(secret=secrets, person=wide)
 def test_folded_numbers_are_small_and_congruent(secret: tuple[int, ...], person: int) -> None:
-    folded = KeyedOrder(secret).folded(person)
+    folded = KeyedOrder(secret).fold(person)
     assert 0 <= folded <= 2**32
     assert (folded - person) % PRIME == 0
 
@@ -177,20 +177,18 @@ def _remainder(value: int, divisor: int) -> int:
 @given(secret=secrets, person=st.one_of(wide, st.sampled_from(EXTREMES)), part=st.integers(0, 2**32))
 def test_nothing_on_the_way_leaves_64_bits(secret: tuple[int, ...], person: int, part: int) -> None:
     order = KeyedOrder(secret)
-    found = order.ranked(Watched(MOST_CELLS - 1), order.folded(Watched(person)), Watched(part))
-    assert found.value == order.ranked(MOST_CELLS - 1, order.folded(person), part), (
-        "a remainder's sign is of no account"
-    )
+    found = order.rank(Watched(MOST_CELLS - 1), order.fold(Watched(person)), Watched(part))
+    assert found.value == order.rank(MOST_CELLS - 1, order.fold(person), part), "a remainder's sign is of no account"
 
 
 def test_the_largest_constants_leave_no_more_room_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KeyedOrder, "_constant", lambda _, __, least: 2 * least - 1)
     order = KeyedOrder(SECRET)
     for part, state in itertools.product([0, 2**32], repeat=2):
-        order.ranked(Watched(MOST_CELLS - 1), Watched(part), Watched(state))
+        order.rank(Watched(MOST_CELLS - 1), Watched(part), Watched(state))
     monkeypatch.setattr(KeyedOrder, "_constant", lambda _, __, least: 8 * least)
     with pytest.raises(AssertionError, match="64 bits"):
-        order.ranked(Watched(MOST_CELLS - 1), Watched(2**32))
+        order.rank(Watched(MOST_CELLS - 1), Watched(2**32))
 
 
 # ---------------------------------------------------------------------------------------------------------- DuckDB
@@ -206,22 +204,25 @@ def test_duckdb_computes_the_same_without_overflow() -> None:
         found = all_computed(
             rows,
             lambda table, order=order: {  # type: ignore[misc]
-                "rank": order.ranked(table.cell, order.folded(table.person)),
-                "mixed": order.mixed(order.folded(table.person), table.cell, table.cell),
+                "rank": order.rank(table.cell, order.fold(table.person)),
+                "mixed": order.hash_integers(order.fold(table.person), table.cell, table.cell),
             },
         )
         assert found["rank"].to_pylist() == [
-            order.ranked(cell, order.folded(person)) for person, cell in zip(persons, cells, strict=True)
+            order.rank(cell, order.fold(person)) for person, cell in zip(persons, cells, strict=True)
         ]
         assert found["mixed"].to_pylist() == [
-            order.mixed(order.folded(person), cell, cell) for person, cell in zip(persons, cells, strict=True)
+            order.hash_integers(order.fold(person), cell, cell) for person, cell in zip(persons, cells, strict=True)
         ]
 
 
 def test_null_persons_have_no_rank() -> None:
     order = KeyedOrder(SECRET)
     rows = pa.table({"person": pa.array([None, 7], pa.int64())})
-    assert computed(rows, lambda table: order.mixed(order.folded(table.person))).to_pylist() == [None, order.mixed(7)]
+    assert computed(rows, lambda table: order.hash_integers(order.fold(table.person))).to_pylist() == [
+        None,
+        order.hash_integers(7),
+    ]
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
@@ -230,7 +231,7 @@ def test_constants_have_64_bits_in_an_engine(dialect: str) -> None:
 
     table = ibis.table({"x": "int64"}, name="t")
     order = KeyedOrder((1, 2))
-    made = table.select(a=order.folded(table.x), b=order.mixed(table.x, table.x), c=order.ranked(table.x, table.x))
+    made = table.select(a=order.fold(table.x), b=order.hash_integers(table.x, table.x), c=order.rank(table.x, table.x))
     text = str(ibis.to_sql(made, dialect=dialect))
     bare = re.sub(r"CAST\(\d+ AS BIGINT\)", "", text)
     assert not re.search(r"(?<![\w\"])\d+", bare), bare

@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.inputs import counted, is_counted, summed
+from celosia.query.execution.inputs import is_counted, plan_count, plan_sums
 from celosia.query.execution.rows import Rows
 from celosia.query.plan.expressions import Column
 from celosia.query.planning.measurements import Measurement
@@ -57,7 +57,7 @@ def sums(request: Measurement) -> list[int]:
     """The sums over all rows, in DuckDB."""
     backend = ibis.duckdb.connect(threads=1)
     backend.con.register("rows", ROWS)
-    (made,) = summed([request], rows_of(backend.table("rows")))
+    (made,) = plan_sums([request], rows_of(backend.table("rows")))
     table = made_table = backend.table("rows")
     table = made_table.select(**made.columns) if made.columns else made_table
     values = {f"s{place}": value for place, value in enumerate(made.sums(table, DuckDBDialect()))}
@@ -97,22 +97,22 @@ def test_features_are_added_up(request_: Measurement, expected: list[int]) -> No
     ids=["points", "bins", "ordered"],
 )
 def test_steps_are_counted_by_bin(request_: Measurement, codes: list[int | None]) -> None:
-    found = all_computed(ROWS, lambda table: {"code": counted(request_, rows_of(table)).value})
+    found = all_computed(ROWS, lambda table: {"code": plan_count(request_, rows_of(table)).value})
     assert found.column("code").to_pylist() == codes
-    assert counted(request_, rows_of(ibis.table(ROWS.schema, name="t"))).known is None
+    assert plan_count(request_, rows_of(ibis.table(ROWS.schema, name="t"))).known is None
 
 
 def test_values_are_counted_by_their_place() -> None:
     table = ibis.table(ROWS.schema, name="t")
-    assert counted(need(Mode(candidates=2), "sex"), rows_of(table)).known == ["F", "M"]
-    assert counted(need(Bins(16), "age"), rows_of(table)).known == list(range(-5, 11))
+    assert plan_count(need(Mode(candidates=2), "sex"), rows_of(table)).known == ["F", "M"]
+    assert plan_count(need(Bins(16), "age"), rows_of(table)).known == list(range(-5, 11))
 
 
 def test_values_must_be_public_and_as_many_as_candidates() -> None:
     cases: list[tuple[Mode, str]] = [(Mode(candidates=3), "sex"), (Mode(candidates=2), "town")]
     for measure, column in cases:
         with pytest.raises(QueryError, match="public values"):
-            counted(need(measure, column), rows_of(ibis.table(ROWS.schema, name="t")))
+            plan_count(need(measure, column), rows_of(ibis.table(ROWS.schema, name="t")))
 
 
 def test_requests_are_told_apart() -> None:
@@ -121,4 +121,4 @@ def test_requests_are_told_apart() -> None:
     assert not is_counted(need(Distinct(), "sex"))
     table = ibis.table(ROWS.schema, name="t")
     both = [need(Total(axis("age")), "age"), need(FirstMoments(axis("weight")), "weight")]
-    assert [made.reach for made in summed(both, rows_of(table))] == [((-5, 10),), ((0, 2), (0, 2))]
+    assert [made.reach for made in plan_sums(both, rows_of(table))] == [((-5, 10),), ((0, 2), (0, 2))]

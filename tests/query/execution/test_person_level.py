@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.execution.hashing import KeyedOrder
-from celosia.query.execution.inputs import counted, summed
+from celosia.query.execution.inputs import plan_count, plan_sums
 from celosia.query.execution.person_level import PersonLevel
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
@@ -78,8 +78,8 @@ def test_it_agrees_with_the_reference(
         known = rows_of(Base("t"), engine)
         level = PersonLevel(known, keys, cells, bounding, KeyedOrder(SECRET), engine.run)
         found = [
-            *level.sums(summed(sums, known)),
-            level.counts(counted(mode, known)),
+            *level.sums(plan_sums(sums, known)),
+            level.counts(plan_count(mode, known)),
             level.distinct(known.value(Column("town"))),
             level.persons(),
         ]
@@ -97,7 +97,7 @@ def test_nobody_loses_what_is_allowed(groups: int) -> None:
     with DuckDBEngine(tables(rows)) as engine:
         known = rows_of(Base("t"), engine)
         level = PersonLevel(known, keys, Cells.product([("F", "M")]), bounding, KeyedOrder(SECRET), engine.run)
-        count, total = level.sums(summed([need(RowCount()), need(Total(AGE.axis), "age")], known))
+        count, total = level.sums(plan_sums([need(RowCount()), need(Total(AGE.axis), "age")], known))
     assert (count.tolist(), total.tolist()) == ([[2], [1]], [[3], [1]])
 
 
@@ -108,5 +108,5 @@ def test_keys_that_nobody_asked_for_cost_a_person_nothing() -> None:
     with DuckDBEngine(tables(rows)) as engine:
         known = rows_of(Base("t"), engine)
         level = PersonLevel(known, keys, Cells.listed([(2,)], 1), bounding, KeyedOrder(SECRET), engine.run)
-        (count,) = level.sums(summed([need(RowCount())], known))
+        (count,) = level.sums(plan_sums([need(RowCount())], known))
     assert count.tolist() == [[1]]

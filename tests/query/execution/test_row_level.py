@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.execution.inputs import counted, summed
+from celosia.query.execution.inputs import plan_count, plan_sums
 from celosia.query.execution.row_level import RowLevel
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
@@ -70,7 +70,7 @@ ROWS = st.lists(
 def test_every_row_is_counted_in_its_cell(rows: list[Row]) -> None:
     cells = Cells.product([("M", "F"), (3, 0, 1)])
     with opened(rows) as engine:
-        (found,) = level(engine, cells, "sex", "age").sums(summed([COUNT], rows_of(Base("t"), engine)))
+        (found,) = level(engine, cells, "sex", "age").sums(plan_sums([COUNT], rows_of(Base("t"), engine)))
     right = Counter((sex, None if age is None else min(age, 3)) for sex, age, _ in rows)
     assert found[:, 0].tolist() == [right[key] for key in zip(*cells.columns(), strict=True)]
 
@@ -81,7 +81,7 @@ def test_null_rules_hold_for_keys(rows: list[Row]) -> None:
     cells = Cells.listed([("none",), ("A",), ("Z",)], 1)
     total = Measurement(measure=Total(cl.Integer(0, 3).axis), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
-        (found,) = level(engine, cells, "town").sums(summed([total], rows_of(Base("t"), engine)))
+        (found,) = level(engine, cells, "town").sums(plan_sums([total], rows_of(Base("t"), engine)))
     right: Counter[str] = Counter()
     for _, age, town in rows:
         right["none" if town is None else town] += 0 if age is None else min(age, 3)
@@ -95,7 +95,7 @@ def test_values_are_counted_in_their_cells(rows: list[Row]) -> None:
     mode = Measurement(measure=Mode(candidates=4), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
         made = level(engine, cells, "sex")
-        found = made.counts(counted(mode, rows_of(Base("t"), engine)))
+        found = made.counts(plan_count(mode, rows_of(Base("t"), engine)))
         different = made.distinct(rows_of(Base("t"), engine).value(Column("town")))
     right = Counter((sex, min(age, 3)) for sex, age, _ in rows if age is not None)
     assert found.tolist() == [[right[sex, age] for age in range(4)] for sex in ("F", "M")]
@@ -118,7 +118,7 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
 
         rows = rows_of(Base("t"), engine)
         keys = [Key(name="town", expression=Column("town"))]
-        (found,) = RowLevel(rows, keys, Cells.listed([("7",), ("x",)], 1), watched).sums(summed([COUNT], rows))
+        (found,) = RowLevel(rows, keys, Cells.listed([("7",), ("x",)], 1), watched).sums(plan_sums([COUNT], rows))
     assert found.tolist() == [[1], [0]]
     assert largest <= 100_000
 
@@ -126,8 +126,10 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
 @pytest.mark.parametrize("rows", [[], [("X", None, None)]])
 def test_nothing_is_counted_of_nothing(rows: list[Row]) -> None:
     with opened(rows) as engine:
-        (found,) = level(engine, Cells.product([("F", "M")]), "sex").sums(summed([COUNT], rows_of(Base("t"), engine)))
-        (whole,) = level(engine, Cells.product([])).sums(summed([COUNT], rows_of(Base("t"), engine)))
+        (found,) = level(engine, Cells.product([("F", "M")]), "sex").sums(
+            plan_sums([COUNT], rows_of(Base("t"), engine))
+        )
+        (whole,) = level(engine, Cells.product([])).sums(plan_sums([COUNT], rows_of(Base("t"), engine)))
     assert found.tolist() == [[0], [0]]
     assert whole.tolist() == [[len(rows)]]
     assert found.dtype == np.int64

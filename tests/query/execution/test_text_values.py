@@ -13,7 +13,7 @@ import pytest
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import parse_text
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.clean import without_nulls
+from celosia.query.execution.clean import nullify
 from celosia.query.execution.text_values import read_text
 from tests.query.computed import all_computed, computed
 
@@ -50,7 +50,7 @@ def samples() -> list[str]:
 
 def assert_read_alike(dialect: Dialect, form: TextFormat) -> None:
     texts = samples()
-    reading = dialect.reading(form)
+    reading = dialect.with_format(form)
 
     def make(table: Any) -> dict[str, Any]:
         found = {wanted: read_text(table.x, wanted, reading) for wanted in ("float64", "boolean")}
@@ -87,7 +87,7 @@ def test_duckdb_casts_numbers_and_nothing_else() -> None:
     signs = "07+-._eE \t\n\v\r\x1fniafNIx,:/ \u0663\u00a0"
     texts = ["".join(letters) for size in (1, 2, 3) for letters in itertools.product(signs, repeat=size)]
     texts += ["".join(letters) for letters in itertools.product("1-._e \n", repeat=6)]
-    dialect = DuckDBDialect().reading(TextFormat())
+    dialect = DuckDBDialect().with_format(TextFormat())
     found = computed(pa.table({"x": texts}), lambda table: read_text(table.x, "float64", dialect)).to_pylist()
     expected = [parse_text(text, "float64", TextFormat()) for text in texts]
     assert [trio for trio in zip(texts, found, expected, strict=True) if trio[1] != trio[2]] == []
@@ -106,6 +106,6 @@ def test_without_its_pattern_duckdb_reads_more() -> None:
 
 def test_declared_nulls_are_null() -> None:
     rows = pa.table({"x": ["NA", "-", "na", "", "F", None]})
-    found = computed(rows, lambda table: without_nulls(table.x, TextFormat(null_values=["NA", "-"])))
+    found = computed(rows, lambda table: nullify(table.x, TextFormat(null_values=["NA", "-"])))
     assert found.to_pylist() == [None, None, "na", "", "F", None]
-    assert computed(rows, lambda table: without_nulls(table.x, TextFormat())).to_pylist()[:2] == ["NA", "-"]
+    assert computed(rows, lambda table: nullify(table.x, TextFormat())).to_pylist()[:2] == ["NA", "-"]

@@ -99,7 +99,7 @@ def test_refusals() -> None:
         ("age % -3", "% is for an integer"),
         ("age % visits", "% is for an integer"),
         ("CAST(weight AS INTEGER)", "FLOOR or CEIL"),
-        ("CAST(sex AS INTEGER)", "true or false"),
+        ("CAST(sex AS INTEGER)", "Only a boolean"),
         ("CAST(sex AS DOUBLE)", "computes with numbers"),
         ("age + NULL", "computes with numbers, not with NULL"),
         ("age / change", "no bounds"),

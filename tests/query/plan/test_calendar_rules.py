@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.data.schema.columns import Date, Integer, Kind, Timestamp
-from celosia.query.plan.calendar_rules import UNITS, add_months, begin
+from celosia.query.plan.calendar_rules import UNITS, add_months, truncate_time
 from celosia.query.plan.expressions import kind_of
 from celosia.query.sql.expressions import parse_expression
 
@@ -78,5 +78,5 @@ def test_months_are_added_as_one_counts_them(moment: dt.datetime, number: int) -
 @given(st.datetimes(), st.datetimes(), st.sampled_from(UNITS))
 def test_beginnings_keep_the_order(one: dt.datetime, other: dt.datetime, unit: str) -> None:
     first, second = sorted([one, other])
-    assert begin(first, unit) <= begin(second, unit) <= second
-    assert begin(begin(one, unit), unit) == begin(one, unit)
+    assert truncate_time(first, unit) <= truncate_time(second, unit) <= second
+    assert truncate_time(truncate_time(one, unit), unit) == truncate_time(one, unit)

@@ -17,8 +17,8 @@ from celosia.core.errors import CelosiaError, QueryError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import (
-    MOST_DEPTH,
-    MOST_NODES,
+    MAX_DEPTH,
+    MAX_NODES,
     Call,
     Column,
     Expression,
@@ -27,7 +27,7 @@ from celosia.query.plan.expressions import (
     conjunction,
     is_condition,
     kind_of,
-    substituted,
+    substitute,
 )
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
@@ -372,12 +372,12 @@ def test_equal_expressions_have_equal_hashes() -> None:
 
 def test_depth_and_size_are_bounded() -> None:
     deep: Expression = Column("a")
-    for _ in range(MOST_DEPTH):
+    for _ in range(MAX_DEPTH):
         deep = Call("neg", (deep,))
     with pytest.raises(QueryError, match="too long"):
         Call("neg", (deep,))
     doubled: Expression = Column("a")
-    while doubled.size < MOST_NODES // 2:
+    while doubled.size < MAX_NODES // 2:
         doubled = Call("+", (doubled, doubled))
     with pytest.raises(QueryError, match="too long"):
         Call("+", (doubled, doubled))
@@ -388,7 +388,7 @@ def test_columns_are_found_and_replaced() -> None:
     both = Call("+", (Column("a"), Call("abs", (Column("b"),))))
     assert columns_in(both) == {"a", "b"}
     assert columns_in(Literal(1)) == frozenset()
-    assert substituted(both, {"a": Literal(1)}) == Call("+", (Literal(1), Call("abs", (Column("b"),))))
+    assert substitute(both, {"a": Literal(1)}) == Call("+", (Literal(1), Call("abs", (Column("b"),))))
 
 
 # ---------------------------------------------------------------------------------------------------------- the kinds

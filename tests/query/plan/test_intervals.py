@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import axis_between
 from celosia.query.plan import intervals
-from celosia.query.plan.intervals import Interval, constant, whole_between
+from celosia.query.plan.intervals import Interval, constant, integers_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ WHOLE = st.integers(-(2**31), 2**31)
 def whole_samples(draw: st.DrawFn) -> Sample:
     low, high = sorted(draw(st.tuples(WHOLE, WHOLE)))
     values = draw(st.lists(st.integers(low, high), min_size=1, max_size=4))
-    return whole_between(low, high), [low, high, *values]
+    return integers_between(low, high), [low, high, *values]
 
 
 @st.composite
@@ -67,13 +67,13 @@ def mixed(x: float, y: float, operation: Callable[..., float]) -> float:
 @st.composite
 def added(draw: st.DrawFn, inner: st.SearchStrategy[Sample]) -> Sample:
     a, b = draw(inner), draw(inner)
-    return intervals.added(a[0], b[0]), paired(a, b, lambda x, y: mixed(x, y, lambda p, q: p + q))
+    return intervals.add(a[0], b[0]), paired(a, b, lambda x, y: mixed(x, y, lambda p, q: p + q))
 
 
 @st.composite
 def multiplied(draw: st.DrawFn, inner: st.SearchStrategy[Sample]) -> Sample:
     a, b = draw(inner), draw(inner)
-    return intervals.multiplied(a[0], b[0]), paired(a, b, lambda x, y: mixed(x, y, lambda p, q: p * q))
+    return intervals.multiply(a[0], b[0]), paired(a, b, lambda x, y: mixed(x, y, lambda p, q: p * q))
 
 
 @st.composite
@@ -81,7 +81,7 @@ def divided(draw: st.DrawFn, inner: st.SearchStrategy[Sample]) -> Sample:
     a, b = draw(inner), draw(inner)
     divisors = [y for y in b[1] if y != 0]
     assume(divisors)
-    return intervals.divided(a[0], b[0]), paired(a, (b[0], divisors), lambda x, y: float(x) / float(y))
+    return intervals.divide(a[0], b[0]), paired(a, (b[0], divisors), lambda x, y: float(x) / float(y))
 
 
 @st.composite
@@ -89,14 +89,14 @@ def transformed(draw: st.DrawFn, inner: st.SearchStrategy[Sample]) -> Sample:
     interval, values = draw(inner)
     which = draw(st.integers(0, 4))
     if which == 0:
-        return intervals.negated(interval), [-x for x in values]
+        return intervals.negate(interval), [-x for x in values]
     if which == 1:
-        return intervals.absolute(interval), [abs(x) for x in values]
+        return intervals.magnitude(interval), [abs(x) for x in values]
     if which == 2:
-        return intervals.rounded(interval, math.floor), [math.floor(x) for x in values]
+        return intervals.round_ends(interval, math.floor), [math.floor(x) for x in values]
     if which == 3:
-        return intervals.rounded(interval, math.ceil), [math.ceil(x) for x in values]
-    return intervals.real(interval), [float(x) for x in values]
+        return intervals.round_ends(interval, math.ceil), [math.ceil(x) for x in values]
+    return intervals.to_real(interval), [float(x) for x in values]
 
 
 @st.composite
@@ -155,10 +155,10 @@ def test_bounds_of_reals_are_doubles(sample: Sample) -> None:
 @given(whole_samples(), whole_samples())
 def test_bounds_are_attained(a: Sample, b: Sample) -> None:
     (x, xs), (y, ys) = a, b
-    total = intervals.added(x, y)
+    total = intervals.add(x, y)
     assert [total.low, total.high] == [min(xs) + min(ys), max(xs) + max(ys)]
     try:
-        product = intervals.multiplied(x, y)
+        product = intervals.multiply(x, y)
     except QueryError:
         assert max(abs(p * q) for p in xs for q in ys) > 2**62
     else:
@@ -168,15 +168,15 @@ def test_bounds_are_attained(a: Sample, b: Sample) -> None:
 
 def test_a_product_of_two_corners_only_would_be_caught() -> None:
     # A planted mistake: low times low and high times high. The check above must not pass it.
-    a, b = whole_between(-3, 2), whole_between(-5, 4)
+    a, b = integers_between(-3, 2), integers_between(-5, 4)
     wrong = Interval(low=a.low * b.low, high=a.high * b.high, is_integer=True)
     with pytest.raises(AssertionError):
         check(wrong, -3 * 4)
-    check(intervals.multiplied(a, b), -3 * 4)
+    check(intervals.multiply(a, b), -3 * 4)
 
 
 def test_rounding_towards_zero_would_be_caught() -> None:
-    third = intervals.divided(constant(1.0), constant(3))
+    third = intervals.divide(constant(1.0), constant(3))
     value = 1.0 / 3
     check(third, value)
     wrong = Interval(low=third.low, high=Fraction(math.nextafter(value, 0)), is_integer=False, tiny=-2, quantum=-60)
@@ -186,50 +186,50 @@ def test_rounding_towards_zero_would_be_caught() -> None:
 
 @pytest.mark.parametrize(("b", "expected"), [((0, 10), (-100, 50)), ((-4, 0), (-50, 100)), ((-4, 10), (-100, 100))])
 def test_a_whole_divisor_bounds_its_quotient(b: tuple[int, int], expected: tuple[int, int]) -> None:
-    quotient = intervals.divided(whole_between(-100, 50), whole_between(*b))
-    assert quotient.bounded
+    quotient = intervals.divide(integers_between(-100, 50), integers_between(*b))
+    assert quotient.is_bounded
     assert [quotient.low, quotient.high] == list(expected)
 
 
 def test_a_real_divisor_near_zero_leaves_the_quotient_open() -> None:
     share = intervals.of_axis(axis_between(0, 1))
-    quotient = intervals.divided(whole_between(0, 10), share)
+    quotient = intervals.divide(integers_between(0, 10), share)
     assert (quotient.open_low, quotient.open_high) == (False, True)
     assert quotient.low == 0
     assert repr(quotient) == "Interval(0.0 to ?)"
-    assert intervals.least([quotient, constant(10)]).bounded
-    assert not intervals.greatest([quotient, constant(10)]).bounded
-    both = intervals.divided(whole_between(-1, 10), share)
+    assert intervals.least([quotient, constant(10)]).is_bounded
+    assert not intervals.greatest([quotient, constant(10)]).is_bounded
+    both = intervals.divide(integers_between(-1, 10), share)
     assert (both.open_low, both.open_high) == (True, True)
     clipped = intervals.least([intervals.greatest([both, constant(0)]), constant(10)])
     assert [clipped.low, clipped.high] == [0, 10]
-    assert clipped.bounded
-    assert intervals.absolute(both).open_high
-    assert intervals.negated(quotient).open_low
-    assert intervals.added(quotient, constant(1)).open_high
-    assert intervals.multiplied(quotient, constant(-1)).open_low
-    assert intervals.multiplied(quotient, constant(0)).bounded
+    assert clipped.is_bounded
+    assert intervals.magnitude(both).open_high
+    assert intervals.negate(quotient).open_low
+    assert intervals.add(quotient, constant(1)).open_high
+    assert intervals.multiply(quotient, constant(-1)).open_low
+    assert intervals.multiply(quotient, constant(0)).is_bounded
 
 
 def test_an_interval_away_from_zero_divides_tightly() -> None:
-    quotient = intervals.divided(whole_between(1, 2), intervals.of_axis(axis_between(2, 4)))
+    quotient = intervals.divide(integers_between(1, 2), intervals.of_axis(axis_between(2, 4)))
     assert [quotient.low, quotient.high] == [Fraction(1, 4), 1]
-    assert quotient.bounded
+    assert quotient.is_bounded
 
 
 def test_dividing_by_nothing_but_zero_is_refused() -> None:
     cases: list[Interval] = [constant(0), constant(0.0)]
     for divisor in cases:
         with pytest.raises(QueryError, match="division by zero"):
-            intervals.divided(constant(1), divisor)
+            intervals.divide(constant(1), divisor)
 
 
 def test_integers_that_could_pass_64_bits_are_refused() -> None:
     cases: list[Callable[[], Interval]] = [
-        lambda: intervals.multiplied(whole_between(0, 2**40), whole_between(0, 2**40)),
-        lambda: intervals.added(whole_between(0, 2**62), constant(1)),
-        lambda: intervals.rounded(constant(1e30), math.floor),
-        lambda: whole_between(0, 2**62 + 1),
+        lambda: intervals.multiply(integers_between(0, 2**40), integers_between(0, 2**40)),
+        lambda: intervals.add(integers_between(0, 2**62), constant(1)),
+        lambda: intervals.round_ends(constant(1e30), math.floor),
+        lambda: integers_between(0, 2**62 + 1),
     ]
     for operation in cases:
         with pytest.raises(QueryError, match=r"2\^62"):
@@ -238,24 +238,24 @@ def test_integers_that_could_pass_64_bits_are_refused() -> None:
 
 def test_reals_that_could_overflow_are_refused() -> None:
     with pytest.raises(QueryError, match="1e100"):
-        intervals.multiplied(constant(1e60), constant(1e60))
+        intervals.multiply(constant(1e60), constant(1e60))
 
 
 def test_reals_that_could_underflow_are_refused() -> None:
     small = constant(1e-60)
     with pytest.raises(QueryError, match="nearer to zero"):
-        intervals.multiplied(small, small)
+        intervals.multiply(small, small)
     with pytest.raises(QueryError, match="nearer to zero"):
-        intervals.divided(small, constant(1e60))
+        intervals.divide(small, constant(1e60))
     # A difference of two numbers near one is a multiple of their last digits.
-    near = intervals.added(constant(1.1), constant(-1.0))
+    near = intervals.add(constant(1.1), constant(-1.0))
     assert near.smallest <= 1.1 - 1.0
 
 
 @given(st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40), st.integers(1, 2**40))
 def test_remainders_have_the_sign_of_the_dividend(a: int, b: int, divisor: int) -> None:
     low, high = sorted((a, b))
-    interval = intervals.remainder(whole_between(low, high), divisor)
+    interval = intervals.remainder(integers_between(low, high), divisor)
     for value in (low, high, (low + high) // 2):
         check(interval, int(math.fmod(value, divisor)))
 
@@ -265,5 +265,5 @@ def test_sums_of_many_reals_stay_allowed() -> None:
     weight = intervals.of_axis(axis_between(0, 300, "0.1"))
     total = weight
     for _ in range(50):
-        total = intervals.added(total, weight)
+        total = intervals.add(total, weight)
     assert total.quantum == weight.quantum

@@ -16,12 +16,12 @@ from celosia.query.plan.nodes import (
     PER_PERSON,
     Aggregate,
     Base,
-    Joined,
+    Join,
     Key,
     Order,
     PerPerson,
     Plan,
-    Projected,
+    Projection,
     Relation,
     default_name,
 )
@@ -163,7 +163,7 @@ def test_names_are_texts_that_can_be_shown(name: Any) -> None:
     makers: list[Callable[[], object]] = [
         lambda: Aggregate(kind="count", name=name),
         lambda: Key(name=name, expression=SEX),
-        lambda: Projected(relation=Base("deaths"), columns=((name, AGE),)),
+        lambda: Projection(relation=Base("deaths"), columns=((name, AGE),)),
         lambda: PerPerson(relation=Base("deaths"), columns=((name, "count", None),)),
     ]
     for make in makers:
@@ -177,7 +177,7 @@ def test_names_are_texts_that_can_be_shown(name: Any) -> None:
 def test_tables_go_by_name() -> None:
     cases: list[Any] = ["", None, 3, ["deaths"]]
     for name in cases:
-        with pytest.raises(QueryError, match="goes by its name"):
+        with pytest.raises(QueryError, match="table name must be"):
             Base(name)
 
 
@@ -191,18 +191,18 @@ def test_joins_are_by_key_or_by_person() -> None:
     ]
     for changes in cases:
         with pytest.raises(QueryError, match="A join is"):
-            Joined(left=Base("visits"), right=Base("icd"), **changes)
+            Join(left=Base("visits"), right=Base("icd"), **changes)
 
 
 def test_joins() -> None:
-    made = Joined(left=Base("visits"), right=Base("icd"), on=[["cause", "code"]], how="left")  # type: ignore[arg-type]
+    made = Join(left=Base("visits"), right=Base("icd"), on=[["cause", "code"]], how="left")  # type: ignore[arg-type]
     assert made.on == (("cause", "code"),)
-    assert Joined(left=Base("visits"), right=Base("deaths"), by="person").on == ()
+    assert Join(left=Base("visits"), right=Base("deaths"), by="person").on == ()
 
 
 def test_subqueries() -> None:
-    made = Projected(relation=Base("deaths"), columns=[["years", AGE]])  # type: ignore[arg-type]
-    assert made == Projected(relation=Base("deaths"), columns=(("years", AGE),))
+    made = Projection(relation=Base("deaths"), columns=[["years", AGE]])  # type: ignore[arg-type]
+    assert made == Projection(relation=Base("deaths"), columns=(("years", AGE),))
     for function in PER_PERSON:
         PerPerson(relation=Base("visits"), columns=(("x", function, AGE),))
     wrong: list[tuple[Any, Any]] = [("sum", None), ("min", None), ("mean", AGE), ("", AGE), (None, AGE)]
@@ -210,7 +210,7 @@ def test_subqueries() -> None:
         with pytest.raises(QueryError, match="per person computes count, sum, min, max"):
             PerPerson(relation=Base("visits"), columns=(("x", function, argument),))
     with pytest.raises(QueryError, match="called 'x'"):
-        Projected(relation=Base("visits"), columns=(("x", AGE), ("x", SEX)))
+        Projection(relation=Base("visits"), columns=(("x", AGE), ("x", SEX)))
     with pytest.raises(QueryError, match="called 'x'"):
         PerPerson(relation=Base("visits"), columns=(("x", "count", None), ("x", "sum", AGE)))
 
@@ -218,15 +218,15 @@ def test_subqueries() -> None:
 def test_subqueries_have_an_end() -> None:
     relation: Relation = Base("deaths")
     for _ in range(99):
-        relation = Projected(relation=relation, columns=(("age", AGE),))
+        relation = Projection(relation=relation, columns=(("age", AGE),))
     assert plan(relation=relation, keys=()).relation == relation
     for _ in range(10_000):
-        relation = Projected(relation=relation, columns=(("age", AGE),))
+        relation = Projection(relation=relation, columns=(("age", AGE),))
     with pytest.raises(QueryError, match="at most 100 tables"):
         plan(relation=relation, keys=())
     wide: Relation = Base("deaths")
     for _ in range(60):
-        wide = Joined(left=wide, right=Base("icd"), on=(("cause", "code"),))
+        wide = Join(left=wide, right=Base("icd"), on=(("cause", "code"),))
     with pytest.raises(QueryError, match="at most 100 tables"):
         plan(relation=wide)
 

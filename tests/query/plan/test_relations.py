@@ -10,16 +10,16 @@ import pytest
 import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Literal
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
-from celosia.query.plan.relations import Unit, columns_of, cuts_nothing, tables_of, unit_of
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
+from celosia.query.plan.relations import Unit, columns_of, counts_all_rows, tables_of, unit_of
 from tests.query.samples import code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
 DEATHS = Base("deaths")
-PUBLIC = Joined(left=DEATHS, right=Base("towns"), on=(("town", "town"),))
-TWICE = Joined(left=DEATHS, right=Base("visits"), by="person")
+PUBLIC = Join(left=DEATHS, right=Base("towns"), on=(("town", "town"),))
+TWICE = Join(left=DEATHS, right=Base("visits"), by="person")
 EACH = PerPerson(relation=DEATHS, columns=(("visits", "count", None), ("oldest", "max", Column("age"))))
 
 
@@ -30,12 +30,12 @@ def tables(*, persons: bool = True, rows: int = 3) -> dict[str, Table]:
 
 
 def test_tables_are_named_from_left_to_right() -> None:
-    assert list(tables_of(Joined(left=TWICE, right=Base("towns"), on=(("town", "town"),)))) == [
+    assert list(tables_of(Join(left=TWICE, right=Base("towns"), on=(("town", "town"),)))) == [
         "deaths",
         "visits",
         "towns",
     ]
-    assert list(tables_of(Projected(relation=EACH, columns=(("v", Column("visits")),)))) == ["deaths"]
+    assert list(tables_of(Projection(relation=EACH, columns=(("v", Column("visits")),)))) == ["deaths"]
 
 
 def test_a_table_has_the_columns_of_its_schema_and_not_the_person() -> None:
@@ -51,7 +51,7 @@ def test_columns_that_both_sides_have_go_by_their_table() -> None:
 
 
 def test_derived_columns_have_bounds() -> None:
-    derived = Projected(relation=DEATHS, columns=(("months", Call("*", (Column("age"), Literal(12)))),))
+    derived = Projection(relation=DEATHS, columns=(("months", Call("*", (Column("age"), Literal(12)))),))
     assert columns_of(derived, tables()) == {"months": cl.Integer(0, 1440)}
 
 
@@ -78,11 +78,11 @@ def test_what_is_computed_per_person_has_bounds_where_its_column_has() -> None:
         (DEATHS, 2, 3),
         (PUBLIC, 2, 3),
         (TWICE, 10, 21),  # every row of one table meets every row of the other
-        (Projected(relation=DEATHS, columns=(("age", Column("age")),)), 2, 3),
+        (Projection(relation=DEATHS, columns=(("age", Column("age")),)), 2, 3),
         (EACH, 1, 1),
-        (Projected(relation=EACH, columns=(("v", Column("visits")),)), 1, 1),
-        (Joined(left=EACH, right=Base("visits"), by="person"), 5, 7),  # many rows again
-        (Joined(left=EACH, right=EACH, by="person"), 1, 1),
+        (Projection(relation=EACH, columns=(("v", Column("visits")),)), 1, 1),
+        (Join(left=EACH, right=Base("visits"), by="person"), 5, 7),  # many rows again
+        (Join(left=EACH, right=EACH, by="person"), 1, 1),
     ],
 )
 def test_a_person_has_one_row_only_where_a_subquery_made_it_so(relation: Relation, groups: int, rows: int) -> None:
@@ -95,17 +95,17 @@ def test_rows_are_one_each() -> None:
     assert unit_of(PUBLIC, known) == Unit(table=known["deaths"], groups=1, rows=1)
 
 
-def both(left: Relation, right: Relation) -> Joined:
-    return Joined(left=left, right=right, by="person")
+def both(left: Relation, right: Relation) -> Join:
+    return Join(left=left, right=right, by="person")
 
 
 def test_joins_and_subqueries_that_would_not_keep_the_person_are_refused() -> None:
     cases: list[tuple[Relation, str]] = [
         (Base("nothing"), "no table 'nothing'"),
-        (Joined(left=DEATHS, right=Base("visits"), on=(("town", "town"),)), "Only a public table"),
-        (Joined(left=DEATHS, right=EACH, on=(("town", "town"),)), "Only a public table"),
-        (Joined(left=DEATHS, right=Base("towns"), on=(("town", "beds"),)), "whole key"),
-        (Joined(left=DEATHS, right=Base("towns"), on=(("nowhere", "town"),)), "not there"),
+        (Join(left=DEATHS, right=Base("visits"), on=(("town", "town"),)), "Only a public table"),
+        (Join(left=DEATHS, right=EACH, on=(("town", "town"),)), "Only a public table"),
+        (Join(left=DEATHS, right=Base("towns"), on=(("town", "beds"),)), "whole key"),
+        (Join(left=DEATHS, right=Base("towns"), on=(("nowhere", "town"),)), "not there"),
         (PerPerson(relation=DEATHS, columns=(("s", "sum", Column("sex")),)), "numeric"),
     ]
     for relation, words in cases:
@@ -137,12 +137,12 @@ def test_a_join_compares_only_what_cannot_be_equal_to_two_keys() -> None:
     }
     for column in ("size", "sex"):
         with pytest.raises(QueryError, match="The join compares"):
-            columns_of(Joined(left=DEATHS, right=Base("books"), on=((column, "number"),)), known)
-    assert "beds" in columns_of(Joined(left=DEATHS, right=Base("books"), on=(("number", "number"),)), known)
+            columns_of(Join(left=DEATHS, right=Base("books"), on=((column, "number"),)), known)
+    assert "beds" in columns_of(Join(left=DEATHS, right=Base("books"), on=(("number", "number"),)), known)
 
 
 def test_public_tables_alone_protect_nobody() -> None:
-    with pytest.raises(QueryError, match="nobody to protect"):
+    with pytest.raises(QueryError, match="public tables only"):
         unit_of(Base("towns"), tables())
 
 
@@ -158,10 +158,10 @@ def test_limits_cut_nothing_of_persons_with_one_row() -> None:
         (PUBLIC, False),
         (TWICE, False),
         (EACH, True),
-        (Projected(relation=EACH, columns=(("visits", Column("visits")),)), True),
-        (Joined(left=EACH, right=Base("towns"), on=(("oldest", "beds"),)), True),
-        (Joined(left=EACH, right=DEATHS, by="person"), False),
+        (Projection(relation=EACH, columns=(("visits", Column("visits")),)), True),
+        (Join(left=EACH, right=Base("towns"), on=(("oldest", "beds"),)), True),
+        (Join(left=EACH, right=DEATHS, by="person"), False),
         (PerPerson(relation=TWICE, columns=(("visits", "count", None),)), False),  # a join keeps only so many rows
         (PerPerson(relation=PUBLIC, columns=(("visits", "count", None),)), True),
     ):
-        assert cuts_nothing(relation) is whole
+        assert counts_all_rows(relation) is whole

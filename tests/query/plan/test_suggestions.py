@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from celosia.query.plan.suggestions import suggested
+from celosia.query.plan.suggestions import suggest
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ from celosia.query.plan.suggestions import suggested
     ],
 )
 def test_sentences(name: str, known: list[object], sentence: str) -> None:
-    assert suggested(name, known) == sentence
+    assert suggest(name, known) == sentence
 
 
 def test_long_lists_and_long_names_are_cut() -> None:
-    sentence = suggested("q" * 100_000, (f"{i}" * 100 for i in range(10**9)))
+    sentence = suggest("q" * 100_000, (f"{i}" * 100 for i in range(10**9)))
     assert len(sentence) < 800
     assert sentence.endswith("and others.")

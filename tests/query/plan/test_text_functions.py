@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.text_functions import (
-    ANY,
+    ANY_CHARACTER,
+    ANY_STRING,
     CAPITALS,
-    ONE,
     SMALL,
     TEXT_FUNCTIONS,
     lower,
@@ -67,7 +67,7 @@ def test_parts_of_texts(text: str, start: int, length: int) -> None:
 
 
 def test_runs_of_wild_cards_are_one() -> None:
-    assert pattern_parts("%%_%") == (ANY, ONE, ANY)
+    assert pattern_parts("%%_%") == (ANY_STRING, ANY_CHARACTER, ANY_STRING)
 
 
 def test_an_escape_of_nothing_is_refused() -> None:

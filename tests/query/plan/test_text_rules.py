@@ -47,7 +47,7 @@ def test_refusals() -> None:
         ("LENGTH(city)", r"wrap it in CLIP"),
         ("SUBSTRING(city, 0)", "from 1 to 1,000,000"),
         ("SUBSTRING(city, -2)", r"RIGHT\(text, length\) counts from the end"),
-        ("SUBSTRING(city, age)", "that is written out, not age"),
+        ("SUBSTRING(city, age)", "1,000,000, not age"),
         ("SUBSTRING(city, 1.5)", "integer"),
         ("LEFT(city, -1)", "from 0 to"),
         ("RIGHT(city, TRUE)", "integer"),

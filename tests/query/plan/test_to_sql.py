@@ -14,7 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.to_sql import DIALECT, render
 from celosia.query.sql.expressions import parse_expression
@@ -154,7 +154,7 @@ def test_an_engine_reads_it_as_we_mean_it(text: str, value: object) -> None:
 def test_plans_are_written_as_sql() -> None:
     age, count = Column("age"), Column("count")
     plan = Plan(
-        relation=Joined(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),), by="key", how="left"),
+        relation=Join(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),), by="key", how="left"),
         filter=Call("<", (age, Literal(18))),
         keys=(Key(name="sex", expression=Column("sex")), Key(name="decade", expression=Call("%", (age, Literal(10))))),
         aggregates=(
@@ -186,9 +186,9 @@ def test_plans_that_sql_cannot_say_are_written_with_comments() -> None:
 
 def test_subqueries_keep_the_person() -> None:
     inner = PerPerson(relation=Base("visits"), columns=(("n", "count", None), ("total", "sum", Column("cost"))))
-    outer = Projected(relation=inner, columns=(("n", Column("n")),), filter=Call(">", (Column("total"), Literal(3))))
+    outer = Projection(relation=inner, columns=(("n", Column("n")),), filter=Call(">", (Column("total"), Literal(3))))
     plan = Plan(
-        relation=Joined(left=Base("deaths"), right=outer, by="person"),
+        relation=Join(left=Base("deaths"), right=outer, by="person"),
         aggregates=(Aggregate(kind="count_persons", name="persons"),),
     )
     assert render(plan) == (

@@ -9,8 +9,8 @@ import pytest
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
-from celosia.query.plan.intervals import constant, divided, of_axis, whole_between
-from celosia.query.plan.types import FAMILIES, Scalar, Typed, of_kind, of_literal, to_kind
+from celosia.query.plan.intervals import constant, divide, integers_between, of_axis
+from celosia.query.plan.types import FAMILIES, Scalar, ValueType, to_kind, type_of_kind, type_of_literal
 
 FIVE = "2021-01-01 05:00:00"
 KINDS: list[Kind] = [
@@ -31,20 +31,20 @@ KINDS: list[Kind] = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_kinds_come_back(kind: Kind) -> None:
-    back = to_kind(of_kind(kind, "x"))
+    back = to_kind(type_of_kind(kind, "x"))
     if isinstance(kind, Real):
         assert isinstance(back, Real)
         assert (back.low, back.high, back.nullable) == (kind.low, kind.high, kind.nullable)
         assert back.axis.steps <= 2**30
     else:
         assert back == kind
-    assert of_kind(kind, "x").family in FAMILIES
+    assert type_of_kind(kind, "x").family in FAMILIES
 
 
 def test_values_that_are_always_there_say_so() -> None:
-    assert not to_kind(of_kind(Category("F", "M", null="M"), "x")).nullable
-    assert not to_kind(of_kind(Date("2020-01-01", "2020-01-02", null="2020-01-02"), "x")).nullable
-    assert not to_kind(of_literal(0.5)).nullable
+    assert not to_kind(type_of_kind(Category("F", "M", null="M"), "x")).nullable
+    assert not to_kind(type_of_kind(Date("2020-01-01", "2020-01-02", null="2020-01-02"), "x")).nullable
+    assert not to_kind(type_of_literal(0.5)).nullable
 
 
 @pytest.mark.parametrize(
@@ -62,47 +62,47 @@ def test_values_that_are_always_there_say_so() -> None:
     ],
 )
 def test_constants_are_columns_too(value: Scalar, kind: Kind) -> None:
-    assert to_kind(of_literal(value)) == kind
+    assert to_kind(type_of_literal(value)) == kind
 
 
 def test_axis_bounds_cover_what_a_grid_moves_outwards() -> None:
     kind = Real("0.05", "0.95", grid="0.1")
-    ends = of_kind(kind, "x").ends
+    ends = type_of_kind(kind, "x").ends
     assert ends.low <= Fraction(0) < Fraction(1) <= ends.high + Fraction(1, 10**12)
 
 
 def test_null_alone_has_no_kind() -> None:
     with pytest.raises(QueryError, match="NULL alone"):
-        to_kind(of_literal(None))
+        to_kind(type_of_literal(None))
 
 
 def test_open_bounds_are_refused_with_the_way_out() -> None:
-    quotient = Typed(family="number", label="x / y", interval=divided(constant(1), of_axis(Real(0, 1).axis)))
+    quotient = ValueType(family="number", label="x / y", interval=divide(constant(1), of_axis(Real(0, 1).axis)))
     with pytest.raises(QueryError, match=r"x / y has no bounds .* CLIP"):
         to_kind(quotient)
 
 
 def test_bounds_that_no_column_can_have_are_refused() -> None:
-    huge = Typed(family="number", label="x * y", interval=constant(1e50))
+    huge = ValueType(family="number", label="x * y", interval=constant(1e50))
     with pytest.raises(QueryError, match="x \\* y cannot be a column"):
         to_kind(huge)
-    dropped = Typed(family="text", label="the result of CASE", values=("drop", "keep"))
+    dropped = ValueType(family="text", label="the result of CASE", values=("drop", "keep"))
     with pytest.raises(QueryError, match="null rule"):
         to_kind(dropped)
 
 
 def test_what_has_no_order_has_no_ends() -> None:
     with pytest.raises(QueryError, match="cannot be ordered"):
-        _ = of_literal("F").ends
+        _ = type_of_literal("F").ends
 
 
 def test_only_kinds_have_types() -> None:
     with pytest.raises(ParameterError, match="column kind"):
-        of_kind("age", "age")  # type: ignore[arg-type]
+        type_of_kind("age", "age")  # type: ignore[arg-type]
 
 
 def test_messages_call_things_by_their_names() -> None:
-    assert of_kind(Integer(0, 1), "age").described == "age (a number)"
-    assert of_literal(dt.date(2021, 1, 1)).described == "'2021-01-01' (a date)"
-    assert of_literal(None).described == "NULL"
-    assert Typed(family="number", label="x", interval=whole_between(0, 1)).ends == whole_between(0, 1)
+    assert type_of_kind(Integer(0, 1), "age").description == "age (a number)"
+    assert type_of_literal(dt.date(2021, 1, 1)).description == "'2021-01-01' (a date)"
+    assert type_of_literal(None).description == "NULL"
+    assert ValueType(family="number", label="x", interval=integers_between(0, 1)).ends == integers_between(0, 1)

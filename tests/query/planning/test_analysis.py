@@ -12,7 +12,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Column
-from celosia.query.plan.nodes import Aggregate, Base, PerPerson, Plan, Projected
+from celosia.query.plan.nodes import Aggregate, Base, PerPerson, Plan, Projection
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.cells import MOST_CELLS
 from tests.query.samples import ask, persons_table, question, rows_table
@@ -124,11 +124,11 @@ def test_what_cannot_be_asked_is_refused() -> None:
 
 
 def test_the_filter_of_a_subquery_is_a_condition_too() -> None:
-    cases: list[type] = [Projected, PerPerson]
+    cases: list[type] = [Projection, PerPerson]
     for kind in cases:
-        columns = (("x", Column("age")),) if kind is Projected else (("x", "max", Column("age")),)
+        columns = (("x", Column("age")),) if kind is Projection else (("x", "max", Column("age")),)
         inner = kind(relation=Base("deaths"), columns=columns, filter=Column("age"))
-        outer = Projected(relation=inner, columns=(("x", Column("x")),))
+        outer = Projection(relation=inner, columns=(("x", Column("x")),))
         with pytest.raises(QueryError, match="not a condition"):
             question(Plan(relation=outer, aggregates=COUNT), persons_table())
 

@@ -7,9 +7,9 @@ import datetime as dt
 import pytest
 
 from celosia.data.schema.columns import Category, Date, Kind, Text, Timestamp
-from celosia.query.plan.calendar_rules import UNITS, begin
+from celosia.query.plan.calendar_rules import UNITS, truncate_time
 from celosia.query.plan.expressions import Call, Column, Literal, kind_of
-from celosia.query.plan.nodes import Base, Joined, Projected
+from celosia.query.plan.nodes import Base, Join, Projection
 from celosia.query.planning.analysis import key_domain, original
 from celosia.query.sql.expressions import parse_expression
 
@@ -26,7 +26,7 @@ def test_dates(unit: str) -> None:
     expression = parse_expression(f"DATE_TRUNC('{unit}', day)")
     first, last = dt.datetime(2019, 11, 5), dt.datetime(2021, 3, 2)  # noqa: DTZ001 - days
     days = [first + dt.timedelta(days=place) for place in range((last - first).days + 1)]
-    wanted = dict.fromkeys(begin(day, unit).date() for day in days)
+    wanted = dict.fromkeys(truncate_time(day, unit).date() for day in days)
     assert key_domain(expression, kind_of(expression, KINDS)) == tuple(wanted)
 
 
@@ -36,7 +36,7 @@ def test_times(unit: str) -> None:
     first = dt.datetime(2020, 2, 28, 22, 30, tzinfo=dt.UTC)
     times = [first + dt.timedelta(minutes=30 * place) for place in range(102)]
     assert times[-1] == dt.datetime(2020, 3, 2, 1, tzinfo=dt.UTC)
-    wanted = dict.fromkeys(begin(time, unit) for time in times)
+    wanted = dict.fromkeys(truncate_time(time, unit) for time in times)
     assert key_domain(expression, kind_of(expression, KINDS)) == tuple(wanted)
 
 
@@ -58,7 +58,7 @@ def test_other_keys_have_the_values_of_their_kind() -> None:
 
 def test_columns_of_subqueries_are_what_they_were_made_of() -> None:
     month = Call("date_trunc", (Column("day"), Literal("month")))
-    inner = Projected(relation=Base("t"), columns=(("m", month),))
-    outer = Projected(relation=inner, columns=(("again", Column("m")),))
+    inner = Projection(relation=Base("t"), columns=(("m", month),))
+    outer = Projection(relation=inner, columns=(("again", Column("m")),))
     assert original(Column("again"), outer) == month
-    assert original(Column("m"), Joined(left=inner, right=Base("k"), on=(("m", "day"),))) == Column("m")
+    assert original(Column("m"), Join(left=inner, right=Base("k"), on=(("m", "day"),))) == Column("m")

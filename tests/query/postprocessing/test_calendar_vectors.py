@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
-from celosia.query.plan.calendar_rules import UNITS, add_months, begin
+from celosia.query.plan.calendar_rules import UNITS, add_months, truncate_time
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.postprocessing.calendar_vectors import CALENDAR_FUNCTIONS
@@ -30,12 +30,12 @@ def test_all_of_them_are_operations() -> None:
 
 @given(MOMENTS, st.sampled_from(UNITS), st.integers(-200, 200))
 def test_they_mean_what_the_rules_mean(moment: dt.datetime, unit: str, number: int) -> None:
-    assert applied("date_trunc", moment, unit) == begin(moment, unit)
+    assert applied("date_trunc", moment, unit) == truncate_time(moment, unit)
     assert applied("add_months", moment, number) == add_months(moment, number)
     later = add_months(moment, number)
     assert applied("add_months", moment.date(), number) == (None if later is None else later.date())
     if unit != "hour":
-        assert applied("date_trunc", moment.date(), unit) == begin(moment, unit).date()
+        assert applied("date_trunc", moment.date(), unit) == truncate_time(moment, unit).date()
 
 
 def test_what_leaves_the_calendar_is_null() -> None:

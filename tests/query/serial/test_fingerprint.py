@@ -18,7 +18,7 @@ import celosia as cl
 from celosia.core import LaplaceEvent
 from celosia.data.sources.classify import Database
 from celosia.data.sources.text_format import TextFormat
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Plan
+from celosia.query.plan.nodes import Aggregate, Base, Join, Plan
 from celosia.query.serial.fingerprint import content_digest, data_version, declaration, fingerprint
 from celosia.query.sql.expressions import parse_expression
 from tests.query.samples import FULL, code_book, persons_table, rows_table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COUNT = Aggregate(kind="count", name="count")
 PLAN = Plan(relation=Base("deaths"), filter=parse_expression("age < 18 AND alive"), aggregates=(COUNT,))
-JOINED = replace(PLAN, relation=Joined(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),)))
+JOINED = replace(PLAN, relation=Join(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),)))
 EVENT = LaplaceEvent(scale=10, sensitivity=1)
 PROMISE = cl.PureDP(epsilon="0.1")
 

@@ -19,7 +19,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.strict_json import read_json
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection
 from celosia.query.serial.plan import canonical, plan_from_json, plan_to_json
 from celosia.query.sql.expressions import parse_expression
 from celosia.query.sql.parser import parse_sql
@@ -126,7 +126,7 @@ def meaning(value: object) -> object:  # noqa: PLR0911 - one for each kind of va
             return type(inner), inner
         case tuple() | list():
             return tuple(map(meaning, value))
-        case Plan() | Base() | Joined() | Projected() | PerPerson() | Key() | Aggregate() | Order():
+        case Plan() | Base() | Join() | Projection() | PerPerson() | Key() | Aggregate() | Order():
             fields = type(value).__dataclass_fields__
             return type(value), tuple(meaning(getattr(value, field)) for field in fields)
     return type(value), value
@@ -154,7 +154,7 @@ CONDITIONS = st.recursive(
 @given(condition=CONDITIONS, data=st.data())
 def test_the_order_of_and_or_and_in_is_not_seen(condition: Expression, data: st.DataObject) -> None:
     def plan(of: Expression) -> Plan:
-        inner = Projected(relation=Base("t"), columns=(("x", of),), filter=of)
+        inner = Projection(relation=Base("t"), columns=(("x", of),), filter=of)
         return Plan(relation=inner, filter=of, aggregates=(COUNT,))
 
     other = data.draw(st.composite(lambda draw: shuffled(condition, draw))())
@@ -178,7 +178,7 @@ def test_different_conditions_are_told_apart(one: Expression, two: Expression) -
 
 
 BASE = Plan(
-    relation=Joined(left=Base("t"), right=Base("k"), on=(("c", "code"),)),
+    relation=Join(left=Base("t"), right=Base("k"), on=(("c", "code"),)),
     filter=parse_expression("i < 3 AND b"),
     keys=(Key(name="c", expression=Column("c"), values=("a", "b")), Key(name="b", expression=Column("b"))),
     aggregates=(COUNT, Aggregate(kind="quantile", columns=(Column("i"),), name="q", parameters=(Fraction(1, 2),))),
@@ -193,9 +193,9 @@ BASE = Plan(
     "change",
     [
         {"relation": Base("t")},
-        {"relation": Joined(left=Base("t"), right=Base("k"), on=(("c", "code"),), how="left")},
-        {"relation": Joined(left=Base("t"), right=Base("k"), by="person")},
-        {"relation": Joined(left=Base("k"), right=Base("t"), on=(("c", "code"),))},
+        {"relation": Join(left=Base("t"), right=Base("k"), on=(("c", "code"),), how="left")},
+        {"relation": Join(left=Base("t"), right=Base("k"), by="person")},
+        {"relation": Join(left=Base("k"), right=Base("t"), on=(("c", "code"),))},
         {"relation": PerPerson(relation=Base("t"), columns=(("c", "count", None),))},
         {"filter": None},
         {"filter": parse_expression("i < 3 OR b")},

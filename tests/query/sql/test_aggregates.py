@@ -10,13 +10,18 @@ import pytest
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.nodes import AGGREGATES, Base
-from celosia.query.sql.aggregates import Function, function_of, has_aggregate, is_aggregate
-from celosia.query.sql.from_clause import Scope, ScopeReader, Visible
+from celosia.query.sql.aggregates import AggregateCall, has_aggregate, is_aggregate, read_aggregate
+from celosia.query.sql.from_clause import Scope, ScopeReader, VisibleColumn
 from celosia.query.sql.syntax import condition_tree
 
 SCOPE = Scope(
     relation=Base("t"),
-    visible=(Visible("t", "x", "x"), Visible("t", "y", "y"), Visible("t", "c", "c"), Visible("t", "pid", None)),
+    visible=(
+        VisibleColumn("t", "x", "x"),
+        VisibleColumn("t", "y", "y"),
+        VisibleColumn("t", "c", "c"),
+        VisibleColumn("t", "pid", None),
+    ),
 )
 X, Y = Column("x"), Column("y")
 MINOR = Call("<", (X, Literal(18)))
@@ -26,8 +31,8 @@ def only_minors(column: Expression) -> Expression:
     return Call("case", (MINOR, column, Literal(None)))
 
 
-def parsed(text: str) -> Function:
-    return function_of(condition_tree(text), ScopeReader(SCOPE))
+def parsed(text: str) -> AggregateCall:
+    return read_aggregate(condition_tree(text), ScopeReader(SCOPE))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def parsed(text: str) -> Function:
     ],
 )
 def test_aggregates(text: str, kind: str, columns: tuple[Expression, ...], parameters: tuple[Any, ...]) -> None:
-    assert parsed(text) == Function(kind=kind, columns=columns, parameters=parameters)
+    assert parsed(text) == AggregateCall(kind=kind, columns=columns, parameters=parameters)
 
 
 def test_every_aggregate_of_a_plan_can_be_asked_for() -> None:
@@ -89,15 +94,15 @@ def test_refusals() -> None:
         ("SUM(DISTINCT x)", "DISTINCT goes with COUNT"),
         ("COUNT(DISTINCT x, y)", "takes one column"),
         ("COUNT(DISTINCT (x, y))", "a list in parentheses"),
-        ("COUNT(x, y)", "EXPRESSIONS is not understood"),
+        ("COUNT(x, y)", "EXPRESSIONS is not supported"),
         ("COUNT(DISTINCT pid) FILTER (WHERE x < 18)", "put the condition into WHERE"),
-        ("COUNT(pid)", "whose row it is"),
-        ("SUM(pid)", "whose row it is"),
+        ("COUNT(pid)", "is the person column"),
+        ("SUM(pid)", "is the person column"),
         ("MEAN(x, y)", "is written MEAN"),
         ("MODE()", "needs a column"),
         ("SUM(*)", r"only in COUNT\(\*\)"),
         ("SUM(SUM(x))", "SUM cannot be used here"),
-        ("MIN(x, 3)", "COUNT is not understood in or after MIN"),
+        ("MIN(x, 3)", "COUNT is not supported in or after MIN"),
         ("QUANTILE(x)", "between 0 and 1"),
         ("QUANTILE(x, 1.5)", "between 0 and 1"),
         ("QUANTILE(x, -0.5)", "between 0 and 1"),

@@ -8,15 +8,15 @@ from sqlglot.dialects.dialect import Dialect
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.to_sql import DIALECT
-from celosia.query.sql.allowlist import MOST_NESTED, WORDS
-from celosia.query.sql.syntax import admitted
+from celosia.query.sql.allowlist import MAX_NESTING, WORDS
+from celosia.query.sql.syntax import check_tokens
 
 DUCKDB = Dialect.get_or_raise(DIALECT)
 
 
 def tokens(text: str) -> list[TokenType]:
     found = DUCKDB.tokenize(text)
-    admitted(found)
+    check_tokens(found)
     return [token.token_type for token in found]
 
 
@@ -80,9 +80,9 @@ def test_refusals() -> None:
 def test_nesting_is_bounded() -> None:
     cases: list[str] = ["(", "CASE WHEN ", "f("]
     for opening in cases:
-        tokens(opening * MOST_NESTED)
+        tokens(opening * MAX_NESTING)
         with pytest.raises(QueryError, match="nested too deeply"):
-            tokens(opening * (MOST_NESTED + 1))
+            tokens(opening * (MAX_NESTING + 1))
 
 
 def test_every_keyword_of_the_dialect_is_admitted_or_refused() -> None:

@@ -1,4 +1,4 @@
-"""Texts beside dates and times make the same plan as dates and times that are written out, in SQL and in Python."""
+"""Texts beside dates and times make the same plan as literal dates and times, in SQL and in Python."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.core.errors import QueryError
-from celosia.query.plan.nodes import Base, Joined, Relation
-from celosia.query.sql.from_clause import Catalogue, part, source_of
-from celosia.query.sql.subqueries import subquery_of
+from celosia.query.plan.nodes import Base, Join, Relation
+from celosia.query.sql.from_clause import Catalogue, find_part, read_from
+from celosia.query.sql.subqueries import read_subquery
 from celosia.query.sql.syntax import query_tree
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ DEATHS, VISITS, ICD = Base("deaths"), Base("visits"), Base("icd")
 
 
 def scope_of(origin: str, tables: Tables) -> Scope:
-    return source_of(query_tree(f"SELECT COUNT(*) FROM {origin}"), Catalogue(tables=tables), subquery_of)
+    return read_from(query_tree(f"SELECT COUNT(*) FROM {origin}"), Catalogue(tables=tables), read_subquery)
 
 
 @pytest.mark.parametrize(
@@ -30,20 +30,20 @@ def scope_of(origin: str, tables: Tables) -> Scope:
         ("deaths", DEATHS),
         ("Deaths", DEATHS),
         ('"deaths" AS d', DEATHS),
-        ("deaths JOIN icd ON cause = code", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
-        ("deaths d JOIN icd i ON i.code = d.cause", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
-        ("deaths INNER JOIN icd ON (cause = code)", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
-        ("deaths LEFT JOIN icd ON cause = code", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left")),
+        ("deaths JOIN icd ON cause = code", Join(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths d JOIN icd i ON i.code = d.cause", Join(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths INNER JOIN icd ON (cause = code)", Join(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths LEFT JOIN icd ON cause = code", Join(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left")),
         (
             "deaths LEFT OUTER JOIN icd ON cause = code",
-            Joined(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left"),
+            Join(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left"),
         ),
-        ("deaths JOIN visits ON person_id = pid", Joined(left=DEATHS, right=VISITS, by="person")),
-        ("deaths JOIN visits ON visits.pid = deaths.person_id", Joined(left=DEATHS, right=VISITS, by="person")),
-        ("deaths LEFT JOIN visits USING (PERSON)", Joined(left=DEATHS, right=VISITS, by="person", how="left")),
+        ("deaths JOIN visits ON person_id = pid", Join(left=DEATHS, right=VISITS, by="person")),
+        ("deaths JOIN visits ON visits.pid = deaths.person_id", Join(left=DEATHS, right=VISITS, by="person")),
+        ("deaths LEFT JOIN visits USING (PERSON)", Join(left=DEATHS, right=VISITS, by="person", how="left")),
         (
             "deaths JOIN visits USING (PERSON) JOIN icd ON cause = code",
-            Joined(left=Joined(left=DEATHS, right=VISITS, by="person"), right=ICD, on=(("cause", "code"),)),
+            Join(left=Join(left=DEATHS, right=VISITS, by="person"), right=ICD, on=(("cause", "code"),)),
         ),
     ],
 )
@@ -73,7 +73,7 @@ def test_columns_that_both_sides_have_go_by_their_table(hospital: Tables) -> Non
         ("read_csv('x.csv')", "READ_CSV is no table"),
         ("pg_sleep(10)", "PG_SLEEP is no table"),
         ("generate_series(1, 10)", "no table"),
-        ("deaths d(a, b)", "COLUMNS is not understood"),
+        ("deaths d(a, b)", "COLUMNS is not supported"),
         ("deaths, icd", "needs a condition"),
         ("deaths JOIN icd", "needs a condition"),
         ("deaths CROSS JOIN icd", "CROSS is not part"),
@@ -115,6 +115,6 @@ def test_refusals(origin: str, sentence: str, hospital: Tables) -> None:
 
 def test_a_select_without_from_is_refused(hospital: Tables) -> None:
     select = query_tree("SELECT COUNT(*)")
-    assert part(select, "from") is None
+    assert find_part(select, "from") is None
     with pytest.raises(QueryError, match="needs a FROM"):
-        source_of(select, Catalogue(tables=hospital), subquery_of)
+        read_from(select, Catalogue(tables=hospital), read_subquery)

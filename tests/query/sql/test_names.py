@@ -7,20 +7,20 @@ import pytest
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base
-from celosia.query.sql.from_clause import Scope, ScopeReader, Visible, same_name
+from celosia.query.sql.from_clause import Scope, ScopeReader, VisibleColumn, is_same_name
 from celosia.query.sql.syntax import condition_tree
 
 SCOPE = Scope(
     relation=Base("deaths"),
     visible=(
-        Visible("d", "age", "age"),
-        Visible("d", "Age2", "Age2"),
-        Visible("d", "name", "deaths.name"),
-        Visible("i", "name", "icd.name"),
-        Visible("d", "code", "deaths.code"),
-        Visible("i", "code", "icd.code"),
-        Visible("d", "person_id", None),
-        Visible("v", "person_id", None),
+        VisibleColumn("d", "age", "age"),
+        VisibleColumn("d", "Age2", "Age2"),
+        VisibleColumn("d", "name", "deaths.name"),
+        VisibleColumn("i", "name", "icd.name"),
+        VisibleColumn("d", "code", "deaths.code"),
+        VisibleColumn("i", "code", "icd.code"),
+        VisibleColumn("d", "person_id", None),
+        VisibleColumn("v", "person_id", None),
     ),
     merged=frozenset({"code"}),
 )
@@ -52,7 +52,7 @@ def test_refusals() -> None:
         (None, "name", False, r"stands for two columns: write d.name or i.name\."),
         (None, "agee", False, r"Did you mean age\?"),
         (None, "AGE", True, "A text is written in single quotes"),
-        ("x", "age", False, "'x' is none of the tables of this SELECT. There are d, i, v."),
+        ("x", "age", False, "'x' is not a table of this SELECT. There are d, i, v."),
         ("i", "age", False, "There is no column 'age'"),
         ("i", "person", False, "There is no column 'person'"),
     ]
@@ -62,7 +62,7 @@ def test_refusals() -> None:
 
 
 def test_two_names_that_differ_in_case_are_told_apart() -> None:
-    both = Scope(relation=Base("t"), visible=(Visible("t", "Age", "Age"), Visible("t", "age", "age")))
+    both = Scope(relation=Base("t"), visible=(VisibleColumn("t", "Age", "Age"), VisibleColumn("t", "age", "age")))
     assert both.find(None, "Age", quoted=False).column == "Age"
     with pytest.raises(QueryError, match="two columns"):
         both.find(None, "AGE", quoted=False)
@@ -72,13 +72,13 @@ def test_the_person_cannot_be_computed_with() -> None:
     reader = ScopeReader(SCOPE)
     assert reader.read(condition_tree("d.AGE")) == Column("age")
     for text in ("person_id", "person_id = 3", "PERSON", "v.person_id"):
-        with pytest.raises(QueryError, match="says whose row it is"):
+        with pytest.raises(QueryError, match="is the person column"):
             reader.read(condition_tree(text))
     # A column that happens to be called so is a column.
-    named = Scope(relation=Base("t"), visible=(Visible("t", "person", "person"), Visible("t", "id", None)))
+    named = Scope(relation=Base("t"), visible=(VisibleColumn("t", "person", "person"), VisibleColumn("t", "id", None)))
     assert named.find(None, "PERSON", quoted=False).column == "person"
 
 
 def test_case_matters_between_quotes() -> None:
-    assert same_name("É", "é", quoted=False)
-    assert not same_name("a", "ａ", quoted=False)
+    assert is_same_name("É", "é", quoted=False)
+    assert not is_same_name("a", "ａ", quoted=False)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.guarantees import ApproxDP
 from celosia.query.plan.expressions import Call, Column, Literal
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.session import Session
@@ -116,10 +116,10 @@ def test_subqueries_and_joins(hospital: Tables) -> None:
         "JOIN bills b ON b.pid = d.person_id WHERE d.age < 18 GROUP BY i.chapter"
     )
     bills = PerPerson(relation=Base("visits"), columns=(("total", "sum", Column("cost")),))
-    known = Joined(left=DEATHS, right=Base("icd"), on=(("cause", "code"),))
+    known = Join(left=DEATHS, right=Base("icd"), on=(("cause", "code"),))
     clipped = Call("clip", (Column("total"), Literal(0), Literal(5000)))
     assert parse_sql(text, hospital) == Plan(
-        relation=Joined(left=known, right=bills, by="person"),
+        relation=Join(left=known, right=bills, by="person"),
         filter=MINOR,
         keys=(Key(name="chapter", expression=Column("chapter")),),
         aggregates=(Aggregate(kind="mean", columns=(clipped,), name="bill"),),
@@ -130,7 +130,7 @@ def test_tables_of_rows_have_no_person(hospital: Tables) -> None:
     plan = parse_sql(
         'SELECT "Group", SUM(y) FROM (SELECT x + y AS y, "Group" FROM measurements) GROUP BY "Group"', hospital
     )
-    assert isinstance(plan.relation, Projected)
+    assert isinstance(plan.relation, Projection)
     with pytest.raises(QueryError, match="no column 'PERSON'"):
         parse_sql("SELECT COUNT(DISTINCT PERSON) FROM measurements", hospital)
 

@@ -8,10 +8,10 @@ import pytest
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Literal
-from celosia.query.plan.nodes import Base, PerPerson, Projected, Relation
+from celosia.query.plan.nodes import Base, PerPerson, Projection, Relation
 from celosia.query.plan.relations import columns_of
-from celosia.query.sql.from_clause import Catalogue, select_item
-from celosia.query.sql.subqueries import condition_of, named_subqueries, subquery_of
+from celosia.query.sql.from_clause import Catalogue, split_alias
+from celosia.query.sql.subqueries import read_subquery, read_where, read_with
 from celosia.query.sql.syntax import query_tree
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ADULT = Call(">=", (AGE, Literal(18)))
 
 
 def scope_of(text: str, tables: Tables) -> Scope:
-    return subquery_of(query_tree(text), Catalogue(tables=tables))
+    return read_subquery(query_tree(text), Catalogue(tables=tables))
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def scope_of(text: str, tables: Tables) -> Scope:
     [
         (
             "SELECT person_id, age, 2 * age AS twice FROM deaths WHERE age >= 18",
-            Projected(relation=DEATHS, columns=(("age", AGE), ("twice", Call("*", (Literal(2), AGE)))), filter=ADULT),
+            Projection(relation=DEATHS, columns=(("age", AGE), ("twice", Call("*", (Literal(2), AGE)))), filter=ADULT),
         ),
-        ("SELECT AGE FROM deaths", Projected(relation=DEATHS, columns=(("age", AGE),))),
-        ("SELECT age AS a, age AS b FROM deaths", Projected(relation=DEATHS, columns=(("a", AGE), ("b", AGE)))),
+        ("SELECT AGE FROM deaths", Projection(relation=DEATHS, columns=(("age", AGE),))),
+        ("SELECT age AS a, age AS b FROM deaths", Projection(relation=DEATHS, columns=(("a", AGE), ("b", AGE)))),
         (
             "SELECT pid, SUM(cost) AS total, COUNT(*) FROM visits GROUP BY pid",
             PerPerson(relation=VISITS, columns=(("total", "sum", COST), ("count", "count", None))),
@@ -47,7 +47,7 @@ def scope_of(text: str, tables: Tables) -> Scope:
         ),
         (
             "SELECT PERSON, SUM(cost) AS total FROM visits GROUP BY PERSON HAVING COUNT(*) > 2",
-            Projected(
+            Projection(
                 relation=PerPerson(relation=VISITS, columns=(("total", "sum", COST), ("count", "count", None))),
                 columns=(("total", Column("total")),),
                 filter=Call(">", (Column("count"), Literal(2))),
@@ -55,7 +55,7 @@ def scope_of(text: str, tables: Tables) -> Scope:
         ),
         (
             "SELECT MAX(cost) - MIN(cost) AS spread FROM visits GROUP BY pid",
-            Projected(
+            Projection(
                 relation=PerPerson(relation=VISITS, columns=(("max_cost", "max", COST), ("min_cost", "min", COST))),
                 columns=(("spread", Call("-", (Column("max_cost"), Column("min_cost")))),),
             ),
@@ -100,13 +100,13 @@ def test_the_person_stays_even_if_it_is_not_selected(hospital: Tables) -> None:
 
 def test_with_names_subqueries_one_after_the_other(hospital: Tables) -> None:
     text = "WITH a AS (SELECT pid, cost FROM visits), b AS (SELECT pid, cost + 1 AS c FROM a) SELECT COUNT(*) FROM b"
-    catalogue = named_subqueries(query_tree(text), Catalogue(tables=hospital))
+    catalogue = read_with(query_tree(text), Catalogue(tables=hospital))
     assert list(catalogue.named) == ["a", "b"]
     # A name of WITH goes before that of a table.
-    shadowed = named_subqueries(
+    shadowed = read_with(
         query_tree("WITH deaths AS (SELECT cost FROM visits) SELECT COUNT(*) FROM deaths"), Catalogue(tables=hospital)
     )
-    assert isinstance(shadowed.find("DEATHS", quoted=False).relation, Projected)
+    assert isinstance(shadowed.find("DEATHS", quoted=False).relation, Projection)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_with_names_subqueries_one_after_the_other(hospital: Tables) -> None:
         ("SELECT age + 1 FROM deaths", "needs a name"),
         ("SELECT age, age FROM deaths", "Two columns of a subquery are called 'age'"),
         ("SELECT person_id FROM deaths", "beside the person"),
-        ("SELECT person_id + 1 AS p FROM deaths", "whose row it is"),
+        ("SELECT person_id + 1 AS p FROM deaths", "is the person column"),
         ("SELECT COUNT(*) AS n FROM deaths", "groups by the person"),
         ("SELECT age, COUNT(*) AS n FROM deaths GROUP BY age", "grouped by the person only"),
         ("SELECT COUNT(*) AS n FROM deaths GROUP BY person_id, sex", "grouped by the person only"),
@@ -134,7 +134,7 @@ def test_with_names_subqueries_one_after_the_other(hospital: Tables) -> None:
         ("SELECT COUNT(*) AS n FROM measurements GROUP BY x", "grouped by the person only"),
         ("SELECT age FROM deaths WHERE age", "needs a condition"),
         ("SELECT age FROM deaths WHERE COUNT(*) > 3", "before they are aggregated"),
-        ("SELECT age FROM deaths WHERE person_id = 3", "whose row it is"),
+        ("SELECT age FROM deaths WHERE person_id = 3", "is the person column"),
         ("SELECT visits.* FROM deaths", "beside the person"),
         ("SELECT * EXCLUDE (age) FROM deaths", "not understood"),
         ("SELECT age FROM deaths QUALIFY age > 3", "QUALIFY is not part"),
@@ -159,12 +159,12 @@ def test_refusals(text: str, sentence: str, hospital: Tables) -> None:
 )
 def test_refusals_of_with(text: str, hospital: Tables) -> None:
     with pytest.raises(QueryError):
-        named_subqueries(query_tree(text), Catalogue(tables=hospital))
+        read_with(query_tree(text), Catalogue(tables=hospital))
 
 
 def test_conditions_and_items(hospital: Tables) -> None:
     select = query_tree("SELECT (age) AS a, sex FROM deaths WHERE age >= 18")
     scope = Catalogue(tables=hospital).find("deaths", quoted=False)
-    assert condition_of(select, scope, Catalogue(tables=hospital)) == ADULT
-    items = [select_item(node) for node in select.expressions]
+    assert read_where(select, scope, Catalogue(tables=hospital)) == ADULT
+    items = [split_alias(node) for node in select.expressions]
     assert [(node.key, name) for node, name in items] == [("column", "a"), ("column", None)]

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.query.sql.syntax import (
-    LONGEST_TEXT,
-    MOST_PARTS,
-    chain,
+    MAX_PARTS,
+    MAX_TEXT_LENGTH,
+    check_parts,
     condition_tree,
-    nodes,
-    only,
+    flatten_chain,
     parts_given,
     query_tree,
-    spelt,
-    unwrapped,
+    sql_name,
+    strip_parentheses,
+    walk,
 )
 
 
@@ -31,7 +31,7 @@ def test_refusals() -> None:
         (" \n\t", "empty"),
         (None, "must be a str, not NoneType"),
         (b"SELECT 1", "must be a str, not bytes"),
-        ("x" * (LONGEST_TEXT + 1), "at most 20,000 characters"),
+        ("x" * (MAX_TEXT_LENGTH + 1), "at most 20,000 characters"),
         ("a\0b", "no place in one"),
         ("a\u202eb", "no place in one"),
         ("a\u200bb", "no place in one"),
@@ -59,7 +59,7 @@ def test_several_statements_are_refused() -> None:
 
 def test_large_trees_are_refused() -> None:
     with pytest.raises(QueryError, match="too long"):
-        condition_tree("+".join(["1"] * (MOST_PARTS // 2 + 1)))
+        condition_tree("+".join(["1"] * (MAX_PARTS // 2 + 1)))
 
 
 def test_errors_carry_nothing_of_the_parser() -> None:
@@ -117,15 +117,15 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.Captu
 
 def test_looking_at_trees() -> None:
     tree = condition_tree("((a)) AND b AND (SELECT MAX(c) FROM t) > 1")
-    assert [part.key for part in chain(tree)] == ["paren", "column", "gt"]
-    assert unwrapped(chain(tree)[0]).key == "column"
-    assert "max" in {node.key for node in nodes(tree)}
-    assert "max" not in {node.key for node in nodes(tree, leaving={"select"})}
+    assert [part.key for part in flatten_chain(tree)] == ["paren", "column", "gt"]
+    assert strip_parentheses(flatten_chain(tree)[0]).key == "column"
+    assert "max" in {node.key for node in walk(tree)}
+    assert "max" not in {node.key for node in walk(tree, leaving={"select"})}
     assert set(parts_given(condition_tree("COUNT(*)"))) == {"this", "big_int"}
-    with pytest.raises(QueryError, match="BIG INT is not understood in or after COUNT"):
-        only(condition_tree("COUNT(*)"), "this")
+    with pytest.raises(QueryError, match="BIG INT is not supported in or after COUNT"):
+        check_parts(condition_tree("COUNT(*)"), "this")
 
 
 @pytest.mark.parametrize(("text", "word"), WORDS.items())
 def test_words_for_messages(text: str, word: str) -> None:
-    assert spelt(condition_tree(text)) == word
+    assert sql_name(condition_tree(text)) == word

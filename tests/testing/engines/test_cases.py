@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from celosia.query.plan.expressions import Call, Expression
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection
 from celosia.query.plan.operations import OPERATIONS
 from celosia.statistics import Choice, Measure
 from celosia.testing.engines.cases import Case, cases
@@ -35,7 +35,7 @@ def test_every_operation_is_asked() -> None:
 
 def test_every_kind_of_relation_and_request_is_asked() -> None:
     found = every_case()
-    assert {type(case.plan.relation) for case in found} == {Base, Joined, Projected, PerPerson}
+    assert {type(case.plan.relation) for case in found} == {Base, Join, Projection, PerPerson}
     requests = [request for case in found for request in case.requests]
     assert {request.distinct for request in requests} == {None, "persons", "values", "contributions"}
     assert {len(request.columns) for request in requests} == {0, 1, 2}

@@ -18,7 +18,7 @@ from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, 
 from celosia.data.schema.schema import Schema
 from celosia.data.table import table
 from celosia.query.plan.expressions import Column
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection
 from celosia.query.sql.expressions import parse_expression
 from celosia.testing.engines.reference_rows import clean_rows, clean_value, step_on, whole_value
 
@@ -121,20 +121,20 @@ def test_rows_without_a_person_are_left_out() -> None:
 
 @pytest.mark.parametrize(("how", "prices"), [("inner", [3, 3]), ("left", [3, 1, 3, 1])])
 def test_joins_by_key(how: str, prices: list[int]) -> None:
-    joined = Joined(left=Base("visits"), right=Base("book"), on=(("code", "code"),), how=how)
+    joined = Join(left=Base("visits"), right=Base("book"), on=(("code", "code"),), how=how)
     assert clean_rows(joined, TABLES).columns["price"] == prices
 
 
 def test_joins_on_the_person_multiply_rows_of_one_person_only() -> None:
-    twice = Projected(relation=Base("visits"), columns=(("again", Column("cost")),))
-    rows = clean_rows(Joined(left=Base("visits"), right=twice, by="person"), TABLES)
+    twice = Projection(relation=Base("visits"), columns=(("again", Column("cost")),))
+    rows = clean_rows(Join(left=Base("visits"), right=twice, by="person"), TABLES)
     assert rows.persons == [1, 1, 1, 1, 2, 3]
     assert rows.columns["again"] == [1.0, 2.5, 1.0, 2.5, None, 5.0]
 
 
 def test_subqueries_filter_and_round() -> None:
     columns = (("third", parse_expression("cost / 3")),)
-    rows = clean_rows(Projected(relation=Base("visits"), columns=columns, filter=parse_expression("cost > 1")), TABLES)
+    rows = clean_rows(Projection(relation=Base("visits"), columns=columns, filter=parse_expression("cost > 1")), TABLES)
     grid = float(rows.kinds["third"].axis.grid)  # type: ignore[union-attr] # of a number
     assert rows.columns["third"] == [math.floor(x / 3 / grid + 0.5) * grid for x in (2.5, 5.0)]
 

@@ -58,7 +58,7 @@ def _grid(counts: "CellCounts") -> Grid:
             one.name,
             one.kind,
             f"{one.filled:,}",
-            f"{counts.rows - counts.nobody - one.filled:,}",
+            f"{counts.rows - counts.without_person - one.filled:,}",
             f"{one.unreadable:,}",
         )
         grid.add_row(*map(printable, (*row, _percent(one.share), _list_values(one.unused))))
@@ -72,8 +72,8 @@ def _list_values(values: tuple[str | int, ...]) -> str:
 
 def _about_rows(counts: "CellCounts") -> str:
     words = f"{counts.rows:,} rows"
-    if counts.nobody:
-        words += f", {counts.nobody:,} of them without a person, which are left out"
+    if counts.without_person:
+        words += f", {counts.without_person:,} of them without a person, which are left out"
     if counts.lost:
         words += f", {counts.lost:,} of them not in the declared encoding, which are left out where such a cell is read"
     return f"{words}. These counts have no noise: they are for the owner of the data, and not to be passed on."

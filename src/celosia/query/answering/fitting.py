@@ -24,7 +24,7 @@ from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.laplace import Laplace
 from celosia.query.plan.expressions import Call, Column, Expression, conjunction
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
-from celosia.query.plan.suggestions import suggested
+from celosia.query.plan.suggestions import suggest
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells
@@ -146,7 +146,7 @@ def _columns(table: "Table", features: object, target: object) -> tuple[tuple[st
     names = (*features, *(() if target is None else (target,)))
     for name in names:
         if not isinstance(name, str) or name not in table.schema:
-            hint = suggested(name, table.schema) if isinstance(name, str) else "Columns go by their names."
+            hint = suggest(name, table.schema) if isinstance(name, str) else "Columns go by their names."
             raise QueryError(f"{table.name} has no column {safe_repr(name)} in its schema. {hint}")
     if len(set(names)) < len(names):
         raise QueryError(f"features and target must be different columns, not {safe_repr(names)}.")

@@ -16,7 +16,7 @@ from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, exact_integer, exact_level, safe_repr
 from celosia.noise.source import Seeded
 from celosia.query.answering.limit_suggestion import Candidate, LimitSuggestion
-from celosia.query.execution.bounding import DOUBLINGS
+from celosia.query.execution.bounding import BUCKETS
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.measurements import Measurement
@@ -38,7 +38,7 @@ MOST_ROWS: Final = 1024
 """The largest limit of rows in a group that is tried unless another is asked for."""
 
 _FALSE_ALARM = 0.05  # that some empty bucket of the histogram is taken for one with persons
-_NEED: Final = Measurement(measure=Bins(DOUBLINGS**2), columns=(), answers=(), distinct="contributions")
+_NEED: Final = Measurement(measure=Bins(BUCKETS**2), columns=(), answers=(), distinct="contributions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class LimitsPlan:
         cells, bounding = self.question.cells, replace(self.question.bounding, groups=1)
         assert cells is not None  # noqa: S101 - for the type checker: the keys are public
         (found,) = engine.summaries(self.question.plan, [_NEED], bounding, secret, cells)
-        square = np.asarray(found, dtype=np.int64).sum(axis=0).reshape(DOUBLINGS, DOUBLINGS)
+        square = np.asarray(found, dtype=np.int64).sum(axis=0).reshape(BUCKETS, BUCKETS)
         # Nobody is in more groups than there are; whoever has more rows than the largest limit is in the open bucket.
         last = len(self.rows)
         rows = np.concatenate([square[:, :last], square[:, last:].sum(axis=1, keepdims=True)], axis=1)
@@ -175,9 +175,9 @@ def _doublings(most: int) -> tuple[int, ...]:
 
 def _row_limits(most: Any) -> tuple[int, ...]:
     number = exact_integer(most, name="most_rows")
-    if not 2 <= number < 2 ** (DOUBLINGS - 1) or number & (number - 1):
+    if not 2 <= number < 2 ** (BUCKETS - 1) or number & (number - 1):
         raise ParameterError(
-            f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {safe_repr(most)}."
+            f"most_rows must be a power of two from 2 to 2^{BUCKETS - 2}, such as 1024, not {safe_repr(most)}."
         )
     return _doublings(number)
 

@@ -1,7 +1,7 @@
-"""What an engine does: exact whole-number summaries of private rows, and nothing else.
+"""The interface of engines: exact integer summaries of private rows.
 
-An engine is opened on the tables of a session. It looks at types when it is opened, which are public, and at rows when
-it is asked for summaries, which by then are paid for. What it raises never repeats what the database said.
+An engine is opened on the tables of a session. Opening it looks at types, which are public; only requests for
+summaries, which are already paid, read rows. Its errors never repeat a message of the database.
 """
 
 from abc import ABC, abstractmethod
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Request(Protocol):
-    """What is to be summed or counted in every cell: a measure or choice, and the columns that it is taken of.
+    """A measure or choice to summarize in every cell, with its input columns.
 
     ``distinct`` is None, ``"persons"``, ``"values"`` or ``"contributions"``. The last counts each person once, in the
     first of its cells by the keyed order, at the index ``21 i + j`` of ``Bins(441)``: ``i`` and ``j`` are the least
     numbers, at most 20, for which the person is in at most ``2^i`` cells and has at most ``2^j`` rows in that one.
 
-    The measure ``CutRows(most)`` counts the rows that the bounding keeps and those that it cuts off in each cell. Of a
+    The measure ``CutRows(most)`` counts the rows that the bounding keeps and those that it cuts off in each cell. For a
     person with more than ``most`` rows in all cells together, each number is multiplied by ``most``, divided by the
     person's rows and rounded down. ``CutPersons()`` counts, in all cells together, the persons of whom all rows count
     and those of whom some are cut off: its summary has one row.
@@ -35,26 +35,27 @@ class Request(Protocol):
 
     @property
     def measure(self) -> "Measure | Choice":
-        """What is taken."""
+        """Measure or choice."""
         ...
 
     @property
     def columns(self) -> "tuple[Expression, ...]":
-        """Of what it is taken."""
+        """Input columns."""
         ...
 
     @property
     def distinct(self) -> str | None:
-        """Whether different persons or values are counted, or persons by what they contribute."""
+        """Whether to count distinct persons or values, or persons by their contributions."""
         ...
 
 
 class Engine(ABC):
-    """Opened on tables, it answers in exact integers.
+    """Computes exact integer summaries of the tables it is opened on.
 
-    An engine of your own is found under the entry point group ``celosia.engines``: a function that takes the tables by
-    name and returns an engine, or None if it does not know their kind. ``celosia.testing.check_engine`` tells whether
-    it computes what it should.
+    A third party's engine implements ``check``, ``key_counts`` and ``summaries``, and may override ``check_types`` and
+    ``close``; no underscored method is part of the interface. The entry point group ``celosia.engines`` lists functions
+    that take the tables by name and return an engine, or None for tables of another kind.
+    ``celosia.testing.check_engine`` tests an engine against the reference.
 
     >>> from celosia.query.engines.registry import open_engine
     >>> import celosia as cl, pyarrow as pa
@@ -68,10 +69,10 @@ class Engine(ABC):
 
     @abstractmethod
     def check(self, plan: "Plan") -> None:
-        """Refuse a plan that the engine cannot run, without looking at a row."""
+        """Raise if the engine cannot run a plan; read no row."""
 
     def check_types(self) -> None:  # noqa: B027 - an engine that reads every type has nothing to refuse
-        """Refuse tables with columns of a type that their kinds cannot be read from; all of them are named."""
+        """Raise if columns have types that their kinds cannot be read from; list all of them."""
 
     @abstractmethod
     def key_counts(
@@ -79,7 +80,7 @@ class Engine(ABC):
     ) -> "Iterator[pa.RecordBatch]":
         """Yield the keys that occur, ``k0``, ``k1``, …, and the number of units of each, ``units``.
 
-        Units are persons, at most ``bounding.groups`` keys of each, or rows where there is no person.
+        Units are persons, with at most ``bounding.groups`` keys each, or rows if there is no person column.
         """
 
     @abstractmethod
@@ -91,10 +92,10 @@ class Engine(ABC):
         secret: Sequence[int],
         cells: "Cells",
     ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":
-        """Return an array for each request, cells by width: integers of 64 bits, or Python's where one is larger."""
+        """Return one array per request, cells by width: int64, or Python integers if one is larger."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to close
-        """Let go of what was opened."""
+        """Release the resources of the engine."""
 
     def __enter__(self) -> Self:
         return self

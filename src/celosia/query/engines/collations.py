@@ -1,8 +1,8 @@
-"""Whether an engine holds different strings equal: checked when it is opened, without a look at a row.
+"""Checks whether an engine treats different strings as equal, without reading a row.
 
-Columns are read under a binary collation (``Dialect.binary``). Two things cannot be helped that way, and are refused: a
-default collation of the connection, which also rules over literals; and one of person ids, because the owner's
-database then says that two ids are one person, and their bytes say that they are two.
+Columns are read under a binary collation (``Dialect.remove_collation``). Two collations cannot be overridden and raise
+an error: a default collation of the connection, which also applies to literals; and one of person ids, because then the
+database and the bytes disagree about which ids are one person.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _PAIRS: Final = (("x", "X"), ("e", "\u00e9"), ("\u00e9", "e\u0301"), ("x", "x\u0001"), ("x", "x "))
-"""Strings that collations hold equal: without case, accents, another normal form, control characters, last blanks."""
+"""Strings that collations merge by case, accents, normal form, control characters or trailing blanks."""
 
 
 def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> None:
-    """Refuse a connection whose default collation, or a person column whose own one, holds different strings equal."""
+    """Raise if the connection's default collation, or that of the person column, merges different strings."""
     import ibis
 
     if _merges(ibis.literal, run):
         raise SchemaError(
             "The connection has a default collation under which different texts are equal, such as NOCASE: set the "
-            "default to binary before its tables are asked about."
+            "default to binary before opening its tables."
         )
     if table.person is None or not raw[table.person].type().is_string():
         return
-    # A text of a fixed length loses its last blanks: they are none of the collation's.
+    # A text of a fixed length loses its trailing blanks; that is not a collation.
     empty = raw.select(x=raw[table.person].cast("string")).limit(0).as_scalar()
     if _merges(lambda text: ibis.coalesce(empty, ibis.literal(text)), run):
         raise SchemaError(describe_merging(table))
 
 
 def describe_merging(table: "Table") -> str:
-    """Return why a person column with a collation is refused."""
+    """Return the error message for a person column with a collation."""
     return (
         f"The person column {safe_repr(table.person)} of {safe_repr(table.name)} has a collation or a type under which "
         "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
@@ -49,7 +49,7 @@ def describe_merging(table: "Table") -> str:
 
 
 def _merges(typed: "Callable[[str], ir.Value]", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> bool:
-    """Whether two different strings are equal, once they have the type and the collation that ``typed`` gives them."""
+    """Return whether two different strings are equal under the type and collation that ``typed`` gives them."""
     import ibis
 
     query = ibis.or_(*(typed(one) == ibis.literal(other) for one, other in _PAIRS)).name("merges").as_table()

@@ -1,9 +1,9 @@
-"""DuckDB inside the process: files that may be larger than memory, and frames of any library.
+"""DuckDB inside the process, for files that may exceed memory, and frames of any library.
 
-Files are read as they stream by; what does not fit in memory is written to a folder of this engine alone, which goes
-away with it. The engine may read the files of its tables and nothing else. CSV files are read as texts, whatever is in
-them, and each text as what the schema says: nothing is guessed from the rows. Rows on which DuckDB would stumble are
-found and copied when the tables are opened (``preparation``), so that no question fails or is slower because of one.
+Files are streamed; data that exceed memory spill to a folder of this engine alone, which is removed with it. The engine
+may read the files of its tables and nothing else. CSV files are read as texts, and each text is parsed as the schema
+declares: nothing is inferred from the rows. Rows that DuckDB cannot read are found and copied when the tables are
+opened (``sanitize.preparation``), so no query fails or slows down because of one.
 """
 
 import contextlib
@@ -18,13 +18,14 @@ from celosia.core.exact import safe_repr
 from celosia.data.sources.classify import Frame, IbisSource
 from celosia.data.sources.files import Files
 from celosia.data.sources.text_values import MAX_NUMBER_LENGTH
-from celosia.query.engines.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
+from celosia.query.engines.duckdb_views import check_parquet, check_stored, reader_sql
 from celosia.query.engines.ibis import IbisEngine
-from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_read, remove_folder
+from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_to_read, remove_folder
 from celosia.query.execution.clean import read_column
-from celosia.query.execution.dialect import Dialect, double, function, integer_literal
-from celosia.query.execution.rows import plain
+from celosia.query.execution.dialect import Dialect, double_literal, engine_function, integer_literal
+from celosia.query.execution.rows import compare_by_bytes
 from celosia.query.plan.text_functions import CAPITALS, SMALL, write_pattern
+from celosia.query.plan.to_sql import quote_name, quote_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-_BATCH = 100_000
+_BATCH_ROWS = 100_000
 _POLL_SECONDS = 0.25
 _NANOSECONDS = 9
 _BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
-_SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts of which DuckDB makes the same capitals and small letters
+_SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts for which DuckDB's upper and lower agree with ours
 
 
 class DuckDBDialect(Dialect):
@@ -47,36 +48,36 @@ class DuckDBDialect(Dialect):
         self._small: list[str] = []
 
     def days(self, date: "ir.Value") -> "ir.Value":
-        """Return whole days since 1970; DuckDB gives null for an infinite date."""
+        """Return days since 1970; DuckDB returns null for an infinite date."""
         import ibis
 
         return date.delta(ibis.date(1970, 1, 1), unit="day")
 
     def seconds(self, moment: "ir.Value") -> "ir.Value":
-        """Return whole seconds since 1970; null for an infinite time, or one too far away to be converted."""
+        """Return seconds since 1970; null for an infinite time, or one out of range."""
         import ibis
 
-        if moment.type().timezone is not None:  # a difference would go through a calendar, which has a first year
-            return _seconds_of(function("epoch_us", ("timestamp('UTC')",), "int64")(moment), 10**6)
+        if moment.type().timezone is not None:  # a difference would use a calendar, which has a first year
+            return _whole_seconds(engine_function("epoch_us", ("timestamp('UTC')",), "int64")(moment), 10**6)
         if moment.type().scale == _NANOSECONDS:  # DuckDB would round them to microseconds first
-            return _seconds_of(function("epoch_ns", ("timestamp(9)",), "int64")(moment), 10**9)
+            return _whole_seconds(engine_function("epoch_ns", ("timestamp(9)",), "int64")(moment), 10**9)
         return moment.try_cast("timestamp(6)").delta(ibis.timestamp("1970-01-01 00:00:00"), unit="second")
 
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
-        """Return the integer that hexadecimal digits write."""
+        """Return the integer of hexadecimal digits."""
         import ibis
 
         return (ibis.literal("0x") + digits).cast("int64")
 
     def first_word(self, text: "ir.Value") -> "ir.Value":
-        """Return the text itself: DuckDB leaves out the time when it reads a date."""
+        """Return the text itself: DuckDB ignores the time when it reads a date."""
         return text
 
     def prefer_cast(self, text: "ir.Value", number: "ir.Value") -> "ir.Value":
         """Return the number of most texts by a cast alone, which takes half the time of a pattern.
 
-        The cast reads more than numbers: blanks of other kinds, underscores, infinities, two signs. None of them is
-        left if a text begins with a digit, a point or a minus, has no underscore, and can be given an exponent of 0.
+        The cast accepts more than numbers: blanks of other kinds, underscores, infinities, two signs. It accepts none
+        of them if a text begins with a digit, a point or a minus, has no underscore, and can be given an exponent of 0.
         """
         import ibis
 
@@ -86,55 +87,55 @@ class DuckDBDialect(Dialect):
 
     def date(self, days: "ir.Value") -> "ir.Value":
         """Return the date of a number of days."""
-        return function("make_date", ("int32",), "date")(days.cast("int32"))
+        return engine_function("make_date", ("int32",), "date")(days.cast("int32"))
 
-    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
-        """Return a text in the other case: by DuckDB's own function where it does the same, which is much faster."""
+    def change_case(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text in the other case: by DuckDB's own, much faster function where it is equal."""
         import ibis
 
-        known = function("regexp_full_match", ("string", "string"), "boolean")(text, _SAME_CASES)
-        fast = function("upper" if new == CAPITALS else "lower", ("string",), "string")(text)
-        return ibis.cases((known, fast), else_=super().cased(text, old, new))
+        known = engine_function("regexp_full_match", ("string", "string"), "boolean")(text, _SAME_CASES)
+        fast = engine_function("upper" if new == CAPITALS else "lower", ("string",), "string")(text)
+        return ibis.cases((known, fast), else_=super().change_case(text, old, new))
 
     def is_like(self, text: "ir.Value", parts: Sequence[str | int]) -> "ir.Value":
-        """Return whether a text fits a pattern; LIKE has no escapes by itself."""
+        """Return whether a text matches a pattern; DuckDB's LIKE has no default escape."""
         if not {"%", "_"} & set(parts):
             return text.like(write_pattern(parts, ""))
-        like = function("like_escape", ("string", "string", "string"), "boolean")
+        like = engine_function("like_escape", ("string", "string", "string"), "boolean")
         return like(text, write_pattern(parts, "%_\\"), "\\")
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
-        """Return an Arrow table under a name, until it is forgotten: DuckDB reads it in place."""
+        """Return an Arrow table under a temporary name; DuckDB reads it in place."""
         name = f"celosia_small_{id(self)}_{len(self._small)}"
         self.backend.con.register(name, table)
         self._small.append(name)
         return self.backend.table(name)
 
-    def forget(self) -> None:
-        """Let go of the small tables."""
+    def drop_small_tables(self) -> None:
+        """Unregister the small tables."""
         while self._small:
             with contextlib.suppress(Exception):  # of a connection that is lost
                 self.backend.con.unregister(self._small.pop())
 
 
 class DuckDBStored(DuckDBDialect):
-    """How DuckDB reads the columns of a table that it stores, which may have collations."""
+    """How DuckDB reads the columns of a stored table, which may have collations."""
 
-    def binary(self, text: "ir.Value") -> "ir.Value":
+    def remove_collation(self, text: "ir.Value") -> "ir.Value":
         """Return a string by way of its bytes: a cast would keep the collation."""
-        octets = function("encode", ("string",), "binary")(text)
-        return function("decode", ("binary",), "string")(octets)
+        octets = engine_function("encode", ("string",), "binary")(text)
+        return engine_function("decode", ("binary",), "string")(octets)
 
 
 class DuckDBEngine(IbisEngine):
-    """An engine over files and frames.
+    """Engine for files, frames, and tables of a DuckDB connection.
 
     Parameters
     ----------
     tables
-        The tables by name; all of them files or frames.
+        The tables by name; all of them files or frames, or all in one connection.
     progress
-        Called now and then with the part of a query that is done, from 0 to 1, while it runs.
+        Called repeatedly while a query runs, with the share that is done, from 0 to 1.
     """
 
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
@@ -145,42 +146,43 @@ class DuckDBEngine(IbisEngine):
         self._lock_down()
 
     def dialect_of(self, name: str) -> Dialect:
-        """Return how a table is read: one of the owner's may have collations."""
+        """Return the dialect of a table: one of the owner's may have collations."""
         return self._dialects[isinstance(self.tables[name].source, IbisSource)]
 
     def read(self, name: str) -> "ir.Table":
-        """Return a table whose texts are read in a view: DuckDB would match one again for each use of its value."""
+        """Return a view in which texts are parsed: DuckDB would match a text again for each use of its value."""
         return self._read.get(name, self._raw[name])
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
-        """Run a query; results come in batches."""
+        """Run a query and yield its results in batches."""
         self._check_default_collation()
-        with self._watched():
-            relation = self._backend.con.sql(self._backend.compile(query))
+        with self._report_progress():
+            relation = self.backend.con.sql(self.backend.compile(query))
             reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
-            yield from reader(_BATCH)
+            yield from reader(_BATCH_ROWS)
 
     def _check_default_collation(self) -> None:
-        """Refuse a connection of the owner's whose default collation was changed: literals have no other."""
+        """Raise if the default collation of the owner's connection was changed: literals have no other."""
         if self._folder is not None:
             return
-        found = self._backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
+        found = self.backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
         if found.lower() not in _BINARY:
             raise QueryError(
                 f"The DuckDB connection has the default collation {safe_repr(found)}: SET default_collation = ''."
             )
 
-    def forget(self) -> None:
-        """Let go of small tables."""
+    def drop_small_tables(self) -> None:
+        """Drop the small tables of the last query."""
         for dialect in self._dialects:
-            dialect.forget()
+            dialect.drop_small_tables()
 
-    def _connected(self) -> Any:
-        backend = self._opened()
+    def connect(self) -> Any:
+        """Return the owner's connection, or a new one inside the process."""
+        backend = self._open_backend()
         self._dialects = DuckDBDialect(backend), DuckDBStored(backend)
         return backend
 
-    def _opened(self) -> Any:
+    def _open_backend(self) -> Any:
         import ibis
 
         sources = [table.source for table in self.tables.values() if not table.public]
@@ -193,63 +195,66 @@ class DuckDBEngine(IbisEngine):
             return given[0]
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="celosia-")
-            self._finally(remove_folder, self._folder, os.getpid())
+            self.call_on_close(remove_folder, self._folder, os.getpid())
         backend = ibis.duckdb.connect(temp_directory=self._folder)
-        self._finally(backend.disconnect)
-        if self.progress is not None:  # DuckDB only counts what it would show, but need not show it
+        self.call_on_close(backend.disconnect)
+        if self.progress is not None:  # DuckDB measures progress only if its bar is enabled; printing is not needed
             backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         return backend
 
-    def _table(self, name: str, table: "Table") -> "ir.Table":
+    def open_table(self, name: str, table: "Table") -> "ir.Table":
+        """Return the Ibis table, or a view over the files or the frame."""
         view, backend = f"celosia_{name}", self._dialects[0].backend
         match table.source:
             case IbisSource(expression=expression):
-                check_stored(expression, columns_read(table), backend.con)
+                check_stored(expression, columns_to_read(table), backend.con)
                 return expression
             case Frame(frame=frame):
                 backend.con.register(view, frame)
-                self._finally(backend.con.unregister, view)
+                self.call_on_close(backend.con.unregister, view)
             case CheckedFiles() as files:
-                query = f"CREATE VIEW {quoted_name(view)} AS SELECT * FROM {reader(files)}"  # noqa: S608 - quoted
+                query = f"CREATE VIEW {quote_name(view)} AS SELECT * FROM {reader_sql(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
                 if files.format == "parquet":
-                    check_parquet(files.paths, columns_read(table), backend.table(view).columns)
+                    check_parquet(files.paths, columns_to_read(table), backend.table(view).columns)
             case _:
                 raise QueryError("DuckDB reads files and frames.")
         self._read_texts(name, table, backend.table(view))
         return backend.table(view)
 
     def _read_texts(self, name: str, table: "Table", raw: "ir.Table") -> None:
-        """Make the view in which texts are read, unless there are none, or the connection is the owner's."""
-        dialect, columns = self._dialects[0].reading(table.text), raw.schema()
+        """Create the view with parsed texts, unless there are none, or the connection is the owner's."""
+        dialect, columns = self._dialects[0].with_format(table.text), raw.schema()
         kinds = {column: kind for column, kind in table.schema.items() if column in columns}
-        found = {column: read_column(plain(raw[column], dialect), kind, dialect) for column, kind in kinds.items()}
+        found = {
+            column: read_column(compare_by_bytes(raw[column], dialect), kind, dialect) for column, kind in kinds.items()
+        }
         found = {column: value for column, value in found.items() if value.type() != columns[column]}
         if self._folder is None or not found:
             return
         backend, view = self._dialects[0].backend, f"read_{name}"
-        query = f"CREATE TEMP VIEW {quoted_name(view)} AS {backend.compile(raw.mutate(**found))}"
+        query = f"CREATE TEMP VIEW {quote_name(view)} AS {backend.compile(raw.mutate(**found))}"
         backend.con.execute(query)
         self._read[name] = backend.table(view)
 
     def _lock_down(self) -> None:
-        """Allow the files of the tables and the folder aside, and no other; and let nothing change that."""
+        """Restrict file access to the tables' files and the own folder, and lock the configuration."""
         if self._folder is None:
             return
         sources = [table.source for table in self.tables.values()]
         paths = [path for source in sources if isinstance(source, Files) for path in source.paths]
         for statement in (
-            f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]",
-            f"SET allowed_directories = [{quoted_text(self._folder)}]",
+            f"SET allowed_paths = [{', '.join(map(quote_text, paths))}]",
+            f"SET allowed_directories = [{quote_text(self._folder)}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
             with contextlib.suppress(Exception):  # an older DuckDB does not have all of them
-                self._backend.con.execute(statement)
+                self.backend.con.execute(statement)
 
     @contextlib.contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Report progress from a thread of its own while a query runs."""
+    def _report_progress(self) -> Iterator[None]:
+        """Report progress from a separate thread while a query runs."""
         if self.progress is None:
             yield
             return
@@ -257,7 +262,7 @@ class DuckDBEngine(IbisEngine):
 
         def watch() -> None:
             while not done.wait(_POLL_SECONDS):
-                part = self._backend.con.query_progress()
+                part = self.backend.con.query_progress()
                 report(min(max(part / 100, 0.0), 1.0))
                 reported.set()
 
@@ -272,10 +277,12 @@ class DuckDBEngine(IbisEngine):
                 report(1.0)
 
 
-def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":
-    """Whole seconds, rounded down; the remainder has the sign of the number, so nothing can overflow."""
+def _whole_seconds(count: "ir.Value", a_second: int) -> "ir.Value":
+    """Return whole seconds, rounded down; the remainder has the sign of the number, so nothing overflows."""
     import ibis
 
     rest = count % integer_literal(a_second)
-    towards_zero = ((count - rest).cast("float64") / double(float(a_second)) + double(0.5)).floor().cast("int64")
+    towards_zero = (
+        ((count - rest).cast("float64") / double_literal(float(a_second)) + double_literal(0.5)).floor().cast("int64")
+    )
     return towards_zero - ibis.cases((rest < integer_literal(0), integer_literal(1)), else_=integer_literal(0))

@@ -1,9 +1,9 @@
-"""What DuckDB is told to read: files with options under which no row changes how the others are read.
+"""DuckDB table functions for files, with options under which no row affects how others are read.
 
-CSV files are read as texts by one thread from the first byte to the last: with several, DuckDB cuts a file every eight
-megabytes and guesses where a line begins, and a quoted cell with line breaks at such a place turns into rows, while
-others are lost. Its buffers hold the longest record. Parquet files may be mistaken about NaN in their statistics. What
-a folder is called (``year=2021``) is no column of the files in it.
+CSV files are read as texts by one thread from the first byte to the last. With several threads, DuckDB splits a file
+every eight megabytes and guesses where a line begins; a quoted cell with line breaks there becomes rows, and other rows
+are lost. Its buffers hold the longest record. The statistics of Parquet files may omit NaN. The name of a folder
+(``year=2021``) is not a column.
 """
 
 import re
@@ -14,32 +14,33 @@ from celosia.core.errors import SchemaError
 from celosia.core.exact import safe_repr
 from celosia.data.sources.files import read_csv_header
 from celosia.data.sources.text_format import TextFormat
+from celosia.query.plan.to_sql import quote_text
 
 if TYPE_CHECKING:
     from celosia.query.engines.sanitize.preparation import CheckedFiles
 
 _BUFFER = 2**25
 _SLACK = 2**16
-_PATTERN: Final = re.compile(r"[\[*?]")
+_GLOB: Final = re.compile(r"[\[*?]")
 
 
-def reader(source: "CheckedFiles") -> str:
-    """Return the table function that reads files."""
-    patterns = [path for path in source.paths if _PATTERN.search(path)]
+def reader_sql(source: "CheckedFiles") -> str:
+    """Return the SQL of the table function that reads files."""
+    patterns = [path for path in source.paths if _GLOB.search(path)]
     if patterns:
         raise SchemaError(
             f"The file {safe_repr(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
         )
-    paths = f"[{', '.join(map(quoted_text, source.paths))}]"
+    paths = f"[{', '.join(map(quote_text, source.paths))}]"
     if source.format == "parquet":
-        # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
-        # even, would depend on the smallest and the largest of the other rows.
+        # The statistics of Parquet omit NaN. If DuckDB trusted them, the treatment of a NaN, even an error, would
+        # depend on the smallest and the largest of the other rows.
         return f"read_parquet({paths}, union_by_name = true, can_have_nan = true, hive_partitioning = false)"
     _, header = read_csv_header(source.paths[0], TextFormat(delimiter=source.delimiter))
-    columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in header)
-    longest = source.longest + _SLACK
+    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in header)
+    longest = source.max_record_bytes + _SLACK
     return (
-        f"read_csv({paths}, columns = {{{columns}}}, delim = {quoted_text(source.delimiter)}, header = true, "
+        f"read_csv({paths}, columns = {{{columns}}}, delim = {quote_text(source.delimiter)}, header = true, "
         "auto_detect = false, quote = '\"', escape = '\"', strict_mode = false, ignore_errors = true, "
         f"hive_partitioning = false, parallel = false, max_line_size = {longest}, "
         f"buffer_size = {max(longest, _BUFFER)})"
@@ -47,9 +48,9 @@ def reader(source: "CheckedFiles") -> str:
 
 
 def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable[str]) -> None:
-    """Refuse files in which a column has different types, or one that DuckDB calls otherwise than the file does.
+    """Raise if a column has different types in the files, or a name that DuckDB changes.
 
-    ``found`` are DuckDB's names: of two that differ in capitals only, it renames one.
+    ``found`` are DuckDB's names: if two differ in case only, it renames one.
     """
     import pyarrow.parquet as pq
 
@@ -65,7 +66,7 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
 
 
 def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> None:
-    """Refuse columns of an Ibis table that may come from a file by another way than ours."""
+    """Raise if fragile columns of an Ibis table may come from a file that was not checked."""
     from ibis.expr import operations as ops
 
     types = expression.schema()
@@ -74,9 +75,8 @@ def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> Non
     if touchy and not all(isinstance(leaf, ops.InMemoryTable) or _is_stored(leaf, connection) for leaf in leaves):
         raise SchemaError(
             f"The column {safe_repr(touchy[0])} has doubles, texts or times, and the Ibis table is a view or a query "
-            "whose "
-            "rows may be in a Parquet file, about whose NaN DuckDB is mistaken, and on some of whose texts and times "
-            "it fails: pass the path of the file to celosia.table, or store the rows in a table of the database."
+            "that may read a Parquet file. DuckDB may ignore NaN there, and fails on some texts and times: "
+            "pass the path of the file to celosia.table, or store the rows in a table of the database."
         )
 
 
@@ -85,7 +85,7 @@ def _is_touchy(type_: Any) -> bool:
 
 
 def _is_stored(leaf: Any, connection: Any) -> bool:
-    """Whether a table is one of DuckDB's own, whose statistics count NaN as the largest number."""
+    """Return whether a table is stored in DuckDB, whose statistics count NaN as the largest number."""
     from ibis.expr import operations as ops
 
     if not isinstance(leaf, ops.DatabaseTable):
@@ -96,13 +96,3 @@ def _is_stored(leaf: Any, connection: Any) -> bool:
         [leaf.name, leaf.namespace.database, leaf.namespace.catalog, leaf.name],
     )
     return bool(found.fetchall()[0][0])
-
-
-def quoted_text(value: str) -> str:
-    """Return a text as SQL writes it."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def quoted_name(value: str) -> str:
-    """Return a name as SQL writes it."""
-    return '"' + value.replace('"', '""') + '"'

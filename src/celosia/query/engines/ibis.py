@@ -1,7 +1,7 @@
-"""Engines that Ibis speaks to: from a plan to queries, and from their results to exact integers.
+"""Base of engines that run queries through Ibis: from a plan to queries, and from results to exact integers.
 
-An engine of this kind brings its raw tables, its dialect and a way to run a query; what is asked of it is the same for
-all. Nothing that it says while a query runs is repeated: an error of a database may quote the row that it stumbled on.
+A subclass provides its raw tables, its dialect and a way to run a query. Errors of the database are replaced: they may
+quote a row.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from celosia.core.errors import CelosiaError, EngineError, QueryError, SchemaErr
 from celosia.data.sources.classify import Database, IbisSource, SparkSource
 from celosia.query.engines.base import Engine
 from celosia.query.engines.collations import check_collations
-from celosia.query.engines.sanitize.preparation import Prepared
+from celosia.query.engines.sanitize.preparation import PreparedTables
 from celosia.query.execution.column_checks import check_columns, unfit_columns
 from celosia.query.execution.dialect import Dialect
 from celosia.query.execution.hashing import KeyedOrder
@@ -43,19 +43,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ASKED = (
-    "The engine could not run the query. What it said is kept back, because it may quote the data; "
-    "its own log may have it."
+_QUERY_FAILED = (
+    "The engine could not run the query. Its message is withheld, because it may quote the data; see its own log."
 )
-OPENED = (
+OPEN_FAILED = (
     "The engine could not open the tables: check the address, the files and the types of the columns. "
-    "What it said is kept back, because it may quote the data or a password."
+    "Its message is withheld, because it may quote the data or a password."
 )
-"""What is said when tables cannot be opened."""
+"""Error message if tables cannot be opened."""
 
 
-def hide_driver_errors(function: Callable[..., T], message: str = _ASKED) -> Callable[..., T]:
-    """Let only our own errors out of a function."""
+def hide_driver_errors(function: Callable[..., T], message: str = _QUERY_FAILED) -> Callable[..., T]:
+    """Replace all errors of a function except our own."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> T:
@@ -71,15 +70,18 @@ def hide_driver_errors(function: Callable[..., T], message: str = _ASKED) -> Cal
 
 
 class IbisEngine(Engine):
-    """The base of the engines for DuckDB, PostgreSQL and Spark."""
+    """Base of the engines for DuckDB, PostgreSQL and Spark.
+
+    A subclass implements ``connect``, ``open_table``, ``dialect_of`` and ``run``.
+    """
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
-        self._prepared = hide_driver_errors(Prepared, OPENED)(tables)
+        self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(tables)
         self.tables: Mapping[str, Table] = self._prepared.tables
         self._lock = threading.RLock()
         self._closing = contextlib.ExitStack()
-        weakref.finalize(self, self._closing.close)  # also if nobody closes the engine
-        self._finally(self._prepared.close)
+        weakref.finalize(self, self._closing.close)  # also if the engine is never closed
+        self.call_on_close(self._prepared.close)
         try:
             self._open()
         except BaseException:
@@ -87,68 +89,71 @@ class IbisEngine(Engine):
             raise
 
     def _open(self) -> None:
-        self._backend = hide_driver_errors(self._connected, OPENED)()
-        self._raw = {name: hide_driver_errors(self._table, OPENED)(name, table) for name, table in self.tables.items()}
+        self.backend = hide_driver_errors(self.connect, OPEN_FAILED)()
+        self._raw = {
+            name: hide_driver_errors(self.open_table, OPEN_FAILED)(name, table) for name, table in self.tables.items()
+        }
         for name, table in self.tables.items():
             check_columns(table, self._raw[name])
         self._unfit = {name: unfit_columns(table, self._raw[name]) for name, table in self.tables.items()}
         for name, table in self.tables.items():
             if isinstance(table.source, Database | IbisSource | SparkSource):
-                hide_driver_errors(self._check_collations, OPENED)(table, self._raw[name])
+                hide_driver_errors(self.check_collations, OPEN_FAILED)(table, self._raw[name])
             if table.public:
-                hide_driver_errors(check_public_key, OPENED)(name, self, self.run)
+                hide_driver_errors(check_public_key, OPEN_FAILED)(name, self, self.run)
 
     @abstractmethod
-    def _connected(self) -> Any:
-        """Return the backend of Ibis that runs the queries."""
+    def connect(self) -> Any:
+        """Return the Ibis backend that runs the queries."""
 
     @abstractmethod
-    def _table(self, name: str, table: "Table") -> "ir.Table":
-        """Return a table with its columns as they are."""
+    def open_table(self, name: str, table: "Table") -> "ir.Table":
+        """Return a table with its raw columns."""
 
-    def _check_collations(self, table: "Table", raw: "ir.Table") -> None:
-        """Refuse a table of somebody else's database in which different texts are one person, or equal literals."""
+    def check_collations(self, table: "Table", raw: "ir.Table") -> None:
+        """Raise if different texts are one person, or equal literals, in a database that is not ours."""
         check_collations(table, raw, self.run)
 
     @abstractmethod
     def dialect_of(self, name: str) -> Dialect:
-        """Return how the columns of a table are read."""
+        """Return the dialect for the columns of a table."""
 
     @abstractmethod
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query and yield its results."""
 
     def raw(self, name: str) -> "ir.Table":
-        """Return a table with its columns as they are."""
+        """Return a table with its raw columns."""
         return self._raw[name]
 
     def read(self, name: str) -> "ir.Table":
-        """Return a table in which texts may have been read as their kinds; here as they are."""
+        """Return a table in which texts may be parsed as their kinds; here the raw table."""
         return self._raw[name]
 
     def unfit(self, name: str) -> Mapping[str, str]:
-        """Return the columns whose type cannot hold what the schema declares, each with the reason."""
+        """Return the columns whose type cannot hold their kind, each with the reason."""
         return self._unfit[name]
 
     def close(self) -> None:
-        """Undo what was done to open the engine, the last first; whatever fails on the way out is of no interest."""
+        """Undo the steps of opening, the last first; errors on the way are ignored."""
         self._closing.close()
 
-    def _finally(self, function: Callable[..., object], *args: object) -> None:
+    def call_on_close(self, function: Callable[..., object], *args: object) -> None:
+        """Call a function when the engine is closed; its errors are ignored."""
         self._closing.callback(_suppress_errors, function, *args)
 
-    def forget(self) -> None:
-        """Let go of what was only made for the query that has been run."""
+    def drop_small_tables(self) -> None:
+        """Drop tables that served only the last query."""
 
     def check_types(self) -> None:
-        """Refuse columns of types that their kinds cannot be read from; a query is refused only if it uses one."""
+        """Raise if columns have types that their kinds cannot be read from; a query raises only if it uses one."""
         problems = [reason for reasons in self._unfit.values() for reason in reasons.values()]
         if problems:
             raise SchemaError(" ".join(problems))
 
     @hide_driver_errors
     def check(self, plan: "Plan") -> None:
-        """Make the queries of a plan, without running them."""
+        """Build the queries of a plan, without running them."""
         rows = self._rows(plan)
         for key in plan.keys:
             rows.label(key.expression)
@@ -162,19 +167,19 @@ class IbisEngine(Engine):
         """Yield keys and their numbers of units."""
         import pyarrow as pa
 
-        from celosia.query.execution.row_level import decoded, integers
+        from celosia.query.execution.row_level import decode_labels, to_integers
 
         with self._lock, contextlib.ExitStack() as stack:
-            stack.callback(self.forget)
+            stack.callback(self.drop_small_tables)
             query = self._key_query(plan, bounding, KeyedOrder(tuple(secret)))
             kinds = [kind_of(key.expression, columns_of(plan.relation, self.tables)) for key in plan.keys]
-            for batch in _quiet_batches(self.run, query):
+            for batch in _stream_batches(self.run, query):
                 *keys, units = batch.columns
                 named = {
-                    f"k{place}": decoded(column, kind)
+                    f"k{place}": decode_labels(column, kind)
                     for place, (column, kind) in enumerate(zip(keys, kinds, strict=True))
                 }
-                yield pa.record_batch(named | {"units": pa.array(integers(units))})
+                yield pa.record_batch(named | {"units": pa.array(to_integers(units))})
 
     @hide_driver_errors
     def summaries(
@@ -186,14 +191,14 @@ class IbisEngine(Engine):
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
         """Return the exact integers of each request."""
-        from celosia.query.execution.inputs import summed
+        from celosia.query.execution.inputs import plan_sums
         from celosia.query.execution.person_level import PersonLevel
         from celosia.query.execution.row_level import RowLevel
 
         if not len(cells):
             return tuple(np.zeros((0, request.measure.width), dtype=np.int64) for request in requests)
         with self._lock, contextlib.ExitStack() as stack:
-            stack.callback(self.forget)
+            stack.callback(self.drop_small_tables)
             rows = self._rows(plan)
             level: PersonLevel | RowLevel
             if rows.persons and not rows.single:
@@ -203,31 +208,26 @@ class IbisEngine(Engine):
             found = _count_each(requests, rows, level)
             added = [place for place in range(len(requests)) if place not in found]
             if added:  # by one query
-                arrays = level.sums(summed([requests[place] for place in added], rows))
+                arrays = level.sums(plan_sums([requests[place] for place in added], rows))
                 found |= dict(zip(added, arrays, strict=True))
             return tuple(found[place] for place in range(len(requests)))
 
     def _rows(self, plan: "Plan") -> Rows:
-        return rows_of(plan.relation, self).kept(plan.filter)
+        return rows_of(plan.relation, self).where(plan.filter)
 
     @hide_driver_errors
     def _key_query(self, plan: "Plan", bounding: "ContributionBounds", order: KeyedOrder) -> "ir.Table":
-        from celosia.query.execution.bounding import first_in_order, person_number
+        from celosia.query.execution.bounding import person_number, take_first, value_number
 
         rows = self._rows(plan)
-        keys = {f"k{place}": _exactly(rows, key.expression) for place, key in enumerate(plan.keys)}
+        keys = {f"k{place}": _exact_label(rows, key.expression) for place, key in enumerate(plan.keys)}
         if not rows.persons or rows.single:
             table = rows.table.select(**keys).drop_null(list(keys))
             return table.group_by(list(keys)).aggregate(units=table.count())
         table = rows.table.select(PERSON, **keys).drop_null(list(keys)).distinct()
-        numbers = [
-            rows.dialect.digest(table[name], order.salt)
-            if table[name].type().is_string()
-            else order.folded(table[name])
-            for name in keys
-        ]
-        ranked = table.mutate(rank=order.mixed(person_number(table, order, rows.dialect), *numbers))
-        kept = first_in_order(ranked, [PERSON], list(keys), bounding.groups).select(*keys)
+        numbers = [value_number(table[name], order, rows.dialect) for name in keys]
+        ranked = table.mutate(rank=order.hash_integers(person_number(table, order, rows.dialect), *numbers))
+        kept = take_first(ranked, [PERSON], list(keys), bounding.groups).select(*keys)
         return kept.group_by(list(keys)).aggregate(units=kept.count())
 
 
@@ -240,38 +240,38 @@ def _count_each(
     requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel"
 ) -> "dict[int, NDArray[Any]]":
     """Answer the requests that take a query each, by their places: counts by value, or of distinct values."""
-    from celosia.query.execution.inputs import counted, is_counted
+    from celosia.query.execution.inputs import is_counted, plan_count
     from celosia.query.execution.row_level import RowLevel
 
-    found = _cut_off(requests, level)
+    found = _count_cut_off(requests, level)
     for place, request in enumerate(requests):
         if place in found:
             continue
         if request.distinct == "contributions":
-            found[place] = _of_persons(level).contributions()
+            found[place] = _require_persons(level).contributions()
         elif is_counted(request):
-            found[place] = level.counts(counted(request, rows))
+            found[place] = level.counts(plan_count(request, rows))
         elif request.distinct == "values":
-            found[place] = level.distinct(_exactly(rows, request.columns[0]))
+            found[place] = level.distinct(_exact_label(rows, request.columns[0]))
         elif request.distinct == "persons" and not isinstance(level, RowLevel):
             found[place] = level.persons()
     return found
 
 
-def _cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "dict[int, NDArray[Any]]":
-    """What the limits cut off: rows and persons are counted by one query."""
+def _count_cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "dict[int, NDArray[Any]]":
+    """Count the rows and persons that the limits cut off, by one query."""
     found: dict[int, NDArray[Any]] = {}
     persons: NDArray[Any] | None = None
     for place, request in enumerate(requests):
         if isinstance(request.measure, CutRows):
-            found[place], persons = _of_persons(level).cut_off(request.measure.most)
+            found[place], persons = _require_persons(level).cut_off(request.measure.most)
     for place, request in enumerate(requests):
         if isinstance(request.measure, CutPersons):
-            found[place] = _of_persons(level).cut_off(1)[1] if persons is None else persons
+            found[place] = _require_persons(level).cut_off(1)[1] if persons is None else persons
     return found
 
 
-def _of_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
+def _require_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
     from celosia.query.execution.row_level import RowLevel
 
     if isinstance(level, RowLevel):
@@ -279,12 +279,12 @@ def _of_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
     return level
 
 
-def _exactly(rows: Rows, expression: Any) -> "ir.Value":
-    """A key as a label that is only there where it is a value."""
+def _exact_label(rows: Rows, expression: Any) -> "ir.Value":
+    """Return a key as a label that is null unless it is a valid value."""
     return rows.value(expression) if kind_of(expression, rows.kinds).axis is None else rows.number(expression)
 
 
-def _quiet_batches(
+def _stream_batches(
     run: "Callable[[ir.Table], Iterator[pa.RecordBatch]]", query: "ir.Table"
 ) -> "Iterator[pa.RecordBatch]":
     batches = hide_driver_errors(run)(query)

@@ -1,9 +1,9 @@
-"""PostgreSQL where it is: transactions that only read, results through a cursor on the server, nothing left behind.
+"""PostgreSQL: read-only transactions, results through a server-side cursor, no temporary objects.
 
-Public lists travel in the text of a query, as arrays, so that no temporary table is needed. Their numbers are written
-with their 64-bit types: a bare 3 is a 32-bit integer to PostgreSQL, a bare 0.5 a decimal. Some arithmetic is an error
-there that is none elsewhere: a quotient that is nearly zero, a decimal beyond the doubles, a difference of infinite
-dates. Each is caught by a test that comes before it.
+Public lists are arrays in the text of a query, so no temporary table is needed. Their numbers have explicit 64-bit
+types: a bare 3 is a 32-bit integer in PostgreSQL, a bare 0.5 a decimal. Some arithmetic raises an error only there: a
+quotient that is nearly zero, a decimal beyond the doubles, a difference of infinite dates. A test precedes each of
+them.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from celosia.core.extras import require
 from celosia.data.sources.classify import Database, Frame, IbisSource
 from celosia.data.sources.frames import to_arrow
 from celosia.query.engines.ibis import IbisEngine
-from celosia.query.execution.dialect import Dialect, double, function, integer_literal, no
+from celosia.query.execution.dialect import Dialect, double_literal, engine_function, integer_literal, null_literal
 from celosia.query.plan.text_functions import CAPITALS
 
 if TYPE_CHECKING:
@@ -25,164 +25,177 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-_BATCH = 50_000
+_BATCH_ROWS = 50_000
 _NEGLIGIBLE = 1e-200  # a grid is at most 1e30: so near to zero, a number is at step 0
-_FAR = 10**40  # bounds are within 1e30
-_PLACES = 60  # a grid is at least 1e-30
+_CLIP_MAGNITUDE = 10**40  # bounds are within 1e30
+_DECIMAL_PLACES = 60  # a grid is at least 1e-30
 
-_INFINITE = 2**1024 - 2**970  # from here on a double is infinite
+_FIRST_INFINITE = 2**1024 - 2**970  # from here on a double is infinite
 _LAST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
-_NUMBERS = itertools.count()  # for names that are used once
+_UNIQUE_NUMBERS = itertools.count()  # for unique names
 
 
 class PostgresDialect(Dialect):
     """How PostgreSQL counts and digests."""
 
     def days(self, date: "ir.Value") -> "ir.Value":
-        """Return whole days since 1970; null for an infinite date."""
+        """Return days since 1970; null for an infinite date."""
         import ibis
 
-        finite, minus = function("isfinite", ("date",), "boolean"), function("date_mi", ("date", "date"), "int32")
-        return ibis.cases((finite(date), minus(date, ibis.date("1970-01-01")).cast("int64")), else_=no("int64"))
+        finite, minus = (
+            engine_function("isfinite", ("date",), "boolean"),
+            engine_function("date_mi", ("date", "date"), "int32"),
+        )
+        return ibis.cases(
+            (finite(date), minus(date, ibis.date("1970-01-01")).cast("int64")), else_=null_literal("int64")
+        )
 
     def seconds(self, moment: "ir.Value") -> "ir.Value":
-        """Return whole seconds since 1970; null for an infinite time."""
+        """Return seconds since 1970; null for an infinite time."""
         import ibis
 
         kind = "timestamp" if moment.type().timezone is None else "timestamp('UTC')"
-        finite, part = function("isfinite", (kind,), "boolean"), function("date_part", ("string", kind), "float64")
+        finite, part = (
+            engine_function("isfinite", (kind,), "boolean"),
+            engine_function("date_part", ("string", kind), "float64"),
+        )
         number = part("epoch", moment.truncate("s")).cast("int64")
-        return ibis.cases((finite(moment), number), else_=no("int64"))
+        return ibis.cases((finite(moment), number), else_=null_literal("int64"))
 
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
-        """Return the integer that eight hexadecimal digits write."""
-        octets = function("decode", ("string", "string"), "binary")(digits, "hex")
-        octet = function("get_byte", ("binary", "int32"), "int32")
+        """Return the integer of eight hexadecimal digits."""
+        octets = engine_function("decode", ("string", "string"), "binary")(digits, "hex")
+        octet = engine_function("get_byte", ("binary", "int32"), "int32")
         number = integer_literal(0)
         for place in range(4):
             number = number * integer_literal(256) + octet(octets, place).cast("int64")
         return number
 
-    def binary(self, text: "ir.Value") -> "ir.Value":
-        """Return a string under the collation "C"; neither citext nor a collation holds different ones equal."""
+    def remove_collation(self, text: "ir.Value") -> "ir.Value":
+        """Return a string under the collation "C", which keeps different strings of any type or collation distinct."""
         from celosia.query.engines.postgres_compiler import BinaryString
 
         return BinaryString(text).to_expr()
 
-    def numeric(self, number: "ir.Value") -> "ir.Value":
-        """Return a decimal number, or null for NaN and infinities; NaN counts as largest."""
+    def finite_decimal(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number, or null for NaN and infinities; NaN is the largest number."""
         import ibis
 
         infinity = ibis.literal("Infinity").cast("decimal")
         beyond = (number >= infinity) | (number <= ibis.literal("-Infinity").cast("decimal"))
-        return ibis.cases((beyond, no("decimal")), else_=number)
+        return ibis.cases((beyond, null_literal("decimal")), else_=number)
 
     def from_decimal(self, number: "ir.Value") -> "ir.Value":
-        """Return a decimal number as a double; what is too far away is clipped later, what is too near is zero."""
+        """Return a decimal number as a double; numbers too large are clipped later, numbers too small become zero."""
         import ibis
 
-        far = ibis.literal(str(_FAR)).cast("decimal")
-        round_ = function("round", ("decimal", "int32"), "decimal")
-        clean = self.numeric(number)
+        far = ibis.literal(str(_CLIP_MAGNITUDE)).cast("decimal")
+        round_ = engine_function("round", ("decimal", "int32"), "decimal")
+        clean = self.finite_decimal(number)
         return ibis.cases(
-            (clean > far, double(float(_FAR))),
-            (clean < -far, double(-float(_FAR))),
-            else_=round_(clean, _PLACES).cast("float64"),
+            (clean > far, double_literal(float(_CLIP_MAGNITUDE))),
+            (clean < -far, double_literal(-float(_CLIP_MAGNITUDE))),
+            else_=round_(clean, _DECIMAL_PLACES).cast("float64"),
         )
 
     def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
-        """Return whether a text matches: the operator ~, of which every version has the function."""
-        return function("textregexeq", ("string", "string"), "boolean")(text, pattern)
+        """Return whether a text matches: the function of the operator ~, which every version has."""
+        return engine_function("textregexeq", ("string", "string"), "boolean")(text, pattern)
 
     def to_number(self, text: "ir.Value") -> "ir.Value":
-        """Return a text as a double, by way of a decimal, which has room for every exponent of three digits."""
+        """Return a text as a double, by way of a decimal, which holds every exponent of three digits."""
         import ibis
 
-        number, end = text.cast("decimal"), ibis.literal(str(_INFINITE)).cast("decimal")
-        return ibis.cases(((number >= end) | (number <= -end), no("float64")), else_=self.from_decimal(number))
+        number, end = text.cast("decimal"), ibis.literal(str(_FIRST_INFINITE)).cast("decimal")
+        return ibis.cases(
+            ((number >= end) | (number <= -end), null_literal("float64")), else_=self.from_decimal(number)
+        )
 
     def to_date(self, iso: "ir.Value") -> "ir.Value":
-        """Return a date, if its month has such a day."""
+        """Return a date; null if its month has no such day."""
         import ibis
 
-        make = function("make_date", ("int32", "int32", "int32"), "date")
-        year, month, day = (_part(iso, place).cast("int32") for place in (1, 2, 3))
-        return ibis.cases((_is_day(iso), make(year, month, day)), else_=no("date"))
+        make = engine_function("make_date", ("int32", "int32", "int32"), "date")
+        year, month, day = (_date_part(iso, place).cast("int32") for place in (1, 2, 3))
+        return ibis.cases((_is_day(iso), make(year, month, day)), else_=null_literal("date"))
 
     def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
-        """Return an instant to the second, if its month has such a day."""
+        """Return an instant to the second; null if its month has no such day."""
         import ibis
 
         plain = iso.replace("T", " ").re_replace("[.][0-9]+", "")
-        known = ibis.cases((_is_day(self.first_word(iso)), plain), else_=no("string"))
+        known = ibis.cases((_is_day(self.first_word(iso)), plain), else_=null_literal("string"))
         return known.cast("timestamp('UTC')")
 
-    def divisible(self, number: "ir.Value") -> "ir.Value":
-        """Return zero for what is so near to it that a quotient could vanish."""
+    def flush_tiny(self, number: "ir.Value") -> "ir.Value":
+        """Return zero for numbers so small that a quotient could underflow."""
         import ibis
 
-        near = (number < double(_NEGLIGIBLE)) & (number > double(-_NEGLIGIBLE))
-        return ibis.cases((near, double(0.0)), else_=number)
+        near = (number < double_literal(_NEGLIGIBLE)) & (number > double_literal(-_NEGLIGIBLE))
+        return ibis.cases((near, double_literal(0.0)), else_=number)
 
     def date(self, days: "ir.Value") -> "ir.Value":
         """Return the date of a number of days."""
         import ibis
 
-        return function("date_pli", ("date", "int32"), "date")(ibis.date(1970, 1, 1), days.cast("int32"))
+        return engine_function("date_pli", ("date", "int32"), "date")(ibis.date(1970, 1, 1), days.cast("int32"))
 
-    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
-        """Return the first day of a unit; what PostgreSQL truncates is a time, and a date again here."""
-        return self.days(_as_date(self.date(days).truncate(unit[0].upper())))
+    def truncate_days(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of a unit; PostgreSQL truncates to a time, which is cast back to a date."""
+        return self.days(_cast_to_date(self.date(days).truncate(unit[0].upper())))
 
-    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
-        """Return a day some months later; the sum is a time as well."""
+    def add_months(self, days: "ir.Value", number: int) -> "ir.Value":
+        """Return a day some months later; the sum is a time, which is cast back to a date."""
         import ibis
 
-        return self.days(_as_date(self.date(days) + ibis.interval(months=number)))
+        return self.days(_cast_to_date(self.date(days) + ibis.interval(months=number)))
 
-    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+    def change_case(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
         """Return a text in the other case: an ASCII text by the collation "C", which is much faster."""
         import ibis
 
-        octets, length = (function(name, ("string",), "int32") for name in ("octet_length", "length"))
-        fast = function("upper" if new == CAPITALS else "lower", ("string",), "string")(self.binary(text))
-        return ibis.cases((octets(text) == length(text), fast), else_=super().cased(text, old, new))
+        octets, length = (engine_function(name, ("string",), "int32") for name in ("octet_length", "length"))
+        fast = engine_function("upper" if new == CAPITALS else "lower", ("string",), "string")(
+            self.remove_collation(text)
+        )
+        return ibis.cases((octets(text) == length(text), fast), else_=super().change_case(text, old, new))
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
-        """Return a table as arrays in the query itself, unnested side by side."""
+        """Return a table as arrays in the query, unnested side by side."""
         import ibis
 
         one = ibis.literal(1).name("one").as_table()
-        return one.select(**{name: _array(table.column(name)).unnest() for name in table.column_names})
+        return one.select(**{name: _array_literal(table.column(name)).unnest() for name in table.column_names})
 
 
 class PostgresEngine(IbisEngine):
-    """An engine over the tables of one PostgreSQL database."""
+    """Engine for the tables of one PostgreSQL database."""
 
     _dialect = PostgresDialect()
 
     def dialect_of(self, name: str) -> Dialect:  # noqa: ARG002 - the same for all
-        """Return how the tables are read."""
+        """Return the dialect, which is the same for all tables."""
         return self._dialect
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
-        """Run a query in a transaction that can only read; results come through a cursor on the server."""
+        """Run a query in a read-only transaction and yield its results from a server-side cursor."""
         import pyarrow as pa
 
         from celosia.query.engines.postgres_compiler import compile_query
 
         schema = query.schema().to_pyarrow()
-        connection = self._backend.con
-        with connection.transaction(), connection.cursor(name=f"celosia_{next(_NUMBERS)}") as cursor:
+        connection = self.backend.con
+        with connection.transaction(), connection.cursor(name=f"celosia_{next(_UNIQUE_NUMBERS)}") as cursor:
             connection.execute("SET TRANSACTION READ ONLY")
             cursor.execute(compile_query(query))
-            while rows := cursor.fetchmany(_BATCH):
+            while rows := cursor.fetchmany(_BATCH_ROWS):
                 columns = zip(*rows, strict=True)
                 arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
                 yield pa.record_batch(arrays, schema=schema)
 
-    def _connected(self) -> Any:
+    def connect(self) -> Any:
+        """Return the owner's connection, or a new one to the address of the tables."""
         require("psycopg", extra="postgres")
         import ibis
 
@@ -194,31 +207,32 @@ class PostgresEngine(IbisEngine):
         if given:
             return given[0]
         backend = ibis.connect(urls.pop())
-        self._finally(backend.disconnect)
+        self.call_on_close(backend.disconnect)
         return backend
 
-    def _table(self, name: str, table: "Table") -> "ir.Table":  # noqa: ARG002 - it has another there
+    def open_table(self, name: str, table: "Table") -> "ir.Table":  # noqa: ARG002 - the source has its name there
+        """Return a table of the database, or a public table as arrays."""
         match table.source:
             case IbisSource(expression=expression):
                 return expression
             case Database(table=there, schema=schema):
-                return self._backend.table(there, database=schema)
+                return self.backend.table(there, database=schema)
             case Frame(frame=frame):  # of a public table
                 return self._dialect.small_table(to_arrow(frame, list(table.schema)))
             case _:
                 raise QueryError("A table in a database can be joined with others there, and with public ones.")
 
 
-def _part(iso: "ir.Value", place: int) -> "ir.Value":
-    """Year, month or day of an ISO date, as digits."""
-    return function("split_part", ("string", "string", "int64"), "string")(iso, "-", place)
+def _date_part(iso: "ir.Value", place: int) -> "ir.Value":
+    """Return the digits of the year, month or day of an ISO date."""
+    return engine_function("split_part", ("string", "string", "int64"), "string")(iso, "-", place)
 
 
 def _is_day(iso: "ir.Value") -> "ir.Value":
-    """Whether there is such a day: PostgreSQL raises an error on the 30th of February."""
+    """Return whether a day exists: PostgreSQL raises an error on the 30th of February."""
     import ibis
 
-    year, month, day = (_part(iso, place).cast("int64") for place in (1, 2, 3))
+    year, month, day = (_date_part(iso, place).cast("int64") for place in (1, 2, 3))
     last = ibis.cases(
         *((month == integer_literal(m), integer_literal(d)) for m, d in enumerate(_LAST_DAYS, 1)),
         else_=integer_literal(0),
@@ -229,13 +243,13 @@ def _is_day(iso: "ir.Value") -> "ir.Value":
     return (day <= last) & ((month != integer_literal(2)) | (day <= integer_literal(28)) | leap)
 
 
-def _as_date(moment: "ir.Value") -> "ir.Value":
-    """A cast that Ibis would leave out, because it takes the moment for a date already."""
-    return function("date", ("date",), "date")(moment)
+def _cast_to_date(moment: "ir.Value") -> "ir.Value":
+    """Return a cast that Ibis would leave out, because it takes the time for a date already."""
+    return engine_function("date", ("date",), "date")(moment)
 
 
-def _array(column: "pa.ChunkedArray") -> "ir.Value":
-    """An array literal of its own type: Ibis writes numbers bare, and cannot write an array without items."""
+def _array_literal(column: "pa.ChunkedArray") -> "ir.Value":
+    """Return an array literal with an explicit type: Ibis writes bare numbers, and no empty arrays."""
     import ibis
     import pyarrow as pa
     from ibis.expr import datatypes

@@ -1,6 +1,6 @@
-"""Ibis's compiler for PostgreSQL, with one operation more: a string that is compared byte by byte.
+"""Ibis's compiler for PostgreSQL with one more operation: a string that is compared byte by byte.
 
-A column's collation, or its type, may hold different strings equal: a nondeterministic collation, ``citext``. Joins,
+A column's collation or type may treat different strings as equal: a nondeterministic collation, ``citext``. Joins,
 groups and lists would then disagree with the keys that were checked. The collation ``"C"`` compares bytes.
 """
 

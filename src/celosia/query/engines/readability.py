@@ -1,7 +1,7 @@
-"""How many cells of a table cannot be read as its schema says: true counts, for its owner alone.
+"""Counts the cells of a table that its schema cannot read: exact counts, for its owner alone.
 
-These numbers are of the data and have no noise. Nothing that an analyst can reach may call this module. The command
-``celosia schema`` does, which only somebody with the file can run.
+These numbers come from the data and have no noise, so code that serves analysts must not call this module. The command
+``celosia schema`` calls it; running it requires the file.
 """
 
 import codecs
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-_BLOCK = 2**20
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCounts:
-    """The cells of one column: ``filled`` have a content, ``unreadable`` of those are no value of the kind.
+    """The cells of one column: ``filled`` have content, ``unreadable`` of those are invalid for the kind.
 
     ``unused`` are the categories that never occur.
     """
@@ -46,7 +46,7 @@ class ColumnCounts:
 
     @property
     def share(self) -> float:
-        """The part of the filled cells that cannot be read."""
+        """Share of the filled cells that are unreadable."""
         return self.unreadable / self.filled if self.filled else 0.0
 
 
@@ -54,30 +54,30 @@ class ColumnCounts:
 class CellCounts:
     """The counts of a table.
 
-    Its ``rows``, those of ``nobody``, those ``lost`` because they are not UTF-8, the columns.
+    ``without_person`` are rows that have no person, and ``lost`` are rows that are not UTF-8.
     """
 
     rows: int
-    nobody: int
+    without_person: int
     lost: int
     columns: tuple[ColumnCounts, ...]
 
     @property
     def lost_share(self) -> float:
-        """The part of the rows that the reader leaves out."""
+        """Share of the rows that the reader skips."""
         return self.lost / self.rows if self.rows else 0.0
 
 
 def count_cells(table: "Table") -> CellCounts:
-    """Count the cells of a table that cannot be read; columns of a type that does not fit are refused, all at once."""
+    """Count the unreadable cells of a table; raise if columns have unfit types, and list them all."""
     with _open(table) as (engine, rows):
         return hide_driver_errors(_count)(table, engine, rows)
 
 
 def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | None:
-    """Return the different values of a column in order, or None if there are more than ``most``.
+    """Return the distinct values of a column in order, or None if there are more than ``most``.
 
-    They are true values of the data, for the owner alone. Put into a schema, they are public.
+    They are true values of the data, for the owner alone. In a schema they become public.
     """
 
     def read(engine: IbisEngine, rows: Rows) -> list[str | int]:
@@ -95,13 +95,13 @@ def _open(table: "Table") -> Iterator[tuple[IbisEngine, Rows]]:
     with open_engine({table.name: table}) as engine:
         if not isinstance(engine, IbisEngine):
             raise QueryError("Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted.")
-        rows = rows_of(Base(table.name), _Unread(engine))
+        rows = rows_of(Base(table.name), _RawTables(engine))
         engine.check_types()
         yield engine, rows
 
 
-class _Unread:
-    """The tables of an engine with their texts as they are, to tell those that cannot be read from empty ones."""
+class _RawTables:
+    """The tables of an engine with unparsed texts, to distinguish unreadable cells from empty ones."""
 
     def __init__(self, engine: IbisEngine) -> None:
         self.tables, self.read, self.dialect_of, self.unfit = engine.tables, engine.raw, engine.dialect_of, engine.unfit
@@ -109,14 +109,14 @@ class _Unread:
 
 def _count(table: "Table", engine: IbisEngine, rows: Rows) -> CellCounts:
     raw = engine.raw(table.name)
-    lost = _lost_lines(engine.tables[table.name].source)
+    lost = _count_lost_lines(engine.tables[table.name].source)
     whose = () if table.person is None else (table.person,)
-    filled = {f"x{place}": _number(raw[name].notnull()) for place, name in enumerate((*table.schema, *whose))}
+    filled = {f"x{place}": _count_where(raw[name].notnull()) for place, name in enumerate((*table.schema, *whose))}
     [read, *_] = _integers(engine, raw.aggregate(n=raw.count(), **filled))
     names = list(table.schema)
     # One column of another encoding must not hide the cells of the others.
     parts = [names] if lost == 0 else [[name] for name in names]
-    counts = [pair for part in parts for pair in _pairs(engine, rows, part)]
+    counts = [pair for part in parts for pair in _count_columns(engine, rows, part)]
     [kept] = _integers(engine, rows.table.aggregate(n=rows.table.count()))
     columns = tuple(
         ColumnCounts(
@@ -124,26 +124,26 @@ def _count(table: "Table", engine: IbisEngine, rows: Rows) -> CellCounts:
             kind=type(table.schema[name]).__name__,
             filled=content,
             unreadable=content - good,
-            unused=tuple(_unused(engine, rows, name)),
+            unused=tuple(_find_unused(engine, rows, name)),
         )
         for name, (content, good) in zip(names, counts, strict=True)
     )
     return CellCounts(
-        rows=read + lost, nobody=0 if table.person is None else max(read - kept, 0), lost=lost, columns=columns
+        rows=read + lost, without_person=0 if table.person is None else max(read - kept, 0), lost=lost, columns=columns
     )
 
 
-def _lost_lines(source: object) -> int:
-    """Lines of CSV files that are no UTF-8: DuckDB leaves out their rows where it reads the cell."""
-    return sum(map(_invalid_lines, source.paths)) if isinstance(source, Files) and source.format == "csv" else 0
+def _count_lost_lines(source: object) -> int:
+    """Count the lines of CSV files that are not UTF-8; DuckDB skips their rows when it reads the cell."""
+    return sum(map(_count_invalid_lines, source.paths)) if isinstance(source, Files) and source.format == "csv" else 0
 
 
-def _invalid_lines(path: str) -> int:
+def _count_invalid_lines(path: str) -> int:
     opened = gzip.open if path.lower().endswith(".gz") else open
     with opened(path, "rb") as file:
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            for block in iter(functools.partial(file.read, _BLOCK), b""):
+            for block in iter(functools.partial(file.read, _BLOCK_BYTES), b""):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -160,28 +160,28 @@ def _is_utf_8(line: bytes) -> bool:
     return True
 
 
-def _pairs(engine: IbisEngine, rows: Rows, names: list[str]) -> list[tuple[int, int]]:
-    """For each column, how many cells have a content, and how many of them are values of the kind."""
-    tests = [_number(test) for name in names for test in _tests(rows, name)]
+def _count_columns(engine: IbisEngine, rows: Rows, names: list[str]) -> list[tuple[int, int]]:
+    """Return for each column the number of cells with content, and of those that are valid."""
+    tests = [_count_where(test) for name in names for test in _cell_tests(rows, name)]
     found = _integers(engine, rows.table.aggregate(**{f"x{place}": test for place, test in enumerate(tests)}))
     return list(zip(found[::2], found[1::2], strict=True))
 
 
-def _tests(rows: Rows, name: str) -> "tuple[ir.Value, ir.Value]":
-    """Whether a cell has a content, and whether it is a value of the kind; NaN in a column of floats is no content."""
+def _cell_tests(rows: Rows, name: str) -> "tuple[ir.Value, ir.Value]":
+    """Return whether a cell has content, and whether it is valid; NaN in a column of floats is no content."""
     raw = rows.table[rows.names[name]]
     filled = raw.notnull() & ~raw.isnan() if raw.type().is_floating() else raw.notnull()
-    return filled, clean(raw, _dropping(rows.kinds[name]), rows.dialect).notnull()
+    return filled, clean(raw, _with_drop_rule(rows.kinds[name]), rows.dialect).notnull()
 
 
-def _dropping(kind: Kind) -> Kind:
-    """The kind under the null rule that puts nothing in the place of a null."""
+def _with_drop_rule(kind: Kind) -> Kind:
+    """Return the kind under the null rule that replaces no null."""
     found = copy.copy(kind)
     object.__setattr__(found, "null", DROP)
     return found
 
 
-def _number(condition: "ir.Value") -> "ir.Value":
+def _count_where(condition: "ir.Value") -> "ir.Value":
     import ibis
 
     return (
@@ -192,11 +192,11 @@ def _number(condition: "ir.Value") -> "ir.Value":
     )
 
 
-def _unused(engine: IbisEngine, rows: Rows, name: str) -> Iterator[str | int]:
+def _find_unused(engine: IbisEngine, rows: Rows, name: str) -> Iterator[str | int]:
     kind = rows.kinds[name]
     if not isinstance(kind, Category):
         return
-    value = clean(rows.table[rows.names[name]], _dropping(kind), rows.dialect)
+    value = clean(rows.table[rows.names[name]], _with_drop_rule(kind), rows.dialect)
     found = {one for batch in engine.run(rows.table.select(v=value).distinct()) for one in batch.column(0).to_pylist()}
     yield from (one for one in kind.values if one not in found)
 

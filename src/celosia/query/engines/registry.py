@@ -1,7 +1,7 @@
-"""Which engine answers for which tables.
+"""Selects the engine for the tables of a session.
 
-Files and frames are read by DuckDB inside the process, databases and Spark where their rows are. Engines of other
-packages are found by their entry points, group ``celosia.engines``, and are asked first.
+DuckDB reads files and frames inside the process; databases and Spark compute where their rows are. Engines of other
+packages, in the entry point group ``celosia.engines``, take precedence.
 """
 
 from functools import cache
@@ -24,10 +24,10 @@ ENTRY_POINTS = "celosia.engines"
 
 
 def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], None] | None" = None) -> "Engine":
-    """Return an engine for the tables of a session; it looks at their types and at no row."""
+    """Return an engine for the tables of a session; it reads their types and no row."""
     if not tables:
         raise ParameterError("An engine needs at least one table.")
-    for point in other_engines():
+    for point in plugin_engines():
         engine: Engine | None = point.load()(tables)
         if engine is not None:
             return engine
@@ -52,8 +52,8 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
 
 
 @cache
-def other_engines() -> EntryPoints:
-    """Return the engines of other packages that are installed."""
+def plugin_engines() -> EntryPoints:
+    """Return the installed engines of other packages."""
     return entry_points(group=ENTRY_POINTS)
 
 

@@ -1,7 +1,7 @@
-"""Spark where its data are: each query is one Spark job, and only its few results come here.
+"""Spark: each query is one Spark job, and only its few results are fetched.
 
-Sums are of decimals, which do not overflow. Times are counted as instants, so that the time zone of the Spark session,
-which is left as it was, has no say in them.
+Sums are of decimals, which do not overflow. Times are counted as instants, so the time zone of the Spark session, which
+is left unchanged, does not matter.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.data.sources.frames import to_arrow
 from celosia.query.engines.collations import describe_merging
 from celosia.query.engines.ibis import IbisEngine
-from celosia.query.engines.sanitize.preparation import columns_read
-from celosia.query.execution.dialect import Dialect, function
+from celosia.query.engines.sanitize.preparation import columns_to_read
+from celosia.query.execution.dialect import Dialect, engine_function
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,107 +33,108 @@ _ISO_OF_SPARK = (
     ("([ T][0-9]{1,2}:[0-9]{2})([-Z+])", "{1}:00{2}"),
     ("([-+][0-9]{2})$", "{1}:00"),
 )  # without fractions, and with seconds and the minutes of an offset
-_NUMBERS = itertools.count()  # for names that are used once
+_UNIQUE_NUMBERS = itertools.count()  # for unique names
 
 
 class SparkDialect(Dialect):
     """How Spark counts and digests."""
 
     def __init__(self, backend: Any = None) -> None:
-        self._backend = backend
+        self.backend = backend
         self._small: list[str] = []
 
     def days(self, date: "ir.Value") -> "ir.Value":
-        """Return whole days since 1970."""
-        return function("unix_date", ("date",), "int32")(date).cast("int64")
+        """Return days since 1970."""
+        return engine_function("unix_date", ("date",), "int32")(date).cast("int64")
 
     def seconds(self, moment: "ir.Value") -> "ir.Value":
-        """Return whole seconds since 1970."""
-        return function("unix_seconds", ("timestamp",), "int64")(moment)
+        """Return seconds since 1970."""
+        return engine_function("unix_seconds", ("timestamp",), "int64")(moment)
 
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
-        """Return the integer that hexadecimal digits write."""
-        return function("conv", ("string", "int32", "int32"), "string")(digits, 16, 10).cast("int64")
+        """Return the integer of hexadecimal digits."""
+        return engine_function("conv", ("string", "int32", "int32"), "string")(digits, 16, 10).cast("int64")
 
     def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
-        """Return a sum of decimals: those of integers overflow."""
+        """Return a sum of decimals: sums of integers overflow."""
         return number.cast("decimal(20, 0)").sum(where=where).cast("decimal(38, 0)")
 
     def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
-        """Return whether a text matches; a mark at its end, because Java lets a last line break pass before $."""
+        """Return whether a text matches; a mark is appended, because Java lets a line break pass before $."""
         return (text + "#").re_search(pattern.replace("$", "#$"))
 
     def rewrite(self, text: "ir.Value", pattern: str, template: str) -> "ir.Value":
         """Return a template with groups, which Java writes as $1."""
-        replace = function("regexp_replace", ("string", "string", "string"), "string")
+        replace = engine_function("regexp_replace", ("string", "string", "string"), "string")
         return replace(text, pattern, template.replace("{", "$").replace("}", ""))
 
     def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
-        """Return an instant to the second; Spark wants seconds, and minutes of an offset."""
+        """Return an instant to the second; Spark requires seconds, and the minutes of an offset."""
         for pattern, template in _ISO_OF_SPARK:
             iso = self.rewrite(iso, pattern, template)
         return iso.try_cast("timestamp('UTC')")
 
     def date(self, days: "ir.Value") -> "ir.Value":
         """Return the date of a number of days."""
-        return function("date_from_unix_date", ("int32",), "date")(days.cast("int32"))
+        return engine_function("date_from_unix_date", ("int32",), "date")(days.cast("int32"))
 
-    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
-        """Return the first day of a unit; Spark truncates a date to no day."""
+    def truncate_days(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of a unit; Spark cannot truncate a date to a day."""
         if unit == "day":
             return days
-        return self.days(function("trunc", ("date", "string"), "date")(self.date(days), unit))
+        return self.days(engine_function("trunc", ("date", "string"), "date")(self.date(days), unit))
 
-    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
+    def add_months(self, days: "ir.Value", number: int) -> "ir.Value":
         """Return a day some months later; the sum with an interval would be a time."""
-        return self.days(function("add_months", ("date", "int32"), "date")(self.date(days), number))
+        return self.days(engine_function("add_months", ("date", "int32"), "date")(self.date(days), number))
 
-    def trimmed(self, text: "ir.Value", letters: str, name: str) -> "ir.Value":
-        """Return a text without letters at its ends; Spark takes them first where only one end is meant."""
+    def trim_letters(self, text: "ir.Value", letters: str, name: str) -> "ir.Value":
+        """Return a text without letters at its ends; Spark takes the letters first for one end only."""
         if name == "trim":
-            return super().trimmed(text, letters, name)
-        return function(name, ("string", "string"), "string")(letters, text)
+            return super().trim_letters(text, letters, name)
+        return engine_function(name, ("string", "string"), "string")(letters, text)
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
-        """Return a table as a temporary view of the session, until it is forgotten."""
-        name = f"celosia_{next(_NUMBERS)}"
-        session = self._backend._session  # noqa: SLF001 - Ibis has no other way to it
-        session.createDataFrame(_in_utc(table)).createOrReplaceTempView(name)
+        """Return a table as a temporary view of the session."""
+        name = f"celosia_{next(_UNIQUE_NUMBERS)}"
+        session = self.backend._session  # noqa: SLF001 - Ibis has no public access to it
+        session.createDataFrame(_cast_to_utc(table)).createOrReplaceTempView(name)
         self._small.append(name)
-        return self._backend.table(name)
+        return self.backend.table(name)
 
-    def forget(self) -> None:
-        """Let go of the small tables."""
+    def drop_small_tables(self) -> None:
+        """Drop the temporary views."""
         while self._small:
-            self._backend._session.catalog.dropTempView(self._small.pop())  # noqa: SLF001 - as above
+            self.backend._session.catalog.dropTempView(self._small.pop())  # noqa: SLF001 - as above
 
 
 class SparkEngine(IbisEngine):
-    """An engine over the DataFrames of one Spark session."""
+    """Engine for the DataFrames of one Spark session."""
 
     def dialect_of(self, name: str) -> Dialect:  # noqa: ARG002 - the same for all
-        """Return how the tables are read."""
+        """Return the dialect, which is the same for all tables."""
         return self._dialect
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query as a Spark job."""
-        yield from self._session.sql(self._backend.compile(query)).toArrow().to_batches()
+        yield from self._session.sql(self.backend.compile(query)).toArrow().to_batches()
 
-    def forget(self) -> None:
-        """Let go of small tables."""
-        self._dialect.forget()
+    def drop_small_tables(self) -> None:
+        """Drop the small tables of the last query."""
+        self._dialect.drop_small_tables()
 
     @property
     def _session(self) -> Any:
-        return self._backend._session  # noqa: SLF001 - Ibis has no other way to it
+        return self.backend._session  # noqa: SLF001 - Ibis has no public access to it
 
-    def _connected(self) -> Any:
-        backend = self._opened()
-        self._dialect, self._kept = SparkDialect(backend), SparkDialect(backend)
-        self._finally(self._kept.forget)
+    def connect(self) -> Any:
+        """Return the Ibis backend of the Spark session."""
+        backend = self._open_backend()
+        self._dialect, self._public_dialect = SparkDialect(backend), SparkDialect(backend)
+        self.call_on_close(self._public_dialect.drop_small_tables)
         return backend
 
-    def _opened(self) -> Any:
+    def _open_backend(self) -> Any:
         require("pyspark", extra="spark")
         import ibis
 
@@ -144,14 +145,14 @@ class SparkEngine(IbisEngine):
             raise QueryError("The tables are in different Spark sessions: they must all be in one.")
         if given:
             return given[0]
-        with _settings_kept(sessions[0]):
+        with _keep_settings(sessions[0]):
             return ibis.pyspark.connect(sessions[0])
 
-    def _check_collations(self, table: "Table", raw: "ir.Table") -> None:
-        """Refuse persons under a collation, which Spark's own schema tells, and Ibis tables with any."""
+    def check_collations(self, table: "Table", raw: "ir.Table") -> None:
+        """Raise if the person column has a collation in Spark's schema, or an Ibis table has any."""
         source = table.source
-        frame = source.frame if isinstance(source, SparkSource) else self._session.sql(self._backend.compile(raw))
-        under = set(_collated(frame)).intersection(columns_read(table))
+        frame = source.frame if isinstance(source, SparkSource) else self._session.sql(self.backend.compile(raw))
+        under = set(_collated_columns(frame)).intersection(columns_to_read(table))
         if table.person in under:
             raise SchemaError(describe_merging(table))
         if under and not isinstance(source, SparkSource):
@@ -160,23 +161,24 @@ class SparkEngine(IbisEngine):
                 "DataFrame, whose texts are compared byte by byte, or cast the column to STRING."
             )
 
-    def _table(self, name: str, table: "Table") -> "ir.Table":
+    def open_table(self, name: str, table: "Table") -> "ir.Table":
+        """Return a DataFrame as a temporary view without collations."""
         match table.source:
             case IbisSource(expression=expression):
                 return expression
             case SparkSource(frame=frame):
-                view = f"celosia_{name}_{next(_NUMBERS)}"
-                _as_bytes(_as_instants(frame)).createOrReplaceTempView(view)
-                self._finally(self._session.catalog.dropTempView, view)
-                return self._backend.table(view)
+                view = f"celosia_{name}_{next(_UNIQUE_NUMBERS)}"
+                _remove_collations(_cast_to_instants(frame)).createOrReplaceTempView(view)
+                self.call_on_close(self._session.catalog.dropTempView, view)
+                return self.backend.table(view)
             case Frame(frame=frame):  # of a public table
-                return self._kept.small_table(to_arrow(frame, list(table.schema)))
+                return self._public_dialect.small_table(to_arrow(frame, list(table.schema)))
             case _:
                 raise QueryError("A Spark DataFrame can be joined with others of its session, and with public tables.")
 
 
-def _in_utc(table: "pa.Table") -> "pa.Table":
-    """Times without a zone, as those of UTC; Spark would read them in the zone of its session."""
+def _cast_to_utc(table: "pa.Table") -> "pa.Table":
+    """Return a table whose times without a zone are in UTC; Spark would read them in the session's zone."""
     import pyarrow as pa
 
     fields = [
@@ -188,8 +190,8 @@ def _in_utc(table: "pa.Table") -> "pa.Table":
     return table.cast(pa.schema(fields))
 
 
-def _as_instants(frame: Any) -> Any:
-    """The same of a DataFrame."""
+def _cast_to_instants(frame: Any) -> Any:
+    """Return the same of a DataFrame."""
     for field in frame.schema.fields:
         if field.dataType.typeName() == "timestamp_ntz":
             name = "`" + field.name.replace("`", "``") + "`"
@@ -198,16 +200,16 @@ def _as_instants(frame: Any) -> Any:
     return frame
 
 
-def _as_bytes(frame: Any) -> Any:
-    """A DataFrame whose texts are compared byte by byte, whatever their collation."""
-    for column in _collated(frame):
+def _remove_collations(frame: Any) -> Any:
+    """Return a DataFrame whose texts are compared byte by byte."""
+    for column in _collated_columns(frame):
         name = "`" + column.replace("`", "``") + "`"
         frame = frame.withColumn(column, _expression(f"collate({name}, '{_BINARY}')"))
     return frame
 
 
-def _collated(frame: Any) -> list[str]:
-    """The names of the columns that have a collation."""
+def _collated_columns(frame: Any) -> list[str]:
+    """Return the names of the columns that have a collation."""
     fields = frame.schema.fields
     return [str(field.name) for field in fields if getattr(field.dataType, "collation", _BINARY) != _BINARY]
 
@@ -219,7 +221,7 @@ def _expression(text: str) -> Any:
 
 
 @contextlib.contextmanager
-def _settings_kept(session: Any) -> Iterator[None]:
+def _keep_settings(session: Any) -> Iterator[None]:
     before = {name: session.conf.get(name, None) for name in _SETTINGS}
     try:
         yield

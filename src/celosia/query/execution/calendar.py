@@ -2,52 +2,54 @@
 
 Engines disagree about time zones and about calendars before 1582; days since 1970 in the proleptic Gregorian calendar
 are the same everywhere. Counting from March makes the leap day the last of its year, its century and its four
-centuries, so that each division gives one part (Neri and Schneider 2022). Days lie in the years 1 to 9999, so nothing
-is negative once it is counted from the year 0.
+centuries, so each division gives one part (Neri and Schneider 2022). Days lie in the years 1 to 9999, so nothing is
+negative once it is counted from the year 0.
 """
 
 from typing import TYPE_CHECKING, Final
 
-from celosia.query.execution.dialect import integer_literal, quotient
+from celosia.query.execution.dialect import floor_divide, integer_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ibis.expr import types as ir
 
-SECONDS_A_DAY: Final = 86_400
-"""Without leap seconds, as Unix counts."""
+SECONDS_PER_DAY: Final = 86_400
+"""Without leap seconds, as in Unix time."""
 
 _SINCE_MARCH_0 = 719_468  # days from 0000-03-01 to 1970-01-01
-_MONDAY = 719_470  # days from a Monday to 1970-01-01, more than there are
+_MONDAY = 719_470  # days from a Monday before the year 1 to 1970-01-01
 _FOUR_CENTURIES, _FOUR_YEARS = 146_097, 1_461
 _JANUARY = 306  # days from March to the end of the year
 
 
 def _quarter_days(days: "ir.Value") -> "ir.Value":
-    """Four times the days since March of the year 0, and three: what a division by four centuries takes."""
+    """Return four times the days since March of the year 0, plus three: the dividend for four centuries."""
     return (days + integer_literal(_SINCE_MARCH_0)) * integer_literal(4) + integer_literal(3)
 
 
 def _in_century(days: "ir.Value") -> "ir.Value":
-    """The same within the century, for a division by four years."""
-    return quotient(_quarter_days(days) % integer_literal(_FOUR_CENTURIES), 4) * integer_literal(4) + integer_literal(3)
+    """Return the same within the century: the dividend for four years."""
+    return floor_divide(_quarter_days(days) % integer_literal(_FOUR_CENTURIES), 4) * integer_literal(
+        4
+    ) + integer_literal(3)
 
 
 def _day_of_year(days: "ir.Value") -> "ir.Value":
-    """The day of the year that begins in March, from 0."""
-    return quotient(_in_century(days) % integer_literal(_FOUR_YEARS), 4)
+    """Return the day of the year that begins in March, from 0."""
+    return floor_divide(_in_century(days) % integer_literal(_FOUR_YEARS), 4)
 
 
 def _month_from_march(days: "ir.Value") -> "ir.Value":
-    return quotient(_day_of_year(days) * integer_literal(5) + integer_literal(2), 153)
+    return floor_divide(_day_of_year(days) * integer_literal(5) + integer_literal(2), 153)
 
 
 def _year(days: "ir.Value") -> "ir.Value":
     import ibis
 
-    century = quotient(_quarter_days(days), _FOUR_CENTURIES)
-    year = century * integer_literal(100) + quotient(_in_century(days), _FOUR_YEARS)
+    century = floor_divide(_quarter_days(days), _FOUR_CENTURIES)
+    year = century * integer_literal(100) + floor_divide(_in_century(days), _FOUR_YEARS)
     return year + ibis.cases(
         (_day_of_year(days) >= integer_literal(_JANUARY), integer_literal(1)), else_=integer_literal(0)
     )
@@ -58,16 +60,16 @@ def _month(days: "ir.Value") -> "ir.Value":
 
 
 def _quarter(days: "ir.Value") -> "ir.Value":
-    return quotient(_month(days) + integer_literal(2), 3)
+    return floor_divide(_month(days) + integer_literal(2), 3)
 
 
 def _day(days: "ir.Value") -> "ir.Value":
-    first = quotient(_month_from_march(days) * integer_literal(153) + integer_literal(2), 5)
+    first = floor_divide(_month_from_march(days) * integer_literal(153) + integer_literal(2), 5)
     return _day_of_year(days) - first + integer_literal(1)
 
 
 def _weekday(days: "ir.Value") -> "ir.Value":
-    """Monday 1 to Sunday 7."""
+    """Return Monday as 1 to Sunday as 7."""
     return (days + integer_literal(_MONDAY)) % integer_literal(7) + integer_literal(1)
 
 

@@ -1,9 +1,9 @@
-"""From what a column holds to what its kind allows, inside the engine.
+"""Cleans raw columns inside the engine, as their kinds declare.
 
-Whatever is no value follows the null rule, numbers are clipped, and only then is anything computed or cast, so that no
-content can raise an error. A clean value is an integer wherever it can be: an integer itself, days, seconds, or
-steps of a Real's grid, found as ``floor(x / grid + 1/2)`` in IEEE doubles. That is monotone in ``x``, so its values at
-the two bounds, computed here, bound it everywhere: what one row can change holds to the last bit.
+Missing and invalid values follow the null rule and numbers are clipped before anything is computed or cast, so no
+content can raise an error. A clean value is an integer where possible: an integer itself, days, seconds, or steps of a
+Real's grid, found as ``floor(x / grid + 1/2)`` in IEEE doubles. That is monotone in ``x``, so its values at the two
+bounds, computed here, bound it everywhere: the sensitivity of one row is exact to the last bit.
 """
 
 import datetime as dt
@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
-from celosia.data.schema.columns import DROP, Boolean, Category, Date, Kind, Real, Text, Timestamp
-from celosia.query.execution.dialect import Dialect, double, integer_literal, no, quotient
+from celosia.data.schema.columns import Boolean, Category, Date, Kind, Real, Text, Timestamp
+from celosia.query.execution.dialect import Dialect, double_literal, floor_divide, integer_literal, null_literal
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
     from celosia.data.sources.text_format import TextFormat
 
-_SECONDS_A_DAY = 86_400
-_FIRST = dt.date(1970, 1, 1)
-_MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECONDS_PER_DAY = 86_400
+_EPOCH_DAY = dt.date(1970, 1, 1)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def clean(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return the clean value of a raw column, as expressions use it; dates are days, and times seconds, since 1970."""
+    """Return the clean value of a raw column; dates are days, and times seconds, since 1970."""
     if isinstance(kind, Category | Text):
-        return imputed(_known(read_column(raw, kind, dialect), kind, dialect), kind)
+        return impute(_known_category(read_column(raw, kind, dialect), kind, dialect), kind)
     if isinstance(kind, Boolean):
-        return imputed(_truth(read_column(raw, kind, dialect), dialect), kind)
-    number = whole_of(raw, kind, dialect)
-    return settled(number, kind) if isinstance(kind, Real) else number
+        return impute(_boolean(read_column(raw, kind, dialect), dialect), kind)
+    number = clean_integer(raw, kind, dialect)
+    return step_to_double(number, kind) if isinstance(kind, Real) else number
 
 
 def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return a text column as what it says, where its kind is no text; any other column as it is."""
+    """Return a text column parsed as its kind; any other column unchanged."""
     if not raw.type().is_string() or isinstance(kind, Text):
         return raw
     if isinstance(kind, Category) and isinstance(kind.values[0], str):
@@ -46,7 +46,7 @@ def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     return dialect.from_text(raw, wanted)
 
 
-def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
+def nullify(text: "ir.Value", form: "TextFormat") -> "ir.Value":
     """Return a text column in which the declared null values are null."""
     import ibis
 
@@ -55,53 +55,52 @@ def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
     return ibis.cases((text.isin(tuple(form.null_values)), ibis.literal(None, type="string")), else_=text)
 
 
-def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":
-    """Return a value, or what the null rule puts in the place of none."""
+def impute(value: "ir.Value", kind: Kind) -> "ir.Value":
+    """Return a value, or the replacement that the null rule declares."""
     import ibis
 
-    if isinstance(kind.null, str) and kind.null == DROP:
+    if kind.nullable:
         return value
     if isinstance(kind, Boolean | Category | Text):
         return value.coalesce(integer_literal(kind.null) if type(kind.null) is int else ibis.literal(kind.null))
-    number = integer_literal(int(whole_number(kind.null, kind)))
-    return value.coalesce(settled(number, kind) if isinstance(kind, Real) else number)
+    number = integer_literal(int(encode_value(kind.null, kind)))
+    return value.coalesce(step_to_double(number, kind) if isinstance(kind, Real) else number)
 
 
-def whole_of(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return the clean value of a raw numeric column as a 64-bit integer: for a Real its step, for a Boolean 0 or 1."""
+def clean_integer(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+    """Return the clean value of a raw numeric column as int64: the step of a Real, 0 or 1 of a Boolean."""
     raw = read_column(raw, kind, dialect)
     if isinstance(kind, Boolean):
-        found = _bit(_truth(raw, dialect))
+        found = to_bit(_boolean(raw, dialect))
     else:
-        found = _inside(_number(raw, kind, dialect), kind, dialect)
-    drops = isinstance(kind.null, str) and kind.null == DROP
-    return found if drops else found.coalesce(integer_literal(int(whole_number(kind.null, kind))))
+        found = _clip_to_bounds(_raw_number(raw, kind, dialect), kind, dialect)
+    return found if kind.nullable else found.coalesce(integer_literal(int(encode_value(kind.null, kind))))
 
 
-def whole_of_value(value: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return a clean or derived value as a 64-bit integer, clipped once more: bounds must not hang on a proof alone."""
-    return _bit(value) if isinstance(kind, Boolean) else _inside(value, kind, dialect)
+def clip_integer(value: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+    """Return a clean or derived value as int64, clipped again: bounds must not rest on a proof alone."""
+    return to_bit(value) if isinstance(kind, Boolean) else _clip_to_bounds(value, kind, dialect)
 
 
-def settled(step: "ir.Value", kind: Real) -> "ir.Value":
-    """Return the double that a step of a Real stands for."""
-    return step.cast("float64") * double(float(kind.axis.grid))
+def step_to_double(step: "ir.Value", kind: Real) -> "ir.Value":
+    """Return the double of a Real's step."""
+    return step.cast("float64") * double_literal(float(kind.axis.grid))
 
 
-def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
-    """Return the step on the kind's axis, counted from its lower end, of a clean value that is an integer."""
+def step_on_axis(number: "ir.Value", kind: Kind) -> "ir.Value":
+    """Return the step of a clean integer value on its kind's axis, counted from the lower end."""
     axis = kind.axis
     if axis is None:
-        raise QueryError(f"{type(kind).__name__} is no number.")
+        raise QueryError(f"{type(kind).__name__} is not a number.")
     if not isinstance(kind, Real) and axis.grid != 1:
-        number = _rounded(number.cast("float64"), axis)
+        number = _round_to_step(number.cast("float64"), axis)
     return number - integer_literal(axis.lowest) if axis.lowest else number
 
 
-def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
+def coarsen_step(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
     """Return a step of ``fine`` on an axis whose grid is a power of two times as large.
 
-    Both counted from the low end.
+    Both are counted from the low end.
     """
     factor = axis.grid / fine.grid
     if factor.denominator != 1 or factor.numerator & (factor.numerator - 1):
@@ -112,20 +111,22 @@ def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
         return step
     absolute = step + integer_literal(fine.lowest)
     if factor > 1:  # a power of two: the quotient is exact
-        absolute = (absolute.cast("float64") / double(float(factor)) + double(0.5)).floor().cast("int64")
+        absolute = (
+            (absolute.cast("float64") / double_literal(float(factor)) + double_literal(0.5)).floor().cast("int64")
+        )
     return absolute - integer_literal(axis.lowest)
 
 
-def whole_number(value: Any, kind: Kind) -> int | str:
-    """Return a public value as the integer that stands for it in the engine; a text as it is."""
+def encode_value(value: Any, kind: Kind) -> int | str:
+    """Return a public value as its integer code in the engine; a text unchanged."""
     match kind:
         case Real():
-            return _held(_nearest(float(Fraction(value)), kind.axis), kind.axis)
+            return _clip_step(_nearest_step(float(Fraction(value)), kind.axis), kind.axis)
         case Date():
-            return int((value - _FIRST).days)
+            return int((value - _EPOCH_DAY).days)
         case Timestamp():
             moment = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value
-            return int((moment - _MIDNIGHT) // dt.timedelta(seconds=1))
+            return int((moment - _EPOCH) // dt.timedelta(seconds=1))
         case Text() | Category():
             return value  # type: ignore[no-any-return]
         case _:
@@ -135,79 +136,82 @@ def whole_number(value: Any, kind: Kind) -> int | str:
 # ------------------------------------------------------------------------------------------------- from raw columns
 
 
-def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """The raw column as int64, as float64, or as a wide integer that may be beyond 64 bits; nothing is clipped yet."""
+def _raw_number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+    """Return the raw column as int64, float64, or an integer that may exceed 64 bits; nothing is clipped yet."""
     if isinstance(kind, Date | Timestamp):
-        return _moment(raw, kind, dialect)
+        return _days_or_seconds(raw, kind, dialect)
     type_ = raw.type()
     if type_.is_boolean():
-        return _bit(raw)
+        return to_bit(raw)
     if type_.is_decimal():
-        return dialect.numeric(raw) if type_.scale == 0 else dialect.from_decimal(raw)
+        return dialect.finite_decimal(raw) if type_.scale == 0 else dialect.from_decimal(raw)
     if type_.is_floating():
         return raw.cast("float64")
     return raw if type_.is_unsigned_integer() and type_.nbytes == 8 else raw.cast("int64")
 
 
-def _moment(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+def _days_or_seconds(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     if raw.type().is_date():
         days = dialect.days(raw)
-        return days if isinstance(kind, Date) else days * integer_literal(_SECONDS_A_DAY)
+        return days if isinstance(kind, Date) else days * integer_literal(_SECONDS_PER_DAY)
     seconds = dialect.seconds(raw)
-    return quotient(seconds, _SECONDS_A_DAY) if isinstance(kind, Date) else seconds
+    return floor_divide(seconds, _SECONDS_PER_DAY) if isinstance(kind, Date) else seconds
 
 
-def _truth(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """0 and 1 are booleans, whatever their type; nothing else is."""
+def _boolean(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """Return 0 and 1 of any type as booleans, and null otherwise."""
     import ibis
 
     type_ = raw.type()
     if type_.is_boolean():
         return raw
     number = raw if type_.is_integer() else dialect.from_decimal(raw) if type_.is_decimal() else raw.cast("float64")
-    zero, one = (integer_literal(0), integer_literal(1)) if type_.is_integer() else (double(0.0), double(1.0))
-    return ibis.cases((number == zero, ibis.literal(False)), (number == one, ibis.literal(True)), else_=no("boolean"))  # noqa: FBT003 - literals
+    number_literal = integer_literal if type_.is_integer() else double_literal
+    true, false = ibis.literal(True), ibis.literal(False)  # noqa: FBT003 - literals
+    return ibis.cases(
+        (number == number_literal(0), false), (number == number_literal(1), true), else_=null_literal("boolean")
+    )
 
 
-def _known(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Value":
-    """The raw text or code where it is one that is known, else null."""
+def _known_category(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Value":
+    """Return the raw text or code if the category has it, else null."""
     import ibis
 
     if isinstance(kind, Text):
         return raw.cast("string")
     if isinstance(kind.values[0], str):
         raw = raw if raw.type().is_string() else raw.cast("string")
-        return ibis.cases((raw.isin(kind.values), raw), else_=no("string"))
+        return ibis.cases((raw.isin(kind.values), raw), else_=null_literal("string"))
     if raw.type().is_decimal() and raw.type().scale != 0:
         raw = dialect.from_decimal(raw)
     listed = (
-        [double(float(v)) for v in kind.values]
+        [double_literal(float(v)) for v in kind.values]
         if raw.type().is_floating()
         else [integer_literal(int(v)) for v in kind.values]
     )
-    return ibis.cases((raw.isin(listed), raw.cast("int64")), else_=no("int64"))
+    return ibis.cases((raw.isin(listed), raw.cast("int64")), else_=null_literal("int64"))
 
 
 # ------------------------------------------------------------------------------------------------------- into bounds
 
 
-class _Whole(NamedTuple):
-    """Integers between two ends, however far apart: what an axis would be, were it not for sums."""
+class _IntegerAxis(NamedTuple):
+    """Integers between any two ends; an ``Axis`` bounds its number of steps."""
 
     lowest: int
     highest: int
     grid: Fraction = Fraction(1)
 
 
-def _inside(number: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+def _clip_to_bounds(number: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     """Clip a number to the bounds of its kind and return it as int64; null, NaN and infinities become null."""
     import ibis
 
     if isinstance(kind, Real):
-        return _on_grid(number.cast("float64"), kind.low, kind.high, kind.axis, dialect)
-    low, high = (int(whole_number(end, kind)) for end in _bounds(kind))
+        return _clip_to_grid(number.cast("float64"), kind.low, kind.high, kind.axis, dialect)
+    low, high = (int(encode_value(end, kind)) for end in _bounds(kind))
     if number.type().is_floating():
-        return _on_grid(number, Fraction(low), Fraction(high), _Whole(low, high), dialect)
+        return _clip_to_grid(number, Fraction(low), Fraction(high), _IntegerAxis(low, high), dialect)
     below = (
         []
         if number.type().is_unsigned_integer() and low <= 0
@@ -220,41 +224,52 @@ def _bounds(kind: Kind) -> tuple[Any, Any]:
     return kind.low, kind.high  # type: ignore[attr-defined] # every kind that is a number has both
 
 
-def _on_grid(x: "ir.Value", low: Fraction, high: Fraction, axis: "Axis | _Whole", dialect: Dialect) -> "ir.Value":
-    """The nearest step of a double, clipped. NaN counts as largest on every engine, so it ends in the second case."""
+def _clip_to_grid(
+    x: "ir.Value", low: Fraction, high: Fraction, axis: "Axis | _IntegerAxis", dialect: Dialect
+) -> "ir.Value":
+    """Return the nearest step of a double, clipped. NaN is the largest number on every engine: the second case."""
     import ibis
 
     first, last = float(low), float(high)
-    at_first, at_last = (_held(_nearest(end, axis), axis) for end in (first, last))
-    step = _rounded(dialect.divisible(x) if axis.grid > 1 else x, axis)
-    if _nearest(first, axis) < axis.lowest or _nearest(last, axis) > axis.highest:  # doubles are coarse out there
+    at_first, at_last = (_clip_step(_nearest_step(end, axis), axis) for end in (first, last))
+    step = _round_to_step(dialect.flush_tiny(x) if axis.grid > 1 else x, axis)
+    if (
+        _nearest_step(first, axis) < axis.lowest or _nearest_step(last, axis) > axis.highest
+    ):  # doubles are coarse at large magnitudes
         step = ibis.cases(
             (step < integer_literal(axis.lowest), integer_literal(axis.lowest)),
             (step > integer_literal(axis.highest), integer_literal(axis.highest)),
             else_=step,
         )
     return ibis.cases(
-        (x < double(first), ibis.cases((x > double(-math.inf), integer_literal(at_first)), else_=no("int64"))),
-        (x > double(last), ibis.cases((x < double(math.inf), integer_literal(at_last)), else_=no("int64"))),
+        (
+            x < double_literal(first),
+            ibis.cases((x > double_literal(-math.inf), integer_literal(at_first)), else_=null_literal("int64")),
+        ),
+        (
+            x > double_literal(last),
+            ibis.cases((x < double_literal(math.inf), integer_literal(at_last)), else_=null_literal("int64")),
+        ),
         else_=step,
     )
 
 
-def _rounded(x: "ir.Value", axis: "Axis | _Whole") -> "ir.Value":
-    scaled = x if axis.grid == 1 else x / double(float(axis.grid))
-    return (scaled + double(0.5)).floor().cast("int64")
+def _round_to_step(x: "ir.Value", axis: "Axis | _IntegerAxis") -> "ir.Value":
+    scaled = x if axis.grid == 1 else x / double_literal(float(axis.grid))
+    return (scaled + double_literal(0.5)).floor().cast("int64")
 
 
-def _nearest(x: float, axis: "Axis | _Whole") -> int:
-    """The same in Python: division, sum and floor of doubles are the same everywhere."""
+def _nearest_step(x: float, axis: "Axis | _IntegerAxis") -> int:
+    """Return the same in Python: division, sum and floor of doubles are the same everywhere."""
     return math.floor(x / float(axis.grid) + 0.5)
 
 
-def _held(step: int, axis: "Axis | _Whole") -> int:
+def _clip_step(step: int, axis: "Axis | _IntegerAxis") -> int:
     return max(axis.lowest, min(axis.highest, step))
 
 
-def _bit(truth: "ir.Value") -> "ir.Value":
+def to_bit(condition: "ir.Value") -> "ir.Value":
+    """Return 1 for true, 0 for false, and null for null."""
     import ibis
 
-    return ibis.cases((truth, integer_literal(1)), (~truth, integer_literal(0)), else_=no("int64"))
+    return ibis.cases((condition, integer_literal(1)), (~condition, integer_literal(0)), else_=null_literal("int64"))

@@ -1,7 +1,7 @@
-"""Whether the type of a column can serve the kind that the schema declares.
+"""Checks that the type of a column can be read as the kind that the schema declares.
 
-Types are public, so a query that uses a column of the wrong type is refused with its name and type before anything is
-spent. Other queries about the table are answered. What the rows hold never decides.
+Types are public. A query that uses a column of the wrong type raises, with its name and type, before anything is spent;
+other queries on the table run. The content of rows never decides.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _NUMBERS: Final = ("integer", "real", "decimal", "boolean", "text")
-_SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
+_READABLE_AS: Final[dict[type[Kind], tuple[str, ...]]] = {
     Integer: _NUMBERS,
     Real: _NUMBERS,
     Boolean: _NUMBERS,
@@ -27,13 +27,13 @@ _SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
 
 
 def check_columns(table: "Table", raw: "ir.Table") -> None:
-    """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all."""
+    """Raise if a table lacks columns of the schema, or its person column cannot identify persons; list all."""
     types = dict(raw.schema().items())
     wanted = (*table.schema, *(() if table.person is None else (table.person,)))
     problems = [
         f"The table {safe_repr(table.name)} has no column {safe_repr(name)}." for name in wanted if name not in types
     ]
-    if table.person in types and not _identifies(types[table.person]):
+    if table.person in types and not _is_identifier(types[table.person]):
         problems.append(
             f"The person column {safe_repr(table.person)} is of the type {types[table.person]}: "
             "it must hold integers or texts."
@@ -43,7 +43,7 @@ def check_columns(table: "Table", raw: "ir.Table") -> None:
 
 
 def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
-    """Return the columns of a type that cannot hold what the schema says, each with the reason."""
+    """Return the columns whose type cannot hold their kind, each with the reason."""
     types = dict(raw.schema().items())
     return {
         name: f"The column {safe_repr(name)} of {safe_repr(table.name)} is of the type {types[name]}, "
@@ -55,12 +55,12 @@ def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
 
 def _families(kind: Kind) -> tuple[str, ...]:
     if not isinstance(kind, Category):
-        return _SERVES[type(kind)]
+        return _READABLE_AS[type(kind)]
     return ("text", "integer", "uuid") if isinstance(kind.values[0], str) else ("integer", "real", "decimal", "text")
 
 
-def _identifies(type_: Any) -> bool:
-    """Equal values must be one person: 1.0 and 1.00 of a decimal without a fixed scale would be two texts."""
+def _is_identifier(type_: Any) -> bool:
+    """Return whether equal values are equal persons: decimals without a fixed scale write 1.0 and 1.00."""
     family = family_of(type_)
     return family in ("integer", "text", "uuid", "real") or (family == "decimal" and type_.scale == 0)
 

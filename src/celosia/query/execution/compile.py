@@ -1,8 +1,8 @@
-"""Expressions over clean columns as Ibis expressions, operation by operation.
+"""Compiles expressions over clean columns to Ibis expressions.
 
-Every operation is total and means the same on every engine: integers are 64 bits, whatever else is computed is an IEEE
-double (an integer that meets a real becomes one first), nulls pass through, a quotient by zero is null. Bounds were
-checked when the expression was typed, so nothing overflows.
+Every operation is total and means the same on every engine. Integers have 64 bits, and all other numbers are IEEE
+doubles (an integer that meets a real becomes one first). Nulls pass through, and a quotient by zero is null. Typing has
+checked the bounds, so nothing overflows.
 """
 
 import datetime as dt
@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import QueryError
 from celosia.data.schema.columns import Date, Kind, Timestamp
-from celosia.query.execution.calendar import PARTS, SECONDS_A_DAY
-from celosia.query.execution.clean import whole_number
-from celosia.query.execution.dialect import Dialect, closed, double, function, integer_literal, no, quotient
+from celosia.query.execution.calendar import PARTS, SECONDS_PER_DAY
+from celosia.query.execution.clean import encode_value, to_bit
+from celosia.query.execution.dialect import (
+    Dialect,
+    double_literal,
+    engine_function,
+    floor_divide,
+    integer_literal,
+    null_literal,
+    parenthesize,
+)
 from celosia.query.plan.calendar_rules import CALENDAR
 from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, family_of
@@ -27,13 +35,13 @@ _DAY = Date(dt.date.min, dt.date.max)
 _TIME = Timestamp(dt.datetime.min, dt.datetime.max)  # noqa: DTZ901 - taken as UTC
 
 
-def compiled(  # noqa: PLR0911 - one for each form
+def compile_expression(  # noqa: PLR0911 - one for each form
     expression: Expression, column: "Callable[[str], ir.Value]", kinds: Mapping[str, Kind], dialect: Dialect
 ) -> "ir.Value":
-    """Return an expression as an Ibis value; ``column`` gives the clean columns, and ``kinds`` what they are."""
+    """Return an expression as an Ibis value; ``column`` gives the clean columns, and ``kinds`` their kinds."""
 
     def made(argument: Expression) -> "ir.Value":
-        return compiled(argument, column, kinds, dialect)
+        return compile_expression(argument, column, kinds, dialect)
 
     match expression:
         case Column(name=name):
@@ -42,21 +50,21 @@ def compiled(  # noqa: PLR0911 - one for each form
             return _literal(value)
         case Call(name=name, arguments=(first, *others)) if name in CALENDAR:
             time = family_of(first, kinds) == "timestamp"
-            return _calendar(name, made(first), [_written(other) for other in others], dialect, time=time)
+            return _compile_calendar(name, made(first), [_literal_value(other) for other in others], dialect, time=time)
         case Call(name="+" | "-" as name, arguments=(a, b)):
-            return _sum(name, made(a), made(b), [family_of(one, kinds) == "timestamp" for one in (a, b)])
+            return _compile_sum(name, made(a), made(b), [family_of(one, kinds) == "timestamp" for one in (a, b)])
         case Call(name="bucket", arguments=(argument, *edges)):
-            return _bucket(made(argument), [_written(edge) for edge in edges])
+            return _bucket(made(argument), [_literal_value(edge) for edge in edges])
         case Call(name=name, arguments=(first, *others)) if name in TEXT_FUNCTIONS:
-            return _text(name, made(first), [_written(other) for other in others], dialect)
+            return _compile_text(name, made(first), [_literal_value(other) for other in others], dialect)
         case Call(name=name, arguments=arguments):
             return _OPERATIONS[name](*map(made, arguments))
     raise QueryError("An expression is a column, a literal or an operation.")
 
 
-def _written(argument: Expression) -> Scalar:
+def _literal_value(argument: Expression) -> Scalar:
     if not isinstance(argument, Literal):
-        raise QueryError("The edges of a bucket, and what a function of texts or dates needs, are written out.")
+        raise QueryError("The edges of a bucket and the parameters of text and date functions must be literals.")
     return argument.value
 
 
@@ -71,94 +79,99 @@ def _literal(value: object) -> "ir.Value":
         case int():
             return integer_literal(value)
         case float():
-            return double(value)
+            return double_literal(value)
         case dt.datetime():
-            return integer_literal(int(whole_number(value, _TIME)))
+            return integer_literal(int(encode_value(value, _TIME)))
         case dt.date():
-            return integer_literal(int(whole_number(value, _DAY)))
+            return integer_literal(int(encode_value(value, _DAY)))
     raise QueryError("A literal is a number, a text, a boolean, a date or a time.")
 
 
 # --------------------------------------------------------------------------------------------------- dates and texts
 
 
-def _calendar(name: str, number: "ir.Value", given: Sequence[Scalar], dialect: Dialect, *, time: bool) -> "ir.Value":
-    """An operation on a date in days, or on a time in seconds."""
+def _compile_calendar(
+    name: str, number: "ir.Value", given: Sequence[Scalar], dialect: Dialect, *, time: bool
+) -> "ir.Value":
+    """Return an operation on a date in days, or on a time in seconds."""
     if name == "add_seconds":
         return number + integer_literal(int(str(given[0])))
     if name == "date_trunc" and given[0] == "hour":
-        return quotient(number, 3600) * integer_literal(3600)
-    days = quotient(number, SECONDS_A_DAY) if time else number
+        return floor_divide(number, 3600) * integer_literal(3600)
+    days = floor_divide(number, SECONDS_PER_DAY) if time else number
     if name == "hour":
-        return quotient(number - days * integer_literal(SECONDS_A_DAY), 3600)
+        return floor_divide(number - days * integer_literal(SECONDS_PER_DAY), 3600)
     if name in ("date_trunc", "add_months"):
-        return _moved(name, number, days, given[0], dialect)
+        return _shift_date(name, number, days, given[0], dialect)
     return days if name == "date" else PARTS[name](days)
 
 
-def _moved(name: str, number: "ir.Value", days: "ir.Value", given: Scalar, dialect: Dialect) -> "ir.Value":
-    """The beginning of a unit, or some months later; the days of a time are not its number itself."""
+def _shift_date(name: str, number: "ir.Value", days: "ir.Value", given: Scalar, dialect: Dialect) -> "ir.Value":
+    """Return the start of a unit, or a date some months later; a time has other ``days`` than its number."""
     time = days is not number
     if name == "date_trunc":
-        day = dialect.truncated(days, str(given))
-        return day * integer_literal(SECONDS_A_DAY) if time else day
-    day = dialect.months_later(days, int(str(given)))
-    return number + (day - days) * integer_literal(SECONDS_A_DAY) if time else day
+        day = dialect.truncate_days(days, str(given))
+        return day * integer_literal(SECONDS_PER_DAY) if time else day
+    day = dialect.add_months(days, int(str(given)))
+    return number + (day - days) * integer_literal(SECONDS_PER_DAY) if time else day
 
 
-def _sum(name: str, a: "ir.Value", b: "ir.Value", times: Sequence[bool]) -> "ir.Value":
-    """A sum or difference; whole days are seconds where they meet a time."""
+def _compile_sum(name: str, a: "ir.Value", b: "ir.Value", times: Sequence[bool]) -> "ir.Value":
+    """Return a sum or difference; days become seconds where they meet a time."""
     if times[0] != times[1]:
         a, b = (
-            value if time else value * integer_literal(SECONDS_A_DAY) for value, time in zip((a, b), times, strict=True)
+            value if time else value * integer_literal(SECONDS_PER_DAY)
+            for value, time in zip((a, b), times, strict=True)
         )
-    a, b = _alike(a, b)
+    a, b = _unify(a, b)
     return a + b if name == "+" else a - b
 
 
-def _text(name: str, text: "ir.Value", given: Sequence[Scalar], dialect: Dialect) -> "ir.Value":
+def _compile_text(name: str, text: "ir.Value", given: Sequence[Scalar], dialect: Dialect) -> "ir.Value":
     match name:
         case "upper":
-            return dialect.cased(text, SMALL, CAPITALS)
+            return dialect.change_case(text, SMALL, CAPITALS)
         case "lower":
-            return dialect.cased(text, CAPITALS, SMALL)
+            return dialect.change_case(text, CAPITALS, SMALL)
         case "length":
-            return function("length", ("string",), "int32")(text).cast("int64")
+            return engine_function("length", ("string",), "int32")(text).cast("int64")
         case "trim" | "ltrim" | "rtrim":
-            return dialect.trimmed(text, str(given[0]) if given else " ", name)
+            return dialect.trim_letters(text, str(given[0]) if given else " ", name)
         case "like":
             return dialect.is_like(text, pattern_parts(*map(str, given)))
     types = tuple("string" if isinstance(one, str) else "int32" for one in given)
-    return function(name, ("string", *types), "string")(text, *given)
+    return engine_function(name, ("string", *types), "string")(text, *given)
 
 
-def _alike(*values: "ir.Value") -> "tuple[ir.Value, ...]":
-    """Numbers of one type: doubles as soon as one of them is."""
+def _unify(*values: "ir.Value") -> "tuple[ir.Value, ...]":
+    """Return numbers of one type: doubles if one of them is."""
     if any(value.type().is_floating() for value in values):
         return tuple(value.cast("float64") if value.type().is_integer() else value for value in values)
     return values
 
 
 def _arithmetic(operation: "Callable[[Any, Any], Any]") -> "Callable[..., ir.Value]":
-    return lambda a, b: operation(*_alike(a, b))
+    return lambda a, b: operation(*_unify(a, b))
 
 
 def _divide(a: "ir.Value", b: "ir.Value") -> "ir.Value":
-    return a.cast("float64") / b.cast("float64").nullif(double(0.0))
+    return a.cast("float64") / b.cast("float64").nullif(double_literal(0.0))
 
 
-def _rounded(how: str) -> "Callable[[ir.Value], ir.Value]":
+def _rounding(how: str) -> "Callable[[ir.Value], ir.Value]":
     return lambda a: a if a.type().is_integer() else getattr(a, how)().cast("int64")
 
 
 def _extreme(which: str) -> "Callable[..., ir.Value]":
-    """The least or greatest; engines skip nulls, here they count."""
+    """Return the function for least or greatest; engines skip nulls, here they propagate."""
 
     def function(*values: "ir.Value") -> "ir.Value":
         import ibis
 
-        several = _alike(*values)
-        return ibis.cases((_any_null(several), no(str(several[0].type()))), else_=getattr(ibis, which)(*several))
+        several = _unify(*values)
+        return ibis.cases(
+            (_any_null(several), null_literal(str(several[0].type()))), else_=getattr(ibis, which)(*several)
+        )
 
     return function
 
@@ -172,44 +185,40 @@ def _any_null(values: "tuple[ir.Value, ...]") -> "ir.Value":
 def _clip(x: "ir.Value", low: "ir.Value", high: "ir.Value") -> "ir.Value":
     import ibis
 
-    x, low, high = _alike(x, low, high)
-    nothing = (_any_null((low, high)), no(str(x.type())))
+    x, low, high = _unify(x, low, high)
+    nothing = (_any_null((low, high)), null_literal(str(x.type())))
     return ibis.cases(nothing, (x < low, low), (x > high, high), else_=x)
 
 
 def _integer(a: "ir.Value") -> "ir.Value":
-    import ibis
-
-    return (
-        ibis.cases((a, integer_literal(1)), (~a, integer_literal(0)), else_=no("int64")) if a.type().is_boolean() else a
-    )
+    return to_bit(a) if a.type().is_boolean() else a
 
 
 def _between(x: "ir.Value", low: "ir.Value", high: "ir.Value") -> "ir.Value":
-    x, low, high = _alike(x, low, high)
+    x, low, high = _unify(x, low, high)
     return (x >= low) & (x <= high)
 
 
 def _in(x: "ir.Value", *choices: "ir.Value") -> "ir.Value":
-    x, *several = _alike(closed(x), *choices)
+    x, *several = _unify(parenthesize(x), *choices)
     return x.isin(several)
 
 
 def _bucket(x: "ir.Value", edges: "Sequence[Scalar]") -> "ir.Value":
-    """The label of the interval that a number lies in: closed on the left, and the last one on both sides."""
+    """Return the label of a number's interval: closed on the left, the last one on both sides."""
     import ibis
 
-    x, *ends = _alike(x, *map(_literal, edges))
+    x, *ends = _unify(x, *map(_literal, edges))
     outside = (x < ends[0]) | (x > ends[-1])
     *labels, last = map(ibis.literal, bucket_labels(edges))
     below = [(x < end, label) for end, label in zip(ends[1:-1], labels, strict=True)]
-    return ibis.cases((x.isnull() | outside, no("string")), *below, else_=last)
+    return ibis.cases((x.isnull() | outside, null_literal("string")), *below, else_=last)
 
 
 def _case(*parts: "ir.Value") -> "ir.Value":
     import ibis
 
-    conditions, results = parts[:-1:2], _alike(*parts[1:-1:2], parts[-1])
+    conditions, results = parts[:-1:2], _unify(*parts[1:-1:2], parts[-1])
     typed = _typed_nulls(results)
     return ibis.cases(*zip(conditions, typed[:-1], strict=True), else_=typed[-1])
 
@@ -217,21 +226,21 @@ def _case(*parts: "ir.Value") -> "ir.Value":
 def _coalesce(*values: "ir.Value") -> "ir.Value":
     import ibis
 
-    return ibis.coalesce(*_typed_nulls(_alike(*values)))
+    return ibis.coalesce(*_typed_nulls(_unify(*values)))
 
 
 def _typed_nulls(values: "tuple[ir.Value, ...]") -> "list[ir.Value]":
     type_ = next(str(value.type()) for value in values if not value.type().is_null())
-    return [no(type_) if value.type().is_null() else value for value in values]
+    return [null_literal(type_) if value.type().is_null() else value for value in values]
 
 
-def _all(*conditions: "ir.Value") -> "ir.Value":
+def _and(*conditions: "ir.Value") -> "ir.Value":
     import ibis
 
     return ibis.and_(*conditions)
 
 
-def _some(*conditions: "ir.Value") -> "ir.Value":
+def _or(*conditions: "ir.Value") -> "ir.Value":
     import ibis
 
     return ibis.or_(*conditions)
@@ -243,25 +252,25 @@ _OPERATIONS: "Final[dict[str, Callable[..., ir.Value]]]" = {
     "%": lambda a, b: a % b,
     "neg": lambda a: -a,
     "abs": lambda a: a.abs(),
-    "floor": _rounded("floor"),
-    "ceil": _rounded("ceil"),
+    "floor": _rounding("floor"),
+    "ceil": _rounding("ceil"),
     "least": _extreme("least"),
     "greatest": _extreme("greatest"),
     "clip": _clip,
     "integer": _integer,
     "real": lambda a: a.cast("float64"),
-    "=": _arithmetic(lambda a, b: closed(a) == closed(b)),
-    "<>": _arithmetic(lambda a, b: closed(a) != closed(b)),
+    "=": _arithmetic(lambda a, b: parenthesize(a) == parenthesize(b)),
+    "<>": _arithmetic(lambda a, b: parenthesize(a) != parenthesize(b)),
     "<": _arithmetic(lambda a, b: a < b),
     "<=": _arithmetic(lambda a, b: a <= b),
     ">": _arithmetic(lambda a, b: a > b),
     ">=": _arithmetic(lambda a, b: a >= b),
     "between": _between,
     "in": _in,
-    "and": _all,
-    "or": _some,
+    "and": _and,
+    "or": _or,
     "not": lambda a: ~a,
-    "is_null": lambda a: closed(a).isnull(),
+    "is_null": lambda a: parenthesize(a).isnull(),
     "coalesce": _coalesce,
     "case": _case,
 }

@@ -1,7 +1,7 @@
-"""Summaries in which each person counts within bounds: cells chosen, rows averaged or sampled, then added up.
+"""Summaries with bounded persons: cells are chosen, rows averaged or sampled, then added up.
 
-Keys become the numbers of cells inside the engine, by joins with short public lists; rows that belong to no cell are
-gone before a person's cells are chosen, so a person loses nothing to keys that nobody asked for.
+Keys become the numbers of cells inside the engine, by joins with short public lists. Rows outside all cells are removed
+before a person's cells are chosen, so a person loses nothing to keys outside the query.
 """
 
 from collections.abc import Sequence
@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.query.execution.bounding import (
+    BUCKETS,
     CELL,
-    DOUBLINGS,
-    averaged,
-    bucketed,
-    chosen_cells,
-    first_in_order,
-    marked_cells,
+    average_down,
+    bucket_index,
+    choose_cells,
+    mark_cells,
     person_number,
-    sampled_rows,
+    sample_rows,
+    take_first,
+    value_number,
 )
 from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.hashing import KeyedOrder
-from celosia.query.execution.inputs import Counted, Summed
-from celosia.query.execution.row_level import Sums, integers, labels
+from celosia.query.execution.inputs import CountInput, SumInput
+from celosia.query.execution.row_level import Sums, encode_labels, to_integers
 from celosia.query.execution.rows import PERSON
 from celosia.query.plan.expressions import kind_of
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class PersonLevel:
-    """Queries over persons, within bounds; ``run`` makes the engine run one."""
+    """Bounded queries over persons; ``run`` executes one in the engine."""
 
     def __init__(
         self,
@@ -55,10 +56,10 @@ class PersonLevel:
             rows, keys, cells, bounding, order, run,
         )  # fmt: skip
 
-    def sums(self, requests: Sequence[Summed]) -> "list[NDArray[Any]]":
+    def sums(self, requests: Sequence[SumInput]) -> "list[NDArray[Any]]":
         """Return the sums of all requests, averaged down for persons with too many rows, in one query."""
         dialect, most = self._rows.dialect, self._bounding.rows
-        table = self._chosen({name: value for request in requests for name, value in request.columns.items()})
+        table = self._chosen_rows({name: value for request in requests for name, value in request.columns.items()})
         numbers = {f"n{place}": request.count(table) for place, request in enumerate(requests)}
         made = [request.sums(table, dialect) for request in requests]
         names = [[f"f{place}_{j}" for j in range(len(values))] for place, values in enumerate(made)]
@@ -69,73 +70,71 @@ class PersonLevel:
         }
         each = table.group_by([PERSON, CELL]).aggregate(**numbers, **sums)
         bounded = {
-            name: averaged(each[name], each[f"n{place}"], most, reach)
+            name: average_down(each[name], each[f"n{place}"], most, reach)
             for place, (request, group) in enumerate(zip(requests, names, strict=True))
             for name, reach in zip(group, request.reach, strict=True)
         }
-        return self._by_cell(each.select(CELL, **bounded), names)
+        return self._sum_by_cell(each.select(CELL, **bounded), names)
 
-    def counts(self, counted: Counted) -> "NDArray[Any]":
-        """Return the number of rows by value, of each person at most as many as are allowed."""
+    def counts(self, counted: CountInput) -> "NDArray[Any]":
+        """Return the number of rows by value, with at most the allowed rows of each person."""
         import pyarrow as pa
 
-        table = self._chosen({"value": counted.value})
+        table = self._chosen_rows({"value": counted.value})
         if counted.known is not None:
-            table = self._looked_up(table, "value", pa.array(counted.known))
-        table = sampled_rows(
+            table = self._look_up(table, "value", pa.array(counted.known))
+        table = sample_rows(
             table.filter(table.value.notnull()), "value", self._bounding.rows, self._order, self._rows.dialect
         )
         sums = Sums(len(self._cells), counted.request.measure.width)
         for batch in self._run(table.group_by([CELL, "value"]).aggregate(rows=table.count())):
-            places, values, numbers = (integers(column) for column in batch.columns)
+            places, values, numbers = (to_integers(column) for column in batch.columns)
             sums.add(places, values, numbers)
         return sums.array
 
     def distinct(self, value: "ir.Value") -> "NDArray[Any]":
-        """Return the number of different values, of each person at most as many as rows are allowed."""
+        """Return the number of distinct values, with at most the allowed rows of each person."""
         dialect, order = self._rows.dialect, self._order
-        table = self._chosen({"value": value})
+        table = self._chosen_rows({"value": value})
         table = table.filter(table.value.notnull()).distinct()
-        number = (
-            dialect.digest(table.value, order.salt) if table.value.type().is_string() else order.folded(table.value)
-        )
-        ranked = table.mutate(rank=order.mixed(person_number(table, order, dialect), table[CELL], number))
-        kept = first_in_order(ranked, [PERSON, CELL], ["value"], self._bounding.rows).select(CELL, "value").distinct()
-        return self._counted(kept)
+        number = value_number(table.value, order, dialect)
+        ranked = table.mutate(rank=order.hash_integers(person_number(table, order, dialect), table[CELL], number))
+        kept = take_first(ranked, [PERSON, CELL], ["value"], self._bounding.rows).select(CELL, "value").distinct()
+        return self._count_by_cell(kept)
 
     def persons(self) -> "NDArray[Any]":
-        """Return the number of different persons."""
-        return self._counted(self._chosen({}).select(PERSON, CELL).distinct())
+        """Return the number of distinct persons."""
+        return self._count_by_cell(self._chosen_rows({}).select(PERSON, CELL).distinct())
 
     def contributions(self) -> "NDArray[Any]":
-        """Return the persons by buckets of their numbers of cells and of rows in one of them, counted in that one.
+        """Return the persons by buckets of their numbers of cells and of rows in one cell, counted in that cell.
 
-        Which cell it is follows from the keyed order, as where one cell of each person counts.
+        The keyed order selects the cell, as if one cell of each person counted.
         """
         import ibis
 
-        table = self._in_cells({})
+        table = self._rows_in_cells({})
         each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
         each = each.mutate(cells=each.count().over(ibis.window(group_by=PERSON)))
-        one = chosen_cells(each, 1, self._order, self._rows.dialect)
-        placed = one.select(CELL, value=bucketed(one.cells) * integer_literal(DOUBLINGS) + bucketed(one.rows))
-        sums = Sums(len(self._cells), DOUBLINGS**2)
+        one = choose_cells(each, 1, self._order, self._rows.dialect)
+        placed = one.select(CELL, value=bucket_index(one.cells) * integer_literal(BUCKETS) + bucket_index(one.rows))
+        sums = Sums(len(self._cells), BUCKETS**2)
         for batch in self._run(placed.group_by([CELL, "value"]).aggregate(persons=placed.count())):
-            places, values, persons = (integers(column) for column in batch.columns)
+            places, values, persons = (to_integers(column) for column in batch.columns)
             sums.add(places, values, persons)
         return sums.array
 
     def cut_off(self, most: int) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return the rows that the limits keep and cut off in each cell, and the persons of whom all or not all count.
+        """Return the rows that the limits keep and cut off in each cell, and the complete and incomplete persons.
 
-        Of one person at most ``most`` rows count, in all cells together: one who has more is scaled down, cell by cell
-        and rounded down.
+        At most ``most`` rows of one person count, in all cells together: a person with more is scaled down, cell by
+        cell, and rounded down.
         """
         import ibis
 
-        table = self._in_cells({})
+        table = self._rows_in_cells({})
         each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
-        each = marked_cells(each, self._bounding.groups, self._order, self._rows.dialect)
+        each = mark_cells(each, self._bounding.groups, self._order, self._rows.dialect)
         kept = ibis.cases(
             (each.counts, ibis.least(each.rows, integer_literal(self._bounding.rows))), else_=integer_literal(0)
         )
@@ -147,9 +146,9 @@ class PersonLevel:
             first=each[CELL] == each[CELL].min().over(person),
         )
         scaled = {
-            name: averaged(each[name].cast("decimal(38, 0)"), each.total, most, (0, 1)) for name in ("kept", "cut")
+            name: average_down(each[name].cast("decimal(38, 0)"), each.total, most, (0, 1)) for name in ("kept", "cut")
         }
-        # Each person is counted in one of its cells; which one does not matter, for they are added up.
+        # Each person is counted in one of its cells; the cells are added up, so any will do.
         persons = {
             name: ibis.cases((each.first & condition, integer_literal(1)), else_=integer_literal(0)).cast(
                 "decimal(38, 0)"
@@ -160,60 +159,60 @@ class PersonLevel:
             )
         }
         names = [list(scaled), list(persons)]
-        rows, found = self._by_cell(each.select(CELL, **scaled, **persons), names)
+        rows, found = self._sum_by_cell(each.select(CELL, **scaled, **persons), names)
         return rows, found.sum(axis=0, keepdims=True)
 
-    def _counted(self, table: "ir.Table") -> "NDArray[Any]":
+    def _count_by_cell(self, table: "ir.Table") -> "NDArray[Any]":
         sums = Sums(len(self._cells), 1)
         for batch in self._run(table.group_by(CELL).aggregate(rows=table.count())):
-            sums.add(integers(batch.columns[0]), 0, integers(batch.columns[1]))
+            sums.add(to_integers(batch.columns[0]), 0, to_integers(batch.columns[1]))
         return sums.array
 
-    def _by_cell(self, table: "ir.Table", names: list[list[str]]) -> "list[NDArray[Any]]":
+    def _sum_by_cell(self, table: "ir.Table", names: list[list[str]]) -> "list[NDArray[Any]]":
         found = [Sums(len(self._cells), len(group)) for group in names]
         where = [(sums, column) for sums, group in zip(found, names, strict=True) for column in range(len(group))]
         total = {name: self._rows.dialect.total(table[name]) for group in names for name in group}
         for batch in self._run(table.group_by(CELL).aggregate(**total)):
-            places = integers(batch.columns[0])
+            places = to_integers(batch.columns[0])
             for (sums, place), column in zip(where, batch.columns[1:], strict=True):
-                sums.add(places, place, integers(column))
+                sums.add(places, place, to_integers(column))
         return [sums.array for sums in found]
 
-    def _chosen(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
-        """The rows of the cells that count, with their persons, cells and inputs."""
-        table = self._in_cells(inputs)
+    def _chosen_rows(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
+        """Return the rows of the cells that count, with their persons, cells and inputs."""
+        table = self._rows_in_cells(inputs)
         if self._bounding.groups >= len(self._cells):
             return table
-        return chosen_cells(table, self._bounding.groups, self._order, self._rows.dialect)
+        return choose_cells(table, self._bounding.groups, self._order, self._rows.dialect)
 
-    def _in_cells(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
-        """The rows that belong to a cell, with its number."""
+    def _rows_in_cells(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
+        """Return the rows that belong to a cell, with its number."""
         rows = self._rows
         keys = {f"k{place}": rows.label(key.expression) for place, key in enumerate(self._keys)}
         table = rows.table.select(PERSON, **keys, **inputs)
         known = {
-            name: labels(values, kind_of(key.expression, rows.kinds))
+            name: encode_labels(values, kind_of(key.expression, rows.kinds))
             for name, key, values in zip(keys, self._keys, self._cells.values, strict=True)
         }
         if self._cells.rows is not None:
-            return table.join(self._listed(known), list(keys)).select(PERSON, CELL, *inputs)
+            return table.join(self._cell_table(known), list(keys)).select(PERSON, CELL, *inputs)
         for name, column in known.items():
-            table = self._looked_up(table, name, column)
+            table = self._look_up(table, name, column)
         cell = None
         for name, column in known.items():
             cell = table[name] if cell is None else cell * integer_literal(len(column)) + table[name]
         return table.select(PERSON, *inputs, **{CELL: integer_literal(0) if cell is None else cell})
 
-    def _listed(self, known: "dict[str, pa.Array]") -> "ir.Table":
-        """The combinations of keys that make a cell, with its number."""
+    def _cell_table(self, known: "dict[str, pa.Array]") -> "ir.Table":
+        """Return the key combinations that make a cell, with its number."""
         import pyarrow as pa
 
         rows = np.array(self._cells.rows, dtype=np.int64).reshape(len(self._cells), len(known))
         columns = {name: column.take(pa.array(rows[:, place])) for place, (name, column) in enumerate(known.items())}
         return self._rows.dialect.small_table(pa.table(columns | {CELL: pa.array(np.arange(len(rows)))}))
 
-    def _looked_up(self, table: "ir.Table", name: str, known: "pa.Array") -> "ir.Table":
-        """The rows whose label is known, with its place in the list instead."""
+    def _look_up(self, table: "ir.Table", name: str, known: "pa.Array") -> "ir.Table":
+        """Return the rows whose label is known, with its position in the list instead."""
         import pyarrow as pa
 
         first = _first_of_consecutive(known)

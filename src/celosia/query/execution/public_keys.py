@@ -1,7 +1,7 @@
-"""Whether every key of a public table is there once: asked of the engine, after cleaning, as its joins compare.
+"""Checks in the engine that every key of a public table occurs once, after cleaning.
 
-Keys that differ when the table is made may be equal in an engine: 0.0 and -0.0 as categories, two instants of one day
-as a date. A private row would then meet several public rows, and count more often than was paid for.
+Keys that differ in the source may be equal in an engine: 0.0 and -0.0 as categories, two instants of one day as a date.
+A private row would then meet several public rows, and count more often than was paid for.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> None:
-    """Refuse a public table in which a key is there twice once it is cleaned."""
+    """Raise if a cleaned public table has a key twice."""
     rows, columns = rows_of(Base(name), engine), engine.tables[name].key
     keys = {f"k{place}": rows.value(Column(column)) for place, column in enumerate(columns)}
     known = rows.table.select(**keys).drop_null(list(keys))

@@ -1,7 +1,8 @@
-"""Summaries of rows that nobody has two of: one pass over the table for all that is added up.
+"""Summaries of tables in which every row is its own unit: one pass for all sums.
 
-Rows are grouped by what stands in the key columns, and what comes back is looked up here: that is faster than to ask
-the engine for known keys only, and memory stays flat, for unknown ones are dropped batch by batch.
+Rows are grouped by the raw key columns, and results are looked up here. That is faster than filtering by known keys in
+the engine, and memory stays flat, because unknown keys are dropped batch by batch. Sums arrive as decimals of 38 digits
+and are read as two 64-bit words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.columns import Boolean, Category, Date, Kind, Real, Text, Timestamp
-from celosia.query.execution.clean import whole_number
-from celosia.query.execution.inputs import Counted, Summed
+from celosia.query.execution.clean import encode_value
+from celosia.query.execution.inputs import CountInput, SumInput
 from celosia.query.plan.expressions import kind_of
 
 if TYPE_CHECKING:
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
 
 
 class RowLevel:
-    """Queries over rows, grouped by keys; ``run`` makes the engine run one."""
+    """Queries over rows, grouped by keys; ``run`` executes one in the engine."""
 
     def __init__(self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", run: "Run") -> None:
         self._rows, self._cells, self._run = rows, cells, run
         self._keys = {f"k{place}": rows.label(key.expression) for place, key in enumerate(keys)}
         self._known = [
-            labels(values, kind_of(key.expression, rows.kinds)) for key, values in zip(keys, cells.values, strict=True)
+            encode_labels(values, kind_of(key.expression, rows.kinds))
+            for key, values in zip(keys, cells.values, strict=True)
         ]
 
-    def sums(self, requests: Sequence[Summed]) -> "list[NDArray[Any]]":
+    def sums(self, requests: Sequence[SumInput]) -> "list[NDArray[Any]]":
         """Return the sums of all requests, in one query."""
         inputs = {name: value for request in requests for name, value in request.columns.items()}
         table = self._table(inputs)
@@ -46,12 +48,12 @@ class RowLevel:
         flat = {f"s{place}": value for place, value in enumerate(value for values in made for value in values)}
         found = [Sums(len(self._cells), len(values)) for values in made]
         where = [(sums, column) for sums, values in zip(found, made, strict=True) for column in range(len(values))]
-        for places, columns in self._results(self._grouped(table, list(self._keys), flat)):
+        for places, columns in self._results(self._aggregate(table, list(self._keys), flat)):
             for (sums, place), column in zip(where, columns, strict=True):
-                sums.add(places, place, integers(column))
+                sums.add(places, place, to_integers(column))
         return [sums.array for sums in found]
 
-    def counts(self, counted: Counted) -> "NDArray[Any]":
+    def counts(self, counted: CountInput) -> "NDArray[Any]":
         """Return the number of rows by value."""
         import pyarrow as pa
 
@@ -59,18 +61,18 @@ class RowLevel:
         table = table.filter(table.value.notnull())
         sums = Sums(len(self._cells), counted.request.measure.width)
         known = None if counted.known is None else pa.array(counted.known)
-        grouped = self._grouped(table, [*self._keys, "value"], {"rows": table.count()})
+        grouped = self._aggregate(table, [*self._keys, "value"], {"rows": table.count()})
         for places, (values, numbers) in self._results(grouped):
-            sums.add(places, integers(values) if known is None else codes_of(values, known), integers(numbers))
+            sums.add(places, to_integers(values) if known is None else find_codes(values, known), to_integers(numbers))
         return sums.array
 
     def distinct(self, value: "ir.Value") -> "NDArray[Any]":
-        """Return the number of different values."""
+        """Return the number of distinct values."""
         table = self._table({"value": value})
         table = table.filter(table.value.notnull()).distinct()
         sums = Sums(len(self._cells), 1)
-        for places, (numbers,) in self._results(self._grouped(table, list(self._keys), {"rows": table.count()})):
-            sums.add(places, 0, integers(numbers))
+        for places, (numbers,) in self._results(self._aggregate(table, list(self._keys), {"rows": table.count()})):
+            sums.add(places, 0, to_integers(numbers))
         return sums.array
 
     def _table(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
@@ -78,13 +80,13 @@ class RowLevel:
         return self._rows.table.select(**columns) if columns else self._rows.table
 
     @staticmethod
-    def _grouped(table: "ir.Table", keys: list[str], made: "dict[str, ir.Value]") -> "ir.Table":
+    def _aggregate(table: "ir.Table", keys: list[str], made: "dict[str, ir.Value]") -> "ir.Table":
         return table.group_by(keys).aggregate(**made) if keys else table.aggregate(**made)
 
     def _results(self, query: "ir.Table") -> "Iterable[tuple[NDArray[np.int64], list[pa.Array]]]":
         keys = len(self._keys)
         for batch in self._run(query):
-            codes = [codes_of(c, known) for c, known in zip(batch.columns[:keys], self._known, strict=True)]
+            codes = [find_codes(c, known) for c, known in zip(batch.columns[:keys], self._known, strict=True)]
             places = self._cells.places(*codes) if codes else np.zeros(batch.num_rows, dtype=np.int64)
             yield places, batch.columns[keys:]
 
@@ -92,16 +94,16 @@ class RowLevel:
 # ------------------------------------------------------------------------------------------ results of the engine
 
 
-def labels(values: "Iterable[Any]", kind: Kind) -> "pa.Array":
-    """Return public values as what stands for them in an engine: texts, or 64-bit integers."""
+def encode_labels(values: "Iterable[Any]", kind: Kind) -> "pa.Array":
+    """Return public values as their codes in an engine: texts, or 64-bit integers."""
     import pyarrow as pa
 
     texts = isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
-    return pa.array([whole_number(value, kind) for value in values], type=pa.string() if texts else pa.int64())
+    return pa.array([encode_value(value, kind) for value in values], type=pa.string() if texts else pa.int64())
 
 
-def codes_of(column: "pa.Array", known: "pa.Array") -> "NDArray[np.int64]":
-    """Return the place of each label in a list of them; -1 where it is not there."""
+def find_codes(column: "pa.Array", known: "pa.Array") -> "NDArray[np.int64]":
+    """Return the position of each label in a list; -1 if it is absent."""
     import pyarrow.compute as pc
 
     places = pc.index_in(column.cast(known.type), value_set=known, skip_nulls=True)
@@ -109,8 +111,8 @@ def codes_of(column: "pa.Array", known: "pa.Array") -> "NDArray[np.int64]":
     return codes
 
 
-def integers(column: "pa.Array") -> "NDArray[Any]":
-    """Return a column of integers or whole decimals, null being 0, as int64, or as Python's where one is larger."""
+def to_integers(column: "pa.Array") -> "NDArray[Any]":
+    """Return integers or whole decimals as int64, or as Python integers if one is larger; null is 0."""
     import pyarrow as pa
 
     if not pa.types.is_decimal(column.type):
@@ -125,13 +127,13 @@ def integers(column: "pa.Array") -> "NDArray[Any]":
 
 
 class Sums:
-    """A dense array, cells by width, into which results are put."""
+    """Dense array, cells by width, that accumulates results."""
 
     def __init__(self, cells: int, width: int) -> None:
         self.array: NDArray[Any] = np.zeros((cells, width), dtype=np.int64)
 
     def add(self, places: "NDArray[np.int64]", columns: "int | NDArray[np.int64]", values: "NDArray[Any]") -> None:
-        """Add values at these cells and columns; a place or column of -1 is none."""
+        """Add values at these cells and columns; -1 is no cell or no column."""
         inside = (places >= 0) & (np.asarray(columns) >= 0)
         if values.dtype == object and self.array.dtype != object:
             self.array = self.array.astype(object)
@@ -139,7 +141,7 @@ class Sums:
         np.add.at(self.array, (places[inside], where), values[inside])
 
 
-def decoded(column: "pa.Array", kind: Kind) -> "pa.Array":
+def decode_labels(column: "pa.Array", kind: Kind) -> "pa.Array":
     """Return labels as values of their kind: dates, times and booleans in Arrow's own types."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,8 +1,8 @@
 """Relations as tables of the engine: raw columns at the bottom, clean ones above every join and subquery.
 
-A column of a table is cleaned where it is used, so that the common question reads raw columns in one pass; what a
-subquery hands on is clean, with reals rounded to their grid, as the bounds of the outer question suppose. Whose row it
-is stays beside the columns all the way up. Columns have short names of their own here: the schema's may be anything.
+A column of a table is cleaned where it is used, so the common query reads raw columns in one pass. Columns of a
+subquery are clean, with reals rounded to their grid, as the bounds of the outer query assume. The person stays beside
+the columns all the way up. Columns have short names of their own here, because names of the schema may be any text.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import DROP, Boolean, Category, Kind, Real, Text
 from celosia.query.execution.clean import (
     clean,
-    coarser,
-    imputed,
-    settled,
-    steps,
-    whole_of,
-    whole_of_value,
-    without_nulls,
+    clean_integer,
+    clip_integer,
+    coarsen_step,
+    impute,
+    nullify,
+    step_on_axis,
+    step_to_double,
 )
-from celosia.query.execution.compile import compiled
-from celosia.query.execution.dialect import Dialect, double, integer_literal, no
+from celosia.query.execution.compile import compile_expression
+from celosia.query.execution.dialect import Dialect, double_literal, integer_literal, null_literal
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
 from celosia.query.plan.relations import columns_of, limits_of
 
 if TYPE_CHECKING:
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 PERSON = "person"
-"""The name of the column that says whose row it is."""
+"""The name of the person column."""
 
-_MOST_JOINED: Final = 256  # rows of one person that meet those of another table
-_LARGEST_EXACT = 2.0**53
+_MAX_JOINED_ROWS: Final = 256  # rows of one person that meet those of another table
+_MAX_EXACT_DOUBLE = 2.0**53
 
 
 class Tables(Protocol):
-    """What rows are made of: the tables of a session, as raw tables of an engine."""
+    """The tables of a session, as raw tables of an engine."""
 
     tables: "Mapping[str, Table]"
 
     def read(self, name: str) -> "ir.Table":
-        """Return a table, in which the engine may have read texts as their kinds already."""
+        """Return a table, in which the engine may have parsed texts as their kinds."""
         ...
 
     def unfit(self, name: str) -> "Mapping[str, str]":
-        """Return the columns whose type cannot hold what the schema declares, each with the reason."""
+        """Return the columns whose type cannot hold their kind, each with the reason."""
         ...
 
     def dialect_of(self, name: str) -> Dialect:
-        """Return how the engine reads the columns of a table."""
+        """Return the dialect for the columns of a table."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows with clean columns to be had from them.
+    """Rows of a relation, with access to clean columns.
 
-    ``single``: each person has one row, by construction. ``unfit``: columns of a type that their kind cannot be read
-    from, with the reason why whoever uses them is refused.
+    ``single``: each person has one row, by construction. ``unfit``: columns whose type their kind cannot be read from,
+    with the error message for queries that use them.
     """
 
     table: "ir.Table"
@@ -77,11 +77,11 @@ class Rows:
     unfit: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, name: str) -> "ir.Value":
-        """Return a column as its clean value."""
-        found = self._stored(name)
+        """Return the clean value of a column."""
+        found = self._stored_column(name)
         return clean(found, self.kinds[name], self.dialect) if self.raw else found
 
-    def _stored(self, name: str) -> "ir.Value":
+    def _stored_column(self, name: str) -> "ir.Value":
         if name in self.unfit:
             raise SchemaError(self.unfit[name])
         return self.table[self.names[name]]
@@ -90,29 +90,29 @@ class Rows:
         """Return the value of an expression."""
         if isinstance(expression, Column):
             return self.column(expression.name)
-        return compiled(expression, self.column, self.kinds, self.dialect)
+        return compile_expression(expression, self.column, self.kinds, self.dialect)
 
     def number(self, expression: Expression) -> "ir.Value":
         """Return a numeric expression as a 64-bit integer: itself, days, seconds, or steps of a real."""
         kind = kind_of(expression, self.kinds)
         if self.raw and isinstance(expression, Column):
-            return whole_of(self._stored(expression.name), kind, self.dialect)
-        return whole_of_value(self.value(expression), kind, self.dialect)
+            return clean_integer(self._stored_column(expression.name), kind, self.dialect)
+        return clip_integer(self.value(expression), kind, self.dialect)
 
     def step(self, expression: Expression, axis: Axis) -> "ir.Value":
         """Return the step of a numeric expression on an axis, counted from its lower end."""
         kind = kind_of(expression, self.kinds)
         if isinstance(kind, Category):
             places = Axis(0, max(len(kind.values) - 1, 1), Fraction(1))
-            return coarser(self._position(expression, kind), places, axis)
+            return coarsen_step(self._position(expression, kind), places, axis)
         if kind.axis is None:
-            raise QueryError(f"{type(kind).__name__} is no number.")
-        return coarser(steps(self.number(expression), kind), kind.axis, axis)
+            raise QueryError(f"{type(kind).__name__} is not a number.")
+        return coarsen_step(step_on_axis(self.number(expression), kind), kind.axis, axis)
 
     def label(self, expression: Expression) -> "ir.Value":
-        """Return what stands for a value when it is looked up: a text, or a 64-bit integer.
+        """Return the lookup label of a value: a text, or a 64-bit integer.
 
-        A text that no category has may remain: it is found in no list of them.
+        A text outside the category may remain: no list contains it.
         """
         kind = kind_of(expression, self.kinds)
         if kind.axis is not None:
@@ -120,15 +120,15 @@ class Rows:
         plain = self._plain_category(expression)
         return self.value(expression) if plain is None else plain
 
-    def kept(self, condition: Expression | None) -> "Rows":
+    def where(self, condition: Expression | None) -> "Rows":
         """Return the rows in which a condition is true."""
         return self if condition is None else replace(self, table=self.table.filter(self._condition(condition)))
 
     def _condition(self, condition: Expression) -> "ir.Value":
-        """A condition of which only counts where it is true.
+        """Return a condition of which only true counts.
 
-        An unknown category is null, but to tell it from the known ones takes time; compared with one of them, and not
-        negated, false does as well.
+        An unknown category is null, but testing for it takes time. In an equality that is not negated, false gives the
+        same rows.
         """
         import ibis
 
@@ -144,49 +144,49 @@ class Rows:
         return self.value(condition)
 
     def _plain_category(self, expression: Expression) -> "ir.Value | None":
-        """The raw column of a category that drops what is unknown, as texts or 64-bit integers."""
+        """Return the raw column of a category that drops unknown values, as texts or 64-bit integers."""
         if not (self.raw and isinstance(expression, Column)):
             return None
-        kind, raw = self.kinds[expression.name], self._stored(expression.name)
+        kind, raw = self.kinds[expression.name], self._stored_column(expression.name)
         if not (isinstance(kind, Category) and kind.null == DROP):
             return None
         type_ = raw.type()
         if isinstance(kind.values[0], str):
             return raw if type_.is_string() else None
-        # Not of 64 bits without a sign: half of those would not fit.
+        # Half of the unsigned 64-bit integers do not fit int64.
         fits = type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8)
         return raw.cast("int64") if fits else None
 
     def _position(self, expression: Expression, kind: Category) -> "ir.Value":
-        """The place of an ordered category in its list."""
+        """Return the position of an ordered category in its list."""
         import ibis
 
         label = self.value(expression)
         cases = [(label == value, integer_literal(place)) for place, value in enumerate(kind.values)]
-        return ibis.cases(*cases, else_=no("int64"))
+        return ibis.cases(*cases, else_=null_literal("int64"))
 
 
 def rows_of(relation: Relation, engine: Tables) -> Rows:
-    """Return the rows of a relation, in an engine."""
+    """Return the rows of a relation in an engine."""
     match relation:
         case Base(table=name):
-            return _base(name, engine)
-        case Projected(relation=inner, columns=columns, filter=condition):
-            rows = rows_of(inner, engine).kept(condition)
+            return _base_rows(name, engine)
+        case Projection(relation=inner, columns=columns, filter=condition):
+            rows = rows_of(inner, engine).where(condition)
             kinds = columns_of(relation, engine.tables)
-            values = {name: _handed_on(rows, expression, kinds[name]) for name, expression in columns}
+            values = {name: _subquery_value(rows, expression, kinds[name]) for name, expression in columns}
             return _clean_rows(rows, kinds, values)
         case PerPerson():
             return _per_person(relation, engine)
-        case Joined():
-            return _joined(relation, engine)
+        case Join():
+            return _join(relation, engine)
 
 
-def _base(name: str, engine: Tables) -> Rows:
+def _base_rows(name: str, engine: Tables) -> Rows:
     table, read = engine.tables[name], engine.read(name)
-    dialect = engine.dialect_of(name).reading(table.text)
+    dialect = engine.dialect_of(name).with_format(table.text)
     names = {column: f"c{place}" for place, column in enumerate(table.schema)}
-    columns = {alias: plain(read[column], dialect) for column, alias in names.items()}
+    columns = {alias: compare_by_bytes(read[column], dialect) for column, alias in names.items()}
     if table.person is None:
         kept = read.select(**columns)
     else:
@@ -203,28 +203,30 @@ def _base(name: str, engine: Tables) -> Rows:
     )
 
 
-def plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """Return a column as it is; texts are compared byte by byte, those of a fixed length without what fills them up."""
-    return without_nulls(dialect.binary(raw), dialect.text) if raw.type().is_string() else raw
+def compare_by_bytes(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """Return a raw column; texts are compared byte by byte, without the padding of a fixed length."""
+    return nullify(dialect.remove_collation(raw), dialect.text) if raw.type().is_string() else raw
 
 
 def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """Who a row belongs to, as int64 or text; two persons must never become one, nor one become two."""
+    """Return the person of a row, as int64 or text; distinct persons stay distinct, and one stays one."""
     import ibis
 
     type_ = raw.type()
-    if type_.is_floating():  # integers with gaps, in frames that have no nulls for integers
+    if type_.is_floating():  # integers with missing values, in frames without integer nulls
         number = raw.cast("float64")
-        inside = ibis.cases((number == number.floor().cast("float64"), number.floor().cast("int64")), else_=no("int64"))
-        return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
+        inside = ibis.cases(
+            (number == number.floor().cast("float64"), number.floor().cast("int64")), else_=null_literal("int64")
+        )
+        return ibis.cases((number.abs() <= double_literal(_MAX_EXACT_DOUBLE), inside), else_=null_literal("int64"))
     if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
         return raw.cast("int64")
-    return plain(raw, dialect) if type_.is_string() else raw.cast("string")
+    return compare_by_bytes(raw, dialect) if type_.is_string() else raw.cast("string")
 
 
-def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":
-    """A value of a subquery; a real is rounded to the grid that its kind has from now on."""
-    return settled(rows.number(expression), kind) if isinstance(kind, Real) else rows.value(expression)
+def _subquery_value(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":
+    """Return a value of a subquery; a real is rounded to the grid of its new kind."""
+    return step_to_double(rows.number(expression), kind) if isinstance(kind, Real) else rows.value(expression)
 
 
 def _clean_rows(
@@ -245,7 +247,7 @@ def _clean_rows(
 
 
 def _per_person(relation: PerPerson, engine: Tables) -> Rows:
-    rows = rows_of(relation.relation, engine).kept(relation.filter)
+    rows = rows_of(relation.relation, engine).where(relation.filter)
     kinds = columns_of(relation, engine.tables)
     inputs = {
         f"a{place}": integer_literal(1) if expression is None else _countable(rows, function, expression)
@@ -253,14 +255,14 @@ def _per_person(relation: PerPerson, engine: Tables) -> Rows:
     }
     table = rows.table.select(rows.table[PERSON], **inputs)
     made = {
-        f"c{place}": _aggregated(function, table[f"a{place}"], rows.dialect)
+        f"c{place}": _aggregate(function, table[f"a{place}"], rows.dialect)
         for place, (_, function, _) in enumerate(relation.columns)
     }
     grouped = table.group_by(PERSON).aggregate(**made)
     values = {}
     for place, (name, _, expression) in enumerate(relation.columns):
         inner = None if expression is None else kind_of(expression, rows.kinds)
-        values[name] = _restored(grouped[f"c{place}"], inner, kinds[name], rows.dialect)
+        values[name] = _restore_kind(grouped[f"c{place}"], inner, kinds[name], rows.dialect)
     return _clean_rows(replace(rows, table=grouped), kinds, values, single=True)
 
 
@@ -268,7 +270,7 @@ def _countable(rows: Rows, function: str, expression: Expression) -> "ir.Value":
     return rows.value(expression) if function == "count" else rows.number(expression)
 
 
-def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Value":
+def _aggregate(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Value":
     match function:
         case "count":
             return column.count()
@@ -280,49 +282,47 @@ def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Valu
             return column.max()
 
 
-def _restored(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
-    """What was computed with integers, as a value of the new column's kind."""
+def _restore_kind(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
+    """Return a result of integer arithmetic as a value of the new column's kind."""
     if isinstance(kind, Boolean):
         return number == integer_literal(1)
     if isinstance(kind, Real):
         axis = None if inner is None else inner.axis
         grid = axis.grid if isinstance(inner, Real) and axis is not None else 1
-        return settled(whole_of_value(number.cast("float64") * double(float(grid)), kind, dialect), kind)
-    return whole_of_value(number, kind, dialect)
+        return step_to_double(clip_integer(number.cast("float64") * double_literal(float(grid)), kind, dialect), kind)
+    return clip_integer(number, kind, dialect)
 
 
-def _joined(relation: Joined, engine: Tables) -> Rows:
+def _join(relation: Join, engine: Tables) -> Rows:
     left, right = (
-        _all_clean(rows_of(side, engine), mark) for side, mark in ((relation.left, "l"), (relation.right, "r"))
+        _clean_side(rows_of(side, engine), mark) for side, mark in ((relation.left, "l"), (relation.right, "r"))
     )
     kinds = columns_of(relation, engine.tables)
     old = [*left.names.values(), *right.names.values()]
     if len(kinds) != len(old):
-        raise QueryError(
-            "A table is joined with itself, and its columns cannot be told apart: join subqueries with other names."
-        )
+        raise QueryError("A table joined with itself has ambiguous columns: join subqueries with other names.")
     if relation.by == "key":
         pairs = [(left.column(a), right.column(b)) for a, b in relation.on]
     else:
-        left = _capped(left, PERSON, limits_of(relation.left, engine.tables))
-        right = _capped(right, f"r{PERSON}", limits_of(relation.right, engine.tables))
+        left = _cap_rows(left, PERSON, limits_of(relation.left, engine.tables))
+        right = _cap_rows(right, f"r{PERSON}", limits_of(relation.right, engine.tables))
         pairs = [(left.table[PERSON], right.table[f"r{PERSON}"])]
-    table = left.table.join(right.table, [_same(a, b) for a, b in pairs], how=relation.how)
+    table = left.table.join(right.table, [_equal_values(a, b) for a, b in pairs], how=relation.how)
     values = dict(zip(kinds, (table[name] for name in old), strict=True))
     if relation.how == "left":
-        values |= {name: imputed(values[name], kinds[name]) for name in list(kinds)[len(left.names) :]}
+        values |= {name: impute(values[name], kinds[name]) for name in list(kinds)[len(left.names) :]}
     rows = replace(left, table=table, persons=left.persons)
     found = _clean_rows(rows, kinds, values, single=left.single and relation.by == "key")
     reasons = [side.unfit.get(name) for side in (left, right) for name in side.names]
     return replace(found, unfit={name: why for name, why in zip(kinds, reasons, strict=True) if why is not None})
 
 
-def _all_clean(rows: Rows, mark: str) -> Rows:
-    """The rows with clean columns only, whose names begin with a mark."""
+def _clean_side(rows: Rows, mark: str) -> Rows:
+    """Return the rows with clean columns only, whose names begin with a mark."""
     values = {
-        f"{mark}{alias}": _nothing(rows.kinds[name])
+        f"{mark}{alias}": _null_column(rows.kinds[name])
         if name in rows.unfit
-        else _handed_on(rows, Column(name), rows.kinds[name])
+        else _subquery_value(rows, Column(name), rows.kinds[name])
         for name, alias in rows.names.items()
     }
     person = {(PERSON if mark == "l" else f"{mark}{PERSON}"): rows.table[PERSON]} if rows.persons else {}
@@ -330,11 +330,11 @@ def _all_clean(rows: Rows, mark: str) -> Rows:
     return replace(rows, table=rows.table.select(**person, **values), names=names, raw=False)
 
 
-def _nothing(kind: Kind) -> "ir.Value":
-    """A null in the place of a column that nobody can use."""
+def _null_column(kind: Kind) -> "ir.Value":
+    """Return a null in place of an unreadable column."""
     value = kind.domain()[0] if isinstance(kind, Category) else ""
     is_text = isinstance(kind, Category | Text) and isinstance(value, str)
-    return no(
+    return null_literal(
         "string"
         if is_text
         else "boolean"
@@ -345,23 +345,23 @@ def _nothing(kind: Kind) -> "ir.Value":
     )
 
 
-def _capped(rows: Rows, person: str, limits: tuple[int, int]) -> Rows:
-    """The rows before they meet those of another table: so many of each person at most that a join stays small.
+def _cap_rows(rows: Rows, person: str, limits: tuple[int, int]) -> Rows:
+    """Return few enough rows of each person that a join stays small.
 
-    What is declared to count is never cut. Without a cap each row of a person would meet each other one, and the time
-    of a question about tables that are joined again and again would tell whether one person has one row or two.
+    Declared limits are never cut. Without a cap each row of a person would meet each row of the other table, and the
+    duration of repeated joins would reveal whether one person has one row or two.
     """
     import ibis
 
     if rows.single:
         return rows
-    most, table = max(_MOST_JOINED, limits[0] * limits[1]), rows.table
+    most, table = max(_MAX_JOINED_ROWS, limits[0] * limits[1]), rows.table
     others = [name for name in table.columns if name != person]
     placed = table.mutate(place=ibis.row_number().over(group_by=person, order_by=others or [person]))
     return replace(rows, table=placed.filter(placed.place < most).drop("place"))
 
 
-def _same(a: "ir.Value", b: "ir.Value") -> "ir.Value":
+def _equal_values(a: "ir.Value", b: "ir.Value") -> "ir.Value":
     if a.type().is_string() != b.type().is_string():
         return a.cast("string") == b.cast("string")
     return a == b

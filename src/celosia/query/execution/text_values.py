@@ -1,9 +1,7 @@
 """Strings parsed as numbers, booleans, dates and timestamps inside the engine.
 
-The grammar is that of ``celosia.data.sources.text_values``.
-
-Every text is matched before it is cast, so that all engines read the same texts, and none meets a cast that fails. What
-does not match is null, and follows the null rule of its column.
+The grammar is that of ``celosia.data.sources.text_values``. Every text is matched before it is cast, so all engines
+accept the same texts, and no cast fails. A text that does not match is null, and follows the null rule of its column.
 """
 
 from typing import TYPE_CHECKING
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_text(text: "ir.Value", wanted: str, dialect: "Dialect") -> "ir.Value":
-    """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none."""
+    """Return a text parsed as ``float64``, ``boolean``, ``date`` or ``timestamp``, null if it is invalid."""
     match wanted:
         case "float64":
             return _number(text, dialect)
@@ -57,7 +55,7 @@ def _boolean(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
 
 
 def _iso(text: "ir.Value", dialect: "Dialect", *, timed: bool) -> "ir.Value":
-    """The ISO date, or ISO timestamp with a zone, that a text writes; null where it writes none."""
+    """Return the ISO date, or ISO timestamp with a zone, of a text; null if it is invalid."""
     import ibis
 
     none = ibis.literal(None, type="string")

@@ -1,1 +1,1 @@
-"""Plans and expressions as values: what a query computes, with types and bounds, before any engine reads data."""
+"""Plans and expressions: what a query computes, with types and bounds, before an engine reads data."""

@@ -1,7 +1,7 @@
-"""Typing rules of dates and times: parts of them, the beginning of a month or week, months and seconds added.
+"""Typing rules of dates and times: parts, truncation, and added months and seconds.
 
-All of them are monotone, so that the bounds of a result are the results for the bounds. A month is added by its number
-in the calendar; a day that the new month lacks becomes its last: 2021-01-31 plus one month is 2021-02-28.
+All of them are monotone, so the bounds of a result are the results for the bounds. A month is added by its number in
+the calendar; a day that the new month lacks becomes its last: 2021-01-31 plus one month is 2021-02-28.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.query.plan.intervals import whole_between
-from celosia.query.plan.types import Typed
+from celosia.query.plan.intervals import integers_between
+from celosia.query.plan.types import ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from celosia.query.plan.arithmetic import Rule
 
 UNITS: Final = ("year", "quarter", "month", "week", "day", "hour")
-"""What DATE_TRUNC goes back to the beginning of; weeks begin on Monday, and hours are for times only."""
+"""The units of DATE_TRUNC; weeks begin on Monday, and hours are for times only."""
 
-_MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECONDS_A_DAY = 86_400
-_MOST_MONTHS = 12 * 9999
-_MOST_SECONDS = _SECONDS_A_DAY * 3_700_000
+_MAX_MONTHS = 12 * 9999
+_MAX_SECONDS = _SECONDS_A_DAY * 3_700_000
 
 
-def begin(moment: dt.datetime, unit: str) -> dt.datetime:
-    """Return the beginning of the year, quarter, month, week, day or hour that a time lies in."""
+def truncate_time(moment: dt.datetime, unit: str) -> dt.datetime:
+    """Return the start of the year, quarter, month, week, day or hour of a time."""
     hour = moment.replace(minute=0, second=0, microsecond=0)
     day = hour.replace(hour=0)
     match unit:
@@ -47,7 +47,7 @@ def begin(moment: dt.datetime, unit: str) -> dt.datetime:
 
 
 def add_months(moment: dt.datetime, months: int) -> dt.datetime | None:
-    """Return a time some months later; the last day of a month that is shorter; None outside the years 1 to 9999."""
+    """Return a time some months later, at most the last day of its month; None outside the years 1 to 9999."""
     year, month = divmod(12 * moment.year + moment.month - 1 + months, 12)
     if not 1 <= year <= dt.MAXYEAR:
         return None
@@ -56,90 +56,92 @@ def add_months(moment: dt.datetime, months: int) -> dt.datetime | None:
     return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
 
 
-def _date(args: Sequence[Typed]) -> Typed:
+def _date(args: Sequence[ValueType]) -> ValueType:
     (a,) = args
     if a.family == "date":
-        return replace(a, written=None)
+        return replace(a, literal_value=None)
     if a.family != "timestamp":
         raise QueryError(
-            f"Only a time can be turned into a date, not {a.described}; a date is written DATE '2021-12-31'."
+            f"Only a time can be turned into a date, not {a.description}; a date is written DATE '2021-12-31'."
         )
     ends = a.ends
-    days = whole_between(int(ends.low) // _SECONDS_A_DAY, int(ends.high) // _SECONDS_A_DAY)
-    return Typed(family="date", label=f"the date of {a.label}", interval=days, nullable=a.nullable)
+    days = integers_between(int(ends.low) // _SECONDS_A_DAY, int(ends.high) // _SECONDS_A_DAY)
+    return ValueType(family="date", label=f"the date of {a.label}", interval=days, nullable=a.nullable)
 
 
 def _part(name: str, part: Callable[[dt.datetime], int], least: int, most: int, *, of: str = "") -> Rule:
-    """The rule of a part of a date; its bounds are tight where all dates share what stands before it."""
+    """Return the rule of a date part; its bounds are tight if all dates share the larger parts."""
 
-    def rule(args: Sequence[Typed]) -> Typed:
+    def rule(args: Sequence[ValueType]) -> ValueType:
         (a,) = args
         if a.family not in ("date", "timestamp") or (name == "HOUR" and a.family == "date"):
             raise QueryError(
-                f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.described}."
+                f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.description}."
             )
         first, last = _ends(a)
         shared = first.strftime(of) == last.strftime(of)
-        interval = whole_between(part(first), part(last)) if shared else whole_between(least, most)
-        return Typed(family="number", label=f"{name} of {a.label}", interval=interval, nullable=a.nullable)
+        interval = integers_between(part(first), part(last)) if shared else integers_between(least, most)
+        return ValueType(family="number", label=f"{name} of {a.label}", interval=interval, nullable=a.nullable)
 
     return rule
 
 
-def _truncate(args: Sequence[Typed]) -> Typed:
+def _truncate(args: Sequence[ValueType]) -> ValueType:
     a, unit = args
-    _check_moment("DATE_TRUNC", a)
+    _check_date_or_time("DATE_TRUNC", a)
     known = UNITS if a.family == "timestamp" else UNITS[:-1]
-    if unit.written not in known:
-        raise QueryError(f"DATE_TRUNC of {a.described} takes {', '.join(known)} in quotes, not {unit.label}.")
-    return _moved(a, [begin(end, str(unit.written)) for end in _ends(a)], f"DATE_TRUNC of {a.label}")
+    if unit.literal_value not in known:
+        raise QueryError(f"DATE_TRUNC of {a.description} takes {', '.join(known)} in quotes, not {unit.label}.")
+    return _shift(a, [truncate_time(end, str(unit.literal_value)) for end in _ends(a)], f"DATE_TRUNC of {a.label}")
 
 
-def _add_months(args: Sequence[Typed]) -> Typed:
+def _add_months(args: Sequence[ValueType]) -> ValueType:
     a, months = args
-    _check_moment("INTERVAL", a)
-    number = _whole("ADD_MONTHS", months, _MOST_MONTHS)
-    return _moved(a, [add_months(end, number) for end in _ends(a)], a.label)
+    _check_date_or_time("INTERVAL", a)
+    number = _written_integer("ADD_MONTHS", months, _MAX_MONTHS)
+    return _shift(a, [add_months(end, number) for end in _ends(a)], a.label)
 
 
-def _add_seconds(args: Sequence[Typed]) -> Typed:
+def _add_seconds(args: Sequence[ValueType]) -> ValueType:
     a, seconds = args
-    number = _whole("ADD_SECONDS", seconds, _MOST_SECONDS)
+    number = _written_integer("ADD_SECONDS", seconds, _MAX_SECONDS)
     if a.family != "timestamp":
-        raise QueryError(f"Hours, minutes and seconds can be added to times only, not to {a.described}.")
-    return _moved(a, [_later(end, number) for end in _ends(a)], a.label)
+        raise QueryError(f"Hours, minutes and seconds can be added to times only, not to {a.description}.")
+    return _shift(a, [_add_seconds_to(end, number) for end in _ends(a)], a.label)
 
 
-def _later(end: dt.datetime, seconds: int) -> dt.datetime | None:
+def _add_seconds_to(end: dt.datetime, seconds: int) -> dt.datetime | None:
     try:
         return end + dt.timedelta(seconds=seconds)
     except OverflowError:
         return None
 
 
-def _whole(name: str, a: Typed, most: int) -> int:
-    if type(a.written) is not int or abs(a.written) > most:
-        raise QueryError(f"{name}(x, number) takes an integer that is written out, at most {most:,}, not {a.label}.")
-    return a.written
+def _written_integer(name: str, a: ValueType, most: int) -> int:
+    if type(a.literal_value) is not int or abs(a.literal_value) > most:
+        raise QueryError(f"{name}(x, number) takes an integer literal, at most {most:,}, not {a.label}.")
+    return a.literal_value
 
 
-def _check_moment(name: str, a: Typed) -> None:
+def _check_date_or_time(name: str, a: ValueType) -> None:
     if a.family not in ("date", "timestamp"):
-        raise QueryError(f"{name} is for dates and times, not for {a.described}; a date is written DATE '2021-12-31'.")
+        raise QueryError(
+            f"{name} is for dates and times, not for {a.description}; a date is written DATE '2021-12-31'."
+        )
 
 
-def _ends(a: Typed) -> list[dt.datetime]:
+def _ends(a: ValueType) -> list[dt.datetime]:
     unit = _SECONDS_A_DAY if a.family == "date" else 1
-    return [_MIDNIGHT + dt.timedelta(seconds=int(end) * unit) for end in (a.ends.low, a.ends.high)]
+    return [_EPOCH + dt.timedelta(seconds=int(end) * unit) for end in (a.ends.low, a.ends.high)]
 
 
-def _moved(a: Typed, ends: Sequence[dt.datetime | None], label: str) -> Typed:
+def _shift(a: ValueType, ends: Sequence[dt.datetime | None], label: str) -> ValueType:
     found = [end for end in ends if end is not None]
     if len(found) < len(ends):
         raise QueryError("A date of the query could fall outside the years 1 to 9999: add or subtract less.")
     unit = dt.timedelta(days=1) if a.family == "date" else dt.timedelta(seconds=1)
-    interval = whole_between(*((end - _MIDNIGHT) // unit for end in found))
-    return Typed(family=a.family, label=label, interval=interval, nullable=a.nullable)
+    interval = integers_between(*((end - _EPOCH) // unit for end in found))
+    return ValueType(family=a.family, label=label, interval=interval, nullable=a.nullable)
 
 
 CALENDAR: Final[dict[str, Rule]] = {
@@ -154,4 +156,4 @@ CALENDAR: Final[dict[str, Rule]] = {
     "add_months": _add_months,
     "add_seconds": _add_seconds,
 }
-"""The rules by the names of the operations."""
+"""The rules by operation."""

@@ -1,8 +1,8 @@
-"""What can be said about the columns of one row: columns, literals and a short list of operations.
+"""Expressions over the columns of one row: columns, literals and a fixed list of operations.
 
-An expression is a small frozen tree, equal to another if it says the same in the same words. Its kind, with bounds, is
-derived from the schema alone (:func:`kind_of`), so that the noise for a derived column is known before a row is read.
-Expressions are bounded in depth and size when they are made, so nothing that walks one can run away.
+An expression is a small frozen tree; equal trees are equal expressions. Its kind, with bounds, follows from the schema
+alone (:func:`kind_of`), so the noise for a derived column is known before a row is read. Constructors bound depth and
+size, so recursive walks end.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
-from celosia.query.plan.intervals import LARGEST_REAL, LARGEST_WHOLE, SMALLEST_REAL
+from celosia.query.plan.intervals import MAX_INTEGER, MAX_REAL, MIN_REAL
 from celosia.query.plan.operations import OPERATIONS
-from celosia.query.plan.suggestions import suggested
-from celosia.query.plan.types import Scalar, Typed, of_kind, of_literal, to_kind
+from celosia.query.plan.suggestions import suggest
+from celosia.query.plan.types import Scalar, ValueType, to_kind, type_of_kind, type_of_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from celosia.data.schema.columns import Kind
 
-MOST_DEPTH: Final = 100
-"""Operations inside one another."""
+MAX_DEPTH: Final = 100
+"""Largest depth of nested operations."""
 
-MOST_NODES: Final = 10_000
-"""Columns, literals and operations of one expression."""
+MAX_NODES: Final = 10_000
+"""Largest number of columns, literals and operations in one expression."""
 
 _Value = TypeVar("_Value", float, dt.datetime)
 
-_LONGEST_TEXT = 1_000
-_LONGEST_NAME = 500
+_MAX_TEXT_LENGTH = 1_000
+_MAX_NAME_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,13 @@ class Column:
     """A column, by its name."""
 
     name: str
+    depth: ClassVar = 0
+    size: ClassVar = 1
 
     def __post_init__(self) -> None:
         name: object = self.name
-        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+        if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
             raise QueryError(f"The name of a column is a text of printable characters, not {safe_repr(self.name)}.")
-
-    @property
-    def depth(self) -> int:
-        """Columns are leaves."""
-        return 0
-
-    @property
-    def size(self) -> int:
-        """One node."""
-        return 1
 
     def __repr__(self) -> str:
         return f"Column({self.name!r})"
@@ -65,25 +57,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A value that is written down: a number, a text, a boolean, a date, a time in UTC, or None for null.
+    """A constant: a number, text, boolean, date, time in UTC, or None for null.
 
     ``1``, ``1.0`` and ``True`` are different literals.
     """
 
     value: Scalar
+    depth: ClassVar = 0
+    size: ClassVar = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _checked(self.value))
-
-    @property
-    def depth(self) -> int:
-        """Literals are leaves."""
-        return 0
-
-    @property
-    def size(self) -> int:
-        """One node."""
-        return 1
+        object.__setattr__(self, "value", _check_literal(self.value))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Literal):
@@ -101,7 +85,7 @@ class Literal:
 class Call:
     """An operation of :data:`celosia.query.plan.operations.OPERATIONS` and its arguments.
 
-    Nested ``and`` and ``or`` are flattened: they say the same.
+    Nested ``and`` and ``or`` are flattened.
     """
 
     name: str
@@ -112,21 +96,21 @@ class Call:
     def __post_init__(self) -> None:
         operation = OPERATIONS.get(str(self.name))
         if operation is None:
-            raise QueryError(f"There is no operation {safe_repr(self.name)}. {suggested(str(self.name), OPERATIONS)}")
-        given = _flattened(self.name, tuple(self.arguments))
+            raise QueryError(f"There is no operation {safe_repr(self.name)}. {suggest(str(self.name), OPERATIONS)}")
+        given = _flatten(self.name, tuple(self.arguments))
         if not all(isinstance(argument, Column | Literal | Call) for argument in given):
             raise QueryError(f"The arguments of {self.name} must be expressions, not {safe_repr(self.arguments)}.")
         if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
             written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
                 self.name, ""
             )
-            wanted = _arity(operation.least, operation.most)
+            wanted = _describe_arity(operation.least, operation.most)
             raise QueryError(f"{self.name.upper()} takes {wanted}{written}, not {len(given)}.")
         depth, size = 1 + max(a.depth for a in given), 1 + sum(a.size for a in given)
-        if depth > MOST_DEPTH or size > MOST_NODES:
+        if depth > MAX_DEPTH or size > MAX_NODES:
             raise QueryError(
-                f"An expression is too long: at most {MOST_DEPTH} operations inside one another "
-                f"and {MOST_NODES:,} parts in all."
+                f"An expression is too long: at most {MAX_DEPTH} operations inside one another "
+                f"and {MAX_NODES:,} parts in all."
             )
         for name, value in (("arguments", given), ("depth", depth), ("size", size)):
             object.__setattr__(self, name, value)
@@ -136,27 +120,27 @@ class Call:
 
 
 Expression: TypeAlias = Column | Literal | Call
-"""Anything that has a value in each row."""
+"""A value in each row."""
 
 
 def kind_of(expression: Expression, kinds: Mapping[str, Kind]) -> Kind:
     """Return the kind of an expression over columns of given kinds, with the bounds that follow from theirs.
 
-    A column has the kind that it was declared with. A derived value that can be null has the null rule ``"drop"``.
+    A column has its declared kind. A derived value that can be null has the null rule ``"drop"``.
     """
     if isinstance(expression, Column):
-        return _declared(expression, kinds)
-    return to_kind(_typed(expression, kinds))
+        return _find_kind(expression, kinds)
+    return to_kind(_infer_type(expression, kinds))
 
 
 def is_condition(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
-    """Return whether an expression is true or false in each row; refuse it if it makes no sense."""
-    return _typed(expression, kinds).family == "truth"
+    """Return whether an expression is a boolean; raise if it has no valid type."""
+    return _infer_type(expression, kinds).family == "truth"
 
 
 def family_of(expression: Expression, kinds: Mapping[str, Kind]) -> str:
-    """Return the family of an expression's values, which need no bounds."""
-    return _typed(expression, kinds).family
+    """Return the family of an expression's values; it needs no bounds."""
+    return _infer_type(expression, kinds).family
 
 
 def columns_in(expression: Expression) -> frozenset[str]:
@@ -166,45 +150,45 @@ def columns_in(expression: Expression) -> frozenset[str]:
     return frozenset({expression.name}) if isinstance(expression, Column) else frozenset()
 
 
-def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return an expression with other expressions in the place of some of its columns."""
+def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return an expression with some columns replaced by other expressions."""
     if isinstance(expression, Column):
         return values.get(expression.name, expression)
     if isinstance(expression, Call):
-        return Call(expression.name, tuple(substituted(argument, values) for argument in expression.arguments))
+        return Call(expression.name, tuple(substitute(argument, values) for argument in expression.arguments))
     return expression
 
 
 def conjunction(*conditions: Expression | None) -> Expression | None:
-    """Return the condition that all hold; None stands for no condition."""
+    """Return the AND of conditions; None stands for no condition."""
     given = tuple(condition for condition in conditions if condition is not None)
     if len(given) > 1:
         return Call("and", given)
     return given[0] if given else None
 
 
-def _typed(expression: Expression, kinds: Mapping[str, Kind]) -> Typed:
+def _infer_type(expression: Expression, kinds: Mapping[str, Kind]) -> ValueType:
     if isinstance(expression, Column):
-        return of_kind(_declared(expression, kinds), expression.name)
+        return type_of_kind(_find_kind(expression, kinds), expression.name)
     if isinstance(expression, Literal):
-        return of_literal(expression.value)
-    return OPERATIONS[expression.name].rule([_typed(argument, kinds) for argument in expression.arguments])
+        return type_of_literal(expression.value)
+    return OPERATIONS[expression.name].rule([_infer_type(argument, kinds) for argument in expression.arguments])
 
 
-def _declared(column: Column, kinds: Mapping[str, Kind]) -> Kind:
+def _find_kind(column: Column, kinds: Mapping[str, Kind]) -> Kind:
     if column.name not in kinds:
-        raise QueryError(f"There is no column {safe_repr(column.name)}. {suggested(column.name, kinds)}")
+        raise QueryError(f"There is no column {safe_repr(column.name)}. {suggest(column.name, kinds)}")
     return kinds[column.name]
 
 
-def _flattened(name: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+def _flatten(name: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
     if name not in {"and", "or"}:
         return arguments
     inner = (a.arguments if isinstance(a, Call) and a.name == name else (a,) for a in arguments)
     return tuple(part for parts in inner for part in parts)
 
 
-def _arity(least: int, most: int | None) -> str:
+def _describe_arity(least: int, most: int | None) -> str:
     if most is None:
         return f"{least} or more arguments"
     if most > least:
@@ -212,49 +196,49 @@ def _arity(least: int, most: int | None) -> str:
     return f"{least} argument{'s' if least > 1 else ''}"
 
 
-def _checked(value: object) -> Scalar:
-    """What a literal holds: plain Python values that every engine has."""
+def _check_literal(value: object) -> Scalar:
+    """Return a literal as a plain Python value that every engine has."""
     if isinstance(value, Fraction | Decimal) and math.isfinite(value):
         value = int(value) if value == int(value) else float(value)
-    elif hasattr(value, "item") and not hasattr(value, "__len__"):  # one number of NumPy's
+    elif hasattr(value, "item") and not hasattr(value, "__len__"):  # a NumPy scalar
         value = value.item()
     match value:
         case None | bool():
             return value
         case int() | float():
-            return _number(value)
+            return _check_number(value)
         case str():
-            return _text(value)
+            return _check_text(value)
         case dt.date():
-            return _day_or_time(value)
+            return _check_date(value)
     raise QueryError(f"A literal is a number, a text, a boolean, a date or a time, not {safe_repr(value)}.")
 
 
-def _number(value: float) -> float:
+def _check_number(value: float) -> float:
     if isinstance(value, int):
-        return _within(value, abs(value) <= LARGEST_WHOLE, "between -2^62 and 2^62")
-    usable = math.isfinite(value) and (value == 0 or SMALLEST_REAL <= abs(value) <= LARGEST_REAL)
-    return _within(value + 0.0, usable, "zero, or between 1e-100 and 1e100 in magnitude")  # no negative zero
+        return _check_range(value, abs(value) <= MAX_INTEGER, "between -2^62 and 2^62")
+    usable = math.isfinite(value) and (value == 0 or MIN_REAL <= abs(value) <= MAX_REAL)
+    return _check_range(value + 0.0, usable, "zero, or between 1e-100 and 1e100 in magnitude")  # no negative zero
 
 
-def _day_or_time(value: dt.date) -> dt.date:
+def _check_date(value: dt.date) -> dt.date:
     if not isinstance(value, dt.datetime):
         return value
     moment = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
-    return _within(moment, moment.microsecond == 0, "a whole second")
+    return _check_range(moment, moment.microsecond == 0, "a whole second")
 
 
-def _within(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
+def _check_range(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
     if not usable:
         raise QueryError(f"A literal of the query must be {wanted}, not {safe_repr(value)}.")
     return value
 
 
-def _text(value: str) -> str:
-    # Half a surrogate pair cannot be sent to an engine, and a NUL cannot be stored by every one.
-    if len(value) > _LONGEST_TEXT or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+def _check_text(value: str) -> str:
+    # Engines cannot receive a lone surrogate, and some cannot store a NUL.
+    if len(value) > _MAX_TEXT_LENGTH or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise QueryError(
-            f"A text of the query must have at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
+            f"A text of the query must have at most {_MAX_TEXT_LENGTH} characters, all of them Unicode and none NUL, "
             f"not {safe_repr(value)}."
         )
     return value

@@ -1,10 +1,10 @@
-"""Interval arithmetic that holds for what engines compute: 64-bit integers and IEEE doubles.
+"""Interval arithmetic for engine values: 64-bit integers and IEEE doubles.
 
-The bounds of a derived column follow from the schema's (Moore 1966). Bounds of reals are doubles, found by rounding the
-exact bound to nearest: rounding is monotone, so what an engine gets from operands inside their bounds, rounded once per
-operation as IEEE 754 prescribes, stays inside too. Beside its bounds an interval knows how small a value can be without
-being zero, so that nothing overflows and nothing underflows, which some engines treat as an error in the middle of a
-query. A side is *open* where the bound is only good for that: a quotient whose divisor comes close to zero.
+The bounds of a derived column follow from the schema's (Moore 1966). Bounds of reals are doubles, the exact bound
+rounded to nearest. Rounding is monotone, so an engine that rounds once per operation, as IEEE 754 prescribes, stays
+inside them. An interval also bounds how near a nonzero value is to zero, so nothing overflows or underflows; some
+engines raise an error on underflow. A side is *open* if its bound only excludes overflow: a quotient whose divisor
+comes close to zero.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.axis import Axis
 
-LARGEST_WHOLE: Final = 2**62
+MAX_INTEGER: Final = 2**62
 """Integers stay within plus and minus this: a sum of two still fits 64 bits."""
 
-LARGEST_REAL: Final = Fraction(1e100)
-"""Reals stay within plus and minus this: a product of three still is a double."""
+MAX_REAL: Final = Fraction(1e100)
+"""Reals stay within plus and minus this: a product of three is still a double."""
 
-SMALLEST_REAL: Final = Fraction(1e-100)
-"""Reals other than zero stay at least this far from it: a product of three still is a normal double."""
+MIN_REAL: Final = Fraction(1e-100)
+"""Nonzero reals stay at least this far from zero: a product of three is still a normal double."""
 
 _MANTISSA = 52
-_LEAST_EXPONENT = -333  # 2^-333 is the greatest power of two that is not above 1e-100
+_MIN_EXPONENT = -333  # 2^-333 is the greatest power of two that is not above 1e-100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Where the values of an expression lie.
+    """Range of an expression's values.
 
     Parameters
     ----------
     low, high
         Every value lies between them, both included; doubles unless ``is_integer``.
     is_integer
-        Whether the values are integers, kept in 64 bits.
+        Whether the values are 64-bit integers.
     tiny, quantum
-        A value other than zero is at least 2^tiny in magnitude, and every value is a whole multiple of 2^quantum.
+        A nonzero value is at least 2^tiny in magnitude, and every value is an integer multiple of 2^quantum.
     open_low, open_high
-        Whether a bound is too far out to be of use: nobody declared it, it follows from how small a divisor can be.
+        Whether a bound is too wide to calibrate noise: it follows from how small a divisor can be, not from the schema.
     """
 
     low: Fraction
@@ -58,13 +58,13 @@ class Interval:
     open_high: bool = False
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether both bounds can be used to calibrate noise."""
         return not (self.open_low or self.open_high)
 
     @property
     def smallest(self) -> Fraction:
-        """The least magnitude of a value that is not zero."""
+        """The least magnitude of a nonzero value."""
         nearest = min(abs(self.low), abs(self.high)) if self.low > 0 or self.high < 0 else Fraction(0)
         return max(nearest, Fraction(2) ** self.tiny)
 
@@ -88,112 +88,113 @@ class _Bounds:
     open_high: bool = False
 
 
-def whole_between(low: int, high: int) -> Interval:
-    """Return the integers between two bounds."""
-    return _whole(_Bounds(Fraction(low), Fraction(high)))
+def integers_between(low: int, high: int) -> Interval:
+    """Return the interval of the integers between two bounds."""
+    return _integer_interval(_Bounds(Fraction(low), Fraction(high)))
 
 
 def constant(value: float) -> Interval:
-    """Return the interval that holds one number: of integers for an ``int``, of reals for a ``float``."""
+    """Return the interval of one number: integer for an ``int``, real for a ``float``."""
     exactly = Fraction(value)
     if isinstance(value, int):
-        return whole_between(value, value)
+        return integers_between(value, value)
     quantum = 1 - exactly.denominator.bit_length()
-    return _real(_Bounds(exactly, exactly), tiny=_exponent(abs(exactly)) if exactly else 0, quantum=quantum)
+    return _real_interval(_Bounds(exactly, exactly), tiny=_exponent(abs(exactly)) if exactly else 0, quantum=quantum)
 
 
 def of_axis(axis: Axis) -> Interval:
-    """Return the reals of a column: whole steps times the grid, as doubles."""
+    """Return the interval of a Real column: integer steps times the grid, as doubles."""
     tiny = _exponent(axis.grid)
     denominator = axis.grid.denominator
     dyadic = denominator & (denominator - 1) == 0
-    # step * grid may be rounded once or, with the grid itself rounded first, twice: the widest of both.
+    # step * grid may be rounded once or, with the grid itself rounded first, twice: take the wider.
     lows, highs = ((end * axis.grid, end * Fraction(float(axis.grid))) for end in (axis.lowest, axis.highest))
-    return _real(
+    return _real_interval(
         _Bounds(min(lows), max(highs)), tiny=tiny, quantum=1 - denominator.bit_length() if dyadic else tiny - _MANTISSA
     )
 
 
-def real(a: Interval) -> Interval:
+def to_real(a: Interval) -> Interval:
     """Return an interval of doubles: integers are rounded to the nearest one."""
-    return _real(_ends(a), tiny=0, quantum=0) if a.is_integer else a
+    return _real_interval(_ends(a), tiny=0, quantum=0) if a.is_integer else a
 
 
-def added(a: Interval, b: Interval) -> Interval:
-    """Return where ``a + b`` lies."""
+def add(a: Interval, b: Interval) -> Interval:
+    """Return the interval of ``a + b``."""
     if a.is_integer and b.is_integer:
-        return _whole(_sum(a, b))
-    a, b = real(a), real(b)
+        return _integer_interval(_sum(a, b))
+    a, b = to_real(a), to_real(b)
     # Both are multiples of the finer quantum, and so is their sum, before and after it is rounded.
     quantum = min(a.quantum, b.quantum)
-    return _real(_sum(a, b), tiny=quantum, quantum=quantum)
+    return _real_interval(_sum(a, b), tiny=quantum, quantum=quantum)
 
 
-def negated(a: Interval) -> Interval:
-    """Return where ``-a`` lies."""
+def negate(a: Interval) -> Interval:
+    """Return the interval of ``-a``."""
     return replace(a, low=-a.high, high=-a.low, open_low=a.open_high, open_high=a.open_low)
 
 
-def multiplied(a: Interval, b: Interval) -> Interval:
-    """Return where ``a * b`` lies."""
+def multiply(a: Interval, b: Interval) -> Interval:
+    """Return the interval of ``a * b``."""
     if a.is_integer and b.is_integer:
-        return _whole(_product(_ends(a), _ends(b)))
-    a, b = real(a), real(b)
+        return _integer_interval(_product(_ends(a), _ends(b)))
+    a, b = to_real(a), to_real(b)
     tiny = _exponent(a.smallest * b.smallest)
-    return _real(_product(_ends(a), _ends(b)), tiny=tiny, quantum=max(a.quantum + b.quantum, tiny - _MANTISSA))
+    return _real_interval(_product(_ends(a), _ends(b)), tiny=tiny, quantum=max(a.quantum + b.quantum, tiny - _MANTISSA))
 
 
-def divided(a: Interval, b: Interval) -> Interval:
-    """Return where ``a / b`` lies, as reals, wherever ``b`` is not zero.
+def divide(a: Interval, b: Interval) -> Interval:
+    """Return the interval of ``a / b``, as reals, where ``b`` is not zero.
 
-    A whole divisor is at least one away from zero, so it bounds the quotient; a real one that comes near zero does not.
+    An integer divisor is at least one away from zero, so it bounds the quotient; a real one that comes near zero does
+    not.
     """
     if b.low == b.high == 0:
         raise QueryError("A division by zero has no value: divide by something else.")
     loose = not b.is_integer
-    a, b = real(a), real(b)
+    a, b = to_real(a), to_real(b)
     parts = [_product(_ends(a), part) for part in _reciprocals(b, loose=loose)]
     tiny = _exponent(a.smallest / b.largest)
-    return _real(_around(parts), tiny=tiny, quantum=tiny - _MANTISSA)
+    return _real_interval(_enclose(parts), tiny=tiny, quantum=tiny - _MANTISSA)
 
 
 def remainder(a: Interval, b: int) -> Interval:
-    """Return where the remainder of integers by a positive integer lies; it has the sign of the dividend."""
-    return _whole(
+    """Return the interval of the remainder of integers by a positive integer; it has the sign of the dividend."""
+    return _integer_interval(
         _Bounds(max(min(a.low, Fraction(0)), Fraction(1 - b)), min(max(a.high, Fraction(0)), Fraction(b - 1)))
     )
 
 
-def absolute(a: Interval) -> Interval:
-    """Return where the magnitude of ``a`` lies."""
+def magnitude(a: Interval) -> Interval:
+    """Return the interval of the magnitude of ``a``."""
     if a.low >= 0:
         return a
     if a.high <= 0:
-        return negated(a)
-    return replace(a, low=Fraction(0), high=a.largest, open_low=False, open_high=not a.bounded)
+        return negate(a)
+    return replace(a, low=Fraction(0), high=a.largest, open_low=False, open_high=not a.is_bounded)
 
 
-def rounded(a: Interval, how: Callable[[Fraction], int]) -> Interval:
-    """Return where ``a`` lies, as integers, when rounded by ``math.floor`` or ``math.ceil``."""
+def round_ends(a: Interval, how: Callable[[Fraction], int]) -> Interval:
+    """Return the interval of ``a`` rounded to integers by ``math.floor`` or ``math.ceil``."""
     ends = _ends(a)
-    return _whole(replace(ends, low=Fraction(how(a.low)), high=Fraction(how(a.high))))
+    return _integer_interval(replace(ends, low=Fraction(how(a.low)), high=Fraction(how(a.high))))
 
 
 def least(several: Sequence[Interval]) -> Interval:
-    """Return where the least of several numbers lies; one bound from above is enough."""
-    several = _alike(several)
+    """Return the interval of the least of several numbers; one upper bound is enough."""
+    several = _unify(several)
     return replace(hull(several), high=min(a.high for a in several), open_high=all(a.open_high for a in several))
 
 
 def greatest(several: Sequence[Interval]) -> Interval:
-    """Return where the greatest of several numbers lies; one bound from below is enough."""
-    return negated(least([negated(a) for a in several]))
+    """Return the interval of the greatest of several numbers; one lower bound is enough."""
+    return negate(least([negate(a) for a in several]))
 
 
 def hull(several: Sequence[Interval]) -> Interval:
-    """Return the interval around several: where a value lies that comes from one of them."""
-    several = _alike(several)
-    around = _around([_ends(a) for a in several])
+    """Return the smallest interval that contains several."""
+    several = _unify(several)
+    around = _enclose([_ends(a) for a in several])
     return Interval(
         low=around.low,
         high=around.high,
@@ -205,8 +206,8 @@ def hull(several: Sequence[Interval]) -> Interval:
     )
 
 
-def _alike(several: Sequence[Interval]) -> Sequence[Interval]:
-    return several if all(a.is_integer for a in several) else [real(a) for a in several]
+def _unify(several: Sequence[Interval]) -> Sequence[Interval]:
+    return several if all(a.is_integer for a in several) else [to_real(a) for a in several]
 
 
 def _ends(a: Interval) -> _Bounds:
@@ -223,7 +224,7 @@ def _product(a: _Bounds, b: _Bounds) -> _Bounds:
         for x, open_x in ((a.low, a.open_low), (a.high, a.open_high))
         for y, open_y in ((b.low, b.open_low), (b.high, b.open_high))
     ]
-    # An open corner stands for an infinity of its sign; nothing times zero is one.
+    # An open corner stands for an infinity of its sign; zero times a corner is zero.
     return _Bounds(
         min(value for value, _ in corners),
         max(value for value, _ in corners),
@@ -233,7 +234,7 @@ def _product(a: _Bounds, b: _Bounds) -> _Bounds:
 
 
 def _reciprocals(b: Interval, *, loose: bool) -> list[_Bounds]:
-    """The ranges of 1/b: one, or two where b may have either sign."""
+    """Return the ranges of 1/b: one, or two if b may have either sign."""
     if b.low > 0 or b.high < 0:
         return [_Bounds(1 / b.high, 1 / b.low)]
     parts = []
@@ -244,7 +245,7 @@ def _reciprocals(b: Interval, *, loose: bool) -> list[_Bounds]:
     return parts
 
 
-def _around(parts: Sequence[_Bounds]) -> _Bounds:
+def _enclose(parts: Sequence[_Bounds]) -> _Bounds:
     return _Bounds(
         min(part.low for part in parts),
         max(part.high for part in parts),
@@ -253,8 +254,8 @@ def _around(parts: Sequence[_Bounds]) -> _Bounds:
     )
 
 
-def _whole(ends: _Bounds) -> Interval:
-    if max(abs(ends.low), abs(ends.high)) > LARGEST_WHOLE:
+def _integer_interval(ends: _Bounds) -> Interval:
+    if max(abs(ends.low), abs(ends.high)) > MAX_INTEGER:
         raise QueryError(
             "An integer of the query could pass 2^62: make a bound of the schema smaller, "
             "wrap an operand in CLIP(x, low, high), or multiply by 1.0 to compute with reals."
@@ -262,14 +263,14 @@ def _whole(ends: _Bounds) -> Interval:
     return Interval(low=ends.low, high=ends.high, is_integer=True, open_low=ends.open_low, open_high=ends.open_high)
 
 
-def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
-    if max(abs(ends.low), abs(ends.high)) > LARGEST_REAL:
+def _real_interval(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
+    if max(abs(ends.low), abs(ends.high)) > MAX_REAL:
         raise QueryError("A number of the query could pass 1e100: wrap an operand in CLIP(x, low, high).")
     low, high = Fraction(float(ends.low)), Fraction(float(ends.high))
     if low > 0 or high < 0:
         tiny = max(tiny, _exponent(min(abs(low), abs(high))))
         quantum = max(quantum, tiny - _MANTISSA)
-    if tiny < _LEAST_EXPONENT:
+    if tiny < _MIN_EXPONENT:
         raise QueryError(
             "A number of the query could be nearer to zero than 1e-100 without being zero: "
             "divide by smaller numbers, or declare a coarser grid in the schema."
@@ -286,6 +287,6 @@ def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
 
 
 def _exponent(value: Fraction) -> int:
-    """The greatest e with 2^e <= value, for value > 0."""
+    """Return the greatest e with 2^e <= value, for value > 0."""
     guess = value.numerator.bit_length() - value.denominator.bit_length()
     return guess if Fraction(2) ** guess <= value else guess - 1

@@ -1,9 +1,8 @@
-"""What is asked, as a value: the rows, the filter, the keys and the aggregates, before anything is read.
+"""Plans as values: rows, filter, keys and aggregates of a query.
 
-The builder and the SQL reader both make plans, and equal questions make equal plans. A plan names tables and holds
+The builder and the SQL parser both make plans, and equal queries make equal plans. A plan names tables and holds
 expressions over their *clean* columns; it knows no engine and no epsilon. Post-processing of noisy answers (outputs,
-``having``, ``order``, ``limit``) is part of it and costs nothing. What is wrong with a plan by itself is refused here,
-long before anything is paid for.
+``having``, ``order``, ``limit``) is part of it and costs nothing. An invalid plan raises here, before anything is paid.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,19 +34,19 @@ AGGREGATES: Final[dict[str, tuple[int, ...]]] = {
     "mode": (1,),
     "top_k": (1,),  # with k as parameter
 }
-"""The aggregates, and how many columns each takes."""
+"""The aggregates, with the numbers of columns that each accepts."""
 
 PER_PERSON: Final = ("count", "sum", "min", "max")
-"""What can be computed of the rows of one person, inside a subquery that keeps the person."""
+"""The functions of one person's rows that a subquery per person can compute."""
 
 _HALF_HALF: Final = "half-half"
-_MOST_RELATIONS = 100
-_MOST_ROWS = 2**62
+_MAX_RELATIONS = 100
+_MAX_ROWS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The rows of one of the session's tables."""
+    """The rows of one table of the session."""
 
     table: str
 
@@ -56,11 +55,11 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """Rows with those of another relation beside them: a public table by its key, or a private one by the person.
+class Join:
+    """Rows of two relations side by side: a public table joined by its key, or a private one by the person.
 
-    A public table has each key once, so no row is multiplied; rows of one person may be, and are bounded afterwards.
-    ``how`` is ``"inner"`` or ``"left"``. Columns that both sides have go by ``table.column``.
+    A public table has each key once, so no row is multiplied. Rows of one person may be, and are bounded afterwards.
+    ``how`` is ``"inner"`` or ``"left"``. A column name that both sides have becomes ``table.column``.
     """
 
     left: "Relation"
@@ -78,8 +77,8 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Projected:
-    """A subquery that works on each row by itself: a filter, and new columns."""
+class Projection:
+    """Subquery that maps rows one by one: a filter, and new columns."""
 
     relation: "Relation"
     columns: tuple[tuple[str, Expression], ...]
@@ -92,7 +91,7 @@ class Projected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerPerson:
-    """A subquery that makes one row of each person: columns are (name, function of ``PER_PERSON``, its argument)."""
+    """Subquery with one row for each person: columns are (name, function of ``PER_PERSON``, its argument)."""
 
     relation: "Relation"
     columns: tuple[tuple[str, str, Expression | None], ...]
@@ -109,13 +108,13 @@ class PerPerson:
                 )
 
 
-Relation: TypeAlias = Base | Joined | Projected | PerPerson
-"""Where the rows of a query come from."""
+Relation: TypeAlias = Base | Join | Projection | PerPerson
+"""The source of a query's rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Something to group by; ``values`` are its public keys where the schema does not give them."""
+    """Grouping key; ``values`` are its public values where the schema does not give them."""
 
     name: str
     expression: Expression
@@ -150,7 +149,7 @@ class Aggregate:
         if len(self.columns) not in arities:
             wanted = " or ".join(map(str, arities))
             raise QueryError(f"{self.kind} takes {wanted} column(s), not {len(self.columns)}.")
-        if not _are_parameters(self.kind, self.parameters):
+        if not _has_valid_parameters(self.kind, self.parameters):
             raise QueryError(
                 f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {safe_repr(self.parameters)}."
             )
@@ -158,7 +157,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One column to sort the answer by."""
+    """One sort column of the answer."""
 
     expression: Expression
     descending: bool = False
@@ -166,7 +165,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDraft:
-    """The parts of a plan in the making. Nothing is checked before ``finish``."""
+    """Parts of a plan under construction; ``finish`` checks them."""
 
     relation: Relation
     filter: Expression | None = None
@@ -185,10 +184,10 @@ class PlanDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(PlanDraft):
-    """A whole query.
+    """A complete query.
 
-    ``outputs`` are the columns of the answer, in order: expressions over the names of keys and aggregates.
-    ``cells`` are the public combinations of keys where a list of them was given, instead of all.
+    ``outputs`` are the columns of the answer, in order: expressions over the names of keys and aggregates. ``cells``
+    are the public combinations of keys if they were listed; None stands for all.
 
     >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
     >>> plan.outputs
@@ -217,9 +216,9 @@ class Plan(PlanDraft):
             object.__setattr__(self, "outputs", tuple((name, Column(name)) for name in names))
         shown = [name for name, _ in self.outputs]
         _check_names(shown)
-        _check_known([expression for _, expression in self.outputs], names)
+        _check_output_names([expression for _, expression in self.outputs], names)
         after = [order.expression for order in self.order] + ([] if self.having is None else [self.having])
-        _check_known(after, [*names, *shown])
+        _check_output_names(after, [*names, *shown])
         _check_limit(self.limit)
         if self.cells is not None:
             object.__setattr__(self, "cells", tuple(map(tuple, self.cells)))
@@ -229,7 +228,7 @@ class Plan(PlanDraft):
 def default_name(
     kind: str, columns: Sequence[Expression], parameters: Sequence[int | Fraction | str], taken: Collection[str]
 ) -> str:
-    """Return the name of an aggregate that was given none: ``mean_age``, and ``mean_2`` for the second of no column."""
+    """Return the default name of an aggregate: ``mean_age``, or ``mean_2`` for the second without a column."""
     parts = [kind, *(column.name.replace(".", "_") for column in columns if isinstance(column, Column))]
     parts += [format_exact(parameter).strip("'") for parameter in parameters if isinstance(parameter, Fraction)]
     name, number = "_".join(parts), 2
@@ -240,20 +239,20 @@ def default_name(
 
 def _check_table(name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise QueryError(f"A table goes by its name, not by {safe_repr(name)}.")
+        raise QueryError(f"A table name must be a text that is not empty, not {safe_repr(name)}.")
 
 
 def _check_names(names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
-        _ = Column(name)  # says what a name is
+        _ = Column(name)  # checks the name
         if name in seen:
             raise QueryError(f"Two columns are called {safe_repr(name)}: give one of them another name.")
         seen.add(name)
 
 
-def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> None:
-    """Refuse what is not in the answer now: when it is made, it has been paid for."""
+def _check_output_names(expressions: Iterable[Expression], names: Sequence[str]) -> None:
+    """Raise if an expression names an unknown output: at release time the query is already paid."""
     for expression in expressions:
         if not isinstance(expression, Column | Literal | Call):
             raise QueryError(f"The answer is made of expressions, not of {safe_repr(expression)}.")
@@ -265,7 +264,7 @@ def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> Non
 
 
 def _check_limit(limit: object) -> None:
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MAX_ROWS):
         raise QueryError(f"limit must be an integer number of rows, not {safe_repr(limit)}.")
 
 
@@ -275,13 +274,13 @@ def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
 
 
 def _check_size(relation: "Relation") -> None:
-    """Refuse subqueries without end, so that nothing that walks them can run away."""
+    """Bound the number of relations, so that recursive walks of a plan end."""
     waiting, found = [relation], 0
     while waiting:
         match waiting.pop():
-            case Joined(left=left, right=right):
+            case Join(left=left, right=right):
                 waiting += [left, right]
-            case Projected(relation=inner) | PerPerson(relation=inner):
+            case Projection(relation=inner) | PerPerson(relation=inner):
                 waiting.append(inner)
             case Base():
                 pass
@@ -290,11 +289,11 @@ def _check_size(relation: "Relation") -> None:
                     f"The rows of a query come from a table, a join or a subquery, not from {safe_repr(other)}."
                 )
         found += 1
-        if found > _MOST_RELATIONS:
-            raise QueryError(f"A query has at most {_MOST_RELATIONS} tables, joins and subqueries.")
+        if found > _MAX_RELATIONS:
+            raise QueryError(f"A query has at most {_MAX_RELATIONS} tables, joins and subqueries.")
 
 
-def _are_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> bool:
+def _has_valid_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> bool:
     match kind, parameters:
         case "quantile", (Fraction() as share,):
             return 0 <= share <= 1

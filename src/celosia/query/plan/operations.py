@@ -1,9 +1,9 @@
-"""The operations that a query may use, in one table, each with its meaning and its typing rule.
+"""The operations that a query may use, each with its meaning and its typing rule.
 
-What is not in the table cannot be asked. Every operation is total: on clean values inside their bounds it gives a value
-or null, the same in every engine, and never an error, because an error would tell something about a row. Null means "no
-value" and passes through every operation except ``is_null``, ``coalesce``, ``case``, ``and`` and ``or``, which treat it
-as SQL does. Arithmetic is on 64-bit integers or, as soon as one operand is a real, on IEEE doubles.
+Every operation is total: on clean values inside their bounds it returns a value or null, the same in every engine, and
+never raises, because an error would reveal something about a row. Null means "no value" and passes through every
+operation except ``is_null``, ``coalesce``, ``case``, ``and`` and ``or``, which treat it as SQL does. Arithmetic is on
+64-bit integers or, if one operand is a real, on IEEE doubles.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from celosia.query.plan.text_rules import TEXT_RULES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from celosia.query.plan.types import Typed
+    from celosia.query.plan.types import ValueType
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation: the fewest and the most arguments it takes (None: any number), its typing rule, its meaning."""
+    """An operation: fewest and most arguments (None: no limit), typing rule, meaning."""
 
     least: int
     most: int | None
@@ -33,9 +33,9 @@ class Operation:
     meaning: str
 
 
-def _round(args: Sequence[Typed]) -> Typed:
+def _round(args: Sequence[ValueType]) -> ValueType:
     raise QueryError(
-        f"ROUND is for answers, outside the aggregates: of {args[0].described} in a row write FLOOR(x + 0.5)."
+        f"ROUND is for answers, outside the aggregates: of {args[0].description} in a row write FLOOR(x + 0.5)."
     )
 
 
@@ -70,8 +70,8 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "is_null": Operation(1, 1, COMPARISON["is_null"], "x has no value; never null itself"),
     "coalesce": Operation(2, None, COMPARISON["coalesce"], "the first that has a value"),
     "case": Operation(3, None, COMPARISON["case"], "condition, result, condition, result, …, other: as CASE WHEN"),
-    "bucket": Operation(3, None, COMPARISON["bucket"], "x and edges: which interval x lies in, as bucket_labels says"),
-    "round": Operation(1, 2, _round, "of an answer: x to so many decimals, halves away from zero"),
+    "bucket": Operation(3, None, COMPARISON["bucket"], "x and edges: the interval of x, by bucket_labels"),
+    "round": Operation(1, 2, _round, "of an answer: x to some decimals, halves away from zero"),
     "date": Operation(1, 1, CALENDAR["date"], "the day of a time, in UTC"),
     "year": Operation(1, 1, CALENDAR["year"], "the year of a date or time"),
     "quarter": Operation(1, 1, CALENDAR["quarter"], "1 to 4"),
@@ -80,17 +80,17 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "isodow": Operation(1, 1, CALENDAR["isodow"], "Monday 1 to Sunday 7"),
     "hour": Operation(1, 1, CALENDAR["hour"], "the hour in UTC, 0 to 23"),
     "date_trunc": Operation(2, 2, CALENDAR["date_trunc"], "the beginning of the year, quarter, month, week, day, hour"),
-    "add_months": Operation(2, 2, CALENDAR["add_months"], "so many months later, or the last day of a shorter month"),
-    "add_seconds": Operation(2, 2, CALENDAR["add_seconds"], "a time so many seconds later"),
+    "add_months": Operation(2, 2, CALENDAR["add_months"], "some months later, or the last day of a shorter month"),
+    "add_seconds": Operation(2, 2, CALENDAR["add_seconds"], "a time some seconds later"),
     "upper": Operation(1, 1, TEXT_RULES["upper"], "a text in capitals, by the list of plan.text_functions"),
     "lower": Operation(1, 1, TEXT_RULES["lower"], "a text in small letters, by the same list"),
     "length": Operation(1, 1, TEXT_RULES["length"], "the number of code points of a text"),
     "trim": Operation(1, 2, TEXT_RULES["trim"], "a text without blanks, or other characters, at both ends"),
     "ltrim": Operation(1, 2, TEXT_RULES["ltrim"], "the same at the beginning"),
     "rtrim": Operation(1, 2, TEXT_RULES["rtrim"], "the same at the end"),
-    "substring": Operation(2, 3, TEXT_RULES["substring"], "a text from a position, from 1, and so many code points on"),
+    "substring": Operation(2, 3, TEXT_RULES["substring"], "a text from a position, from 1, of a given length"),
     "right": Operation(2, 2, TEXT_RULES["right"], "the last code points of a text"),
     "replace": Operation(3, 3, TEXT_RULES["replace"], "a text with another one in the place of each occurrence"),
-    "like": Operation(2, 3, TEXT_RULES["like"], "a text fits a pattern with % and _, and perhaps an escape"),
+    "like": Operation(2, 3, TEXT_RULES["like"], "a text matches a pattern with % and _, with an optional escape"),
 }
 """Every operation by its name."""

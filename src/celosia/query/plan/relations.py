@@ -1,7 +1,7 @@
-"""Which columns a relation has, and what one person or row can do to it: worked out from the schemas alone.
+"""Columns and contribution limits of a relation, derived from the schemas alone.
 
-Public tables add columns but no rows; a private table joins another only through the person, so that whatever the join
-multiplies still belongs to one person and is bounded afterwards.
+Public tables add columns but no rows. A private table joins another only on the person, so all rows that a join
+multiplies still belong to one person and are bounded afterwards.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,20 +13,20 @@ from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Integer, Kind, Real
 from celosia.query.plan.expressions import kind_of
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-_MOST_ROWS = 2**62
-_MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
-_LARGEST_LIMIT = 2**31
-_LARGEST_REAL = Fraction(10) ** 30  # a Real has no larger bounds
+_MAX_ROWS = 2**62
+_MAX_SUMMED_ROWS = 2**14  # rows of one person whose reals are summed without being cut off
+_MAX_LIMIT = 2**31
+_MAX_REAL = Fraction(10) ** 30  # a Real has no larger bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Whom a query protects: the table that says so, and at most how many groups and rows in each one of them has."""
+    """Privacy unit of a query: its table, and the most groups and rows in each group that one unit has."""
 
     table: "Table"
     groups: int
@@ -34,52 +34,52 @@ class Unit:
 
 
 def tables_of(relation: Relation) -> Iterator[str]:
-    """Yield the names of the tables a relation reads, from left to right."""
+    """Yield the names of the tables that a relation reads, from left to right."""
     match relation:
         case Base(table=name):
             yield name
-        case Joined(left=left, right=right):
+        case Join(left=left, right=right):
             yield from tables_of(left)
             yield from tables_of(right)
-        case Projected(relation=inner) | PerPerson(relation=inner):
+        case Projection(relation=inner) | PerPerson(relation=inner):
             yield from tables_of(inner)
 
 
 def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
-    """Return whom a query over the relation protects; refuse one that mixes units or reads only public tables.
+    """Return the privacy unit of a relation; raise if it mixes units or reads only public tables.
 
-    A person who has one row by construction, after a subquery per person, is in one group with that row.
+    After a subquery per person, each person has one row in one group by construction.
     """
     private = [_table(name, tables) for name in tables_of(relation) if not _table(name, tables).public]
     if not private:
-        raise QueryError("The query reads public tables only: there is nobody to protect, so ask them directly.")
+        raise QueryError("The query reads public tables only: read them directly, without noise.")
     first = private[0]
     if any((table.person is None) != (first.person is None) for table in private):
         raise QueryError("The query joins a table of persons with one of rows: both need a person column.")
     groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
-    return Unit(table=first, groups=min(groups, _LARGEST_LIMIT), rows=min(rows, _LARGEST_LIMIT))
+    return Unit(table=first, groups=min(groups, _MAX_LIMIT), rows=min(rows, _MAX_LIMIT))
 
 
-def cuts_nothing(relation: Relation) -> bool:
-    """Tell whether every row of a person counts whatever the limits: persons have one row, made of all their rows.
+def counts_all_rows(relation: Relation) -> bool:
+    """Return whether every row of a person counts under any limits: each person has one row, made of all rows.
 
     A join on the person keeps a limited number of rows on either side, so it may leave some out.
     """
     match relation:
         case PerPerson(relation=inner):
             return not _joins_persons(inner)
-        case Projected(relation=inner) | Joined(left=inner, by="key"):
-            return cuts_nothing(inner)
+        case Projection(relation=inner) | Join(left=inner, by="key"):
+            return counts_all_rows(inner)
         case _:
             return False
 
 
 def reads_one_table(relation: Relation) -> bool:
-    """Tell whether each row is one row of one private table: what the limits cut off can be counted there."""
+    """Return whether each row is one row of one private table, where the rows beyond the limits can be counted."""
     match relation:
         case Base():
             return True
-        case Projected(relation=inner) | Joined(left=inner, by="key"):
+        case Projection(relation=inner) | Join(left=inner, by="key"):
             return reads_one_table(inner)
         case _:
             return False
@@ -87,29 +87,29 @@ def reads_one_table(relation: Relation) -> bool:
 
 def _joins_persons(relation: Relation) -> bool:
     match relation:
-        case Joined(by="person"):
+        case Join(by="person"):
             return True
-        case Joined(left=left, right=right):
+        case Join(left=left, right=right):
             return _joins_persons(left) or _joins_persons(right)
-        case Projected(relation=inner) | PerPerson(relation=inner):
+        case Projection(relation=inner) | PerPerson(relation=inner):
             return _joins_persons(inner)
         case _:
             return False
 
 
 def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, int]:
-    """Return in how many groups a person may be, and with how many rows in each, as the limits of the tables allow.
+    """Return the most groups of one person, and the most rows in each, that the limits of the tables allow.
 
-    Public joins and row-wise subqueries change neither. Where tables are joined on the person, each row of one meets
-    each of the other, so limits multiply, whichever table comes first.
+    Public joins and row-wise subqueries change neither. In a join on the person each row of one table meets each of the
+    other, so limits multiply, in either order.
     """
     match relation:
         case Base(table=name):
             table = _table(name, tables)
             return table.max_groups_per_person or 1, table.max_rows_per_group or 1
-        case Projected(relation=inner) | Joined(left=inner, by="key"):
+        case Projection(relation=inner) | Join(left=inner, by="key"):
             return limits_of(inner, tables)
-        case Joined(left=left, right=right):
+        case Join(left=left, right=right):
             (groups, rows), (more_groups, more_rows) = limits_of(left, tables), limits_of(right, tables)
             return groups * more_groups, rows * more_rows
         case _:
@@ -117,13 +117,13 @@ def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, i
 
 
 def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, Kind]:
-    """Return the columns of a relation with their kinds; refuse a join or subquery that would lose the person."""
+    """Return the columns of a relation with their kinds; raise if a join or subquery would lose the person."""
     match relation:
         case Base(table=name):
             return dict(_table(name, tables).schema)
-        case Joined():
-            return _joined(relation, tables)
-        case Projected(relation=inner, columns=columns):
+        case Join():
+            return _join_columns(relation, tables)
+        case Projection(relation=inner, columns=columns):
             kinds = columns_of(inner, tables)
             return {name: kind_of(expression, kinds) for name, expression in columns}
         case PerPerson(relation=inner, columns=made):
@@ -131,12 +131,12 @@ def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, K
             if not _has_person(inner, tables):
                 raise QueryError("A subquery per person needs a table with a person column.")
             return {
-                name: _per_person(function, None if expression is None else kind_of(expression, kinds))
+                name: _per_person_kind(function, None if expression is None else kind_of(expression, kinds))
                 for name, function, expression in made
             }
 
 
-def _joined(relation: Joined, tables: "Mapping[str, Table]") -> dict[str, Kind]:
+def _join_columns(relation: Join, tables: "Mapping[str, Table]") -> dict[str, Kind]:
     left, right = columns_of(relation.left, tables), columns_of(relation.right, tables)
     if relation.by == "key":
         _check_key_join(relation, left, right, tables)
@@ -145,13 +145,13 @@ def _joined(relation: Joined, tables: "Mapping[str, Table]") -> dict[str, Kind]:
             "A join on the person needs a person column on both sides; a public table is joined by its key."
         )
     both = left.keys() & right.keys()
-    names = (_label(relation.left), _label(relation.right))
+    names = (_left_table(relation.left), _left_table(relation.right))
     joined = {f"{names[0]}.{name}" if name in both else name: kind for name, kind in left.items()}
     return joined | {f"{names[1]}.{name}" if name in both else name: kind for name, kind in right.items()}
 
 
 def _check_key_join(
-    relation: Joined, left: Mapping[str, Kind], right: Mapping[str, Kind], tables: "Mapping[str, Table]"
+    relation: Join, left: Mapping[str, Kind], right: Mapping[str, Kind], tables: "Mapping[str, Table]"
 ) -> None:
     if not isinstance(relation.right, Base) or not _table(relation.right.table, tables).public:
         raise QueryError("Only a public table can be joined by its key; two private tables are joined on the person.")
@@ -165,7 +165,7 @@ def _check_key_join(
             raise QueryError(
                 f"The join compares {safe_repr(column)} with {safe_repr(other)}, and one of them is not there."
             )
-        # A double can be equal to two different keys of 64 bits: then a row would be there twice.
+        # A double can equal two different 64-bit keys: then a row would occur twice.
         if _family(left[column]) != _family(right[other]):
             raise QueryError(
                 f"The join compares {safe_repr(column)}, which is {left[column]!r}, with {safe_repr(other)}, which is "
@@ -181,31 +181,31 @@ def _family(kind: Kind) -> str:
             return type(kind).__name__.lower()
 
 
-def _label(relation: Relation) -> str:
+def _left_table(relation: Relation) -> str:
     return next(tables_of(relation))
 
 
 def _has_person(relation: Relation, tables: "Mapping[str, Table]") -> bool:
-    """Whether it is known whose each row is: the left side of a join says so."""
+    """Return whether each row has a person: the left side of a join decides."""
     match relation:
         case Base(table=name):
             return _table(name, tables).person is not None
-        case Joined(left=inner) | Projected(relation=inner) | PerPerson(relation=inner):
+        case Join(left=inner) | Projection(relation=inner) | PerPerson(relation=inner):
             return _has_person(inner, tables)
 
 
-def _per_person(function: str, kind: Kind | None) -> Kind:
+def _per_person_kind(function: str, kind: Kind | None) -> Kind:
     if function == "count":
-        return Integer(0, _MOST_ROWS)
+        return Integer(0, _MAX_ROWS)
     axis = None if kind is None else kind.axis
     if kind is None or axis is None:
         raise QueryError(f"{function} per person needs a numeric column.")
     if function in ("min", "max"):
         return kind
     if isinstance(kind, Integer):
-        return Integer(0 if kind.low >= 0 else -_MOST_ROWS, _MOST_ROWS)
+        return Integer(0 if kind.low >= 0 else -_MAX_ROWS, _MAX_ROWS)
     low, high = min(axis.low, Fraction(0)), max(axis.high, Fraction(0))
-    return Real(max(low * _MOST_SUMMED, -_LARGEST_REAL), min(high * _MOST_SUMMED, _LARGEST_REAL))
+    return Real(max(low * _MAX_SUMMED_ROWS, -_MAX_REAL), min(high * _MAX_SUMMED_ROWS, _MAX_REAL))
 
 
 def _table(name: str, tables: "Mapping[str, Table]") -> "Table":

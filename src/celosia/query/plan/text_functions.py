@@ -1,9 +1,9 @@
 """Text functions, defined once for all engines: on Unicode code points, with a fixed list of letters.
 
 Engines disagree about upper case outside ASCII, about white space and about escapes. Here UPPER and LOWER exchange the
-pairs of :data:`SMALL` and :data:`CAPITALS` and leave every other character as it is: ``ß``, ``ı`` and ``ſ`` have no
-partner. Positions and lengths count code points. TRIM removes blanks (U+0020) unless other characters are named. No
-function makes a text longer in UTF-8, so that none can fail on a long one.
+pairs of :data:`SMALL` and :data:`CAPITALS` and keep every other character: ``ß``, ``ı`` and ``ſ`` have no partner.
+Positions and lengths count code points. TRIM removes blanks (U+0020) unless other characters are given. No function
+makes a text longer in UTF-8, so none can fail on a long one.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def _is_pair(small: str) -> bool:
 
 
 SMALL: Final = "".join(letter for letters in _RANGES for letter in map(chr, letters) if _is_pair(letter))
-"""Small letters: ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic, where one capital goes with one small letter."""
+"""Small letters with exactly one capital: ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic."""
 
 CAPITALS: Final = "".join(letter.upper() for letter in SMALL)
 """Their capitals, in the same order."""
 
-ONE: Final = 1
-"""The part of a pattern that stands for one character."""
+ANY_CHARACTER: Final = 1
+"""The part of a pattern that matches one character."""
 
-ANY: Final = 2
-"""The part of a pattern that stands for any number of characters."""
+ANY_STRING: Final = 2
+"""The part of a pattern that matches any number of characters."""
 
 _TO_CAPITALS, _TO_SMALL = str.maketrans(SMALL, CAPITALS), str.maketrans(CAPITALS, SMALL)
 
@@ -57,7 +57,10 @@ def lower(text: str) -> str:
 
 
 def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, ...]:
-    """Return the parts of a LIKE pattern: characters, ``ONE`` for each ``_``, ``ANY`` for each run of ``%``."""
+    """Return the parts of a LIKE pattern.
+
+    They are characters, ``ANY_CHARACTER`` for each ``_`` and ``ANY_STRING`` for each run of ``%``.
+    """
     parts: list[str | int] = []
     letters = iter(pattern)
     for letter in letters:
@@ -69,20 +72,20 @@ def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, .
                 )
             parts.append(escaped)
         elif letter != "%":
-            parts.append(ONE if letter == "_" else letter)
-        elif not parts or parts[-1] != ANY:
-            parts.append(ANY)
+            parts.append(ANY_CHARACTER if letter == "_" else letter)
+        elif not parts or parts[-1] != ANY_STRING:
+            parts.append(ANY_STRING)
     return tuple(parts)
 
 
 def write_pattern(parts: Sequence[str | int], special: str) -> str:
-    r"""Return the pattern of some parts, with a backslash before each ``special`` character."""
-    wild = {ONE: "_", ANY: "%"}
+    """Return the LIKE pattern of some parts, with a backslash before each ``special`` character."""
+    wild = {ANY_CHARACTER: "_", ANY_STRING: "%"}
     return "".join(wild[part] if isinstance(part, int) else "\\" * (part in special) + part for part in parts)
 
 
 def _like(text: str, pattern: str, escape: str | None = None) -> bool:
-    wild = {ONE: ".", ANY: ".*"}
+    wild = {ANY_CHARACTER: ".", ANY_STRING: ".*"}
     parts = pattern_parts(pattern, escape)
     expression = "".join(re.escape(part) if isinstance(part, str) else wild[part] for part in parts)
     return re.fullmatch(expression, text, re.DOTALL) is not None
@@ -108,4 +111,4 @@ TEXT_FUNCTIONS: Final[dict[str, Callable[..., str | int | bool]]] = {
     "replace": lambda text, old, new: text.replace(old, new),
     "like": _like,
 }
-"""What each operation does to a text; its other arguments are written out in the query."""
+"""The functions by operation; all arguments after the text are literals of the query."""

@@ -1,7 +1,7 @@
-"""Typing rules of text functions: of a text a text, of a category the category of the values that come of it.
+"""Typing rules of text functions: a text gives a text, a category gives the category of the mapped values.
 
-The other arguments are written out in the query. A pattern has few ``%``, because some engines take time that grows
-with a power of the length; a replacement is not longer than what it replaces, because some engines have a longest text.
+The other arguments are literals. A pattern has few ``%``, because some engines need time that grows with a power of the
+length. A replacement is not longer than the text it replaces, because some engines bound the length of a text.
 """
 
 from __future__ import annotations
@@ -11,115 +11,113 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.query.plan.intervals import Interval, whole_between
-from celosia.query.plan.text_functions import ANY, TEXT_FUNCTIONS, pattern_parts
-from celosia.query.plan.types import Typed
+from celosia.query.plan.intervals import Interval, integers_between
+from celosia.query.plan.text_functions import ANY_STRING, TEXT_FUNCTIONS, pattern_parts
+from celosia.query.plan.types import ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from celosia.query.plan.arithmetic import Rule
 
-MOST_WILD: Final = 4
+MAX_WILDCARDS: Final = 4
 """Runs of ``%`` in one pattern."""
 
-_FARTHEST = 1_000_000
-_LONGEST = 2**31  # no engine holds a longer text
+_MAX_POSITION = 1_000_000
+_MAX_TEXT_LENGTH = 2**31  # no engine holds a longer text
 
 
 def _function(name: str, *parameters: str) -> Rule:
-    """The rule of a function from texts to texts whose parameters are texts or positions."""
+    """Return the rule of a function from texts to texts whose parameters are positions."""
 
-    def rule(args: Sequence[Typed]) -> Typed:
-        text = _text(name, args)
-        given = [_position(name, a, wanted) for a, wanted in zip(args[1:], parameters, strict=False)]
-        return _mapped(name, text, given)
+    def rule(args: Sequence[ValueType]) -> ValueType:
+        text = _check_text(name, args)
+        given = [_written_position(name, a, wanted) for a, wanted in zip(args[1:], parameters, strict=False)]
+        return _map_values(name, text, given)
 
     return rule
 
 
 def _trim(name: str) -> Rule:
-    def rule(args: Sequence[Typed]) -> Typed:
-        text = _text(name, args)
-        given = [_written(name, a) for a in args[1:]]
+    def rule(args: Sequence[ValueType]) -> ValueType:
+        text = _check_text(name, args)
+        given = [_written_text(name, a) for a in args[1:]]
         if "" in given:
             raise QueryError(f"{name.upper()}(text, characters) needs the characters to remove, such as ' .'.")
-        return _mapped(name, text, given)
+        return _map_values(name, text, given)
 
     return rule
 
 
-def _replace(args: Sequence[Typed]) -> Typed:
-    text = _text("replace", args)
-    old, new = (_written("replace", a) for a in args[1:])
+def _replace(args: Sequence[ValueType]) -> ValueType:
+    text = _check_text("replace", args)
+    old, new = (_written_text("replace", a) for a in args[1:])
     if not old or len(new.encode()) > len(old.encode()):
         raise QueryError(
             "REPLACE(text, old, new) needs an old text that is not empty, and a new one that is no longer in UTF-8: "
             f"not {args[1].label} and {args[2].label}. Map single values with CASE WHEN instead."
         )
-    return _mapped("replace", text, [old, new])
+    return _map_values("replace", text, [old, new])
 
 
-def _length(args: Sequence[Typed]) -> Typed:
-    text = _text("length", args)
-    interval = Interval(low=Fraction(0), high=Fraction(_LONGEST), is_integer=True, open_high=True)
+def _length(args: Sequence[ValueType]) -> ValueType:
+    text = _check_text("length", args)
+    interval = Interval(low=Fraction(0), high=Fraction(_MAX_TEXT_LENGTH), is_integer=True, open_high=True)
     if text.values is not None:
         lengths = [len(str(value)) for value in text.values]
-        interval = whole_between(min(lengths), max(lengths))
-    return Typed(family="number", label=f"LENGTH of {text.label}", interval=interval, nullable=text.nullable)
+        interval = integers_between(min(lengths), max(lengths))
+    return ValueType(family="number", label=f"LENGTH of {text.label}", interval=interval, nullable=text.nullable)
 
 
-def _like(args: Sequence[Typed]) -> Typed:
-    text = _text("like", args)
-    pattern, *escape = (_written("like", a) for a in args[1:])
+def _like(args: Sequence[ValueType]) -> ValueType:
+    text = _check_text("like", args)
+    pattern, *escape = (_written_text("like", a) for a in args[1:])
     if escape and len(escape[0]) != 1:
         raise QueryError(f"ESCAPE takes one character, not {args[2].label}.")
-    if pattern_parts(pattern, *escape).count(ANY) > MOST_WILD:
+    if pattern_parts(pattern, *escape).count(ANY_STRING) > MAX_WILDCARDS:
         raise QueryError(
-            f"A LIKE pattern has at most {MOST_WILD} runs of %, not {args[1].label}: join two patterns with AND."
+            f"A LIKE pattern has at most {MAX_WILDCARDS} runs of %, not {args[1].label}: join two patterns with AND."
         )
     matches = TEXT_FUNCTIONS["like"]
-    if text.values is not None and not text.literal and not any(matches(v, pattern, *escape) for v in text.values):
+    if text.values is not None and not text.is_literal and not any(matches(v, pattern, *escape) for v in text.values):
         shown = ", ".join(repr(value) for value in text.values[:10])
         raise QueryError(f"{text.label} is never LIKE {args[1].label}: its values are {shown}.")
-    return Typed(family="truth", label="the condition", nullable=text.nullable)
+    return ValueType(family="truth", label="the condition", nullable=text.nullable)
 
 
-def _text(name: str, args: Sequence[Typed]) -> Typed:
+def _check_text(name: str, args: Sequence[ValueType]) -> ValueType:
     text = args[0]
     if text.family != "text":
         hint = "; its values are compared with = and IN" if text.family == "code" else ""
-        raise QueryError(f"{name.upper()} is for texts and categories, not for {text.described}{hint}.")
+        raise QueryError(f"{name.upper()} is for texts and categories, not for {text.description}{hint}.")
     return text
 
 
-def _mapped(name: str, text: Typed, given: Sequence[str | int]) -> Typed:
+def _map_values(name: str, text: ValueType, given: Sequence[str | int]) -> ValueType:
     function, values, written = TEXT_FUNCTIONS[name], None, None
     if text.values is not None:
         values = tuple(dict.fromkeys(str(function(value, *given)) for value in text.values))
-    if isinstance(text.written, str):
-        written = str(function(text.written, *given))
+    if isinstance(text.literal_value, str):
+        written = str(function(text.literal_value, *given))
     label = f"{name.upper()} of {text.label}"
-    return replace(text, label=label, values=values, written=written)
+    return replace(text, label=label, values=values, literal_value=written)
 
 
-def _written(name: str, a: Typed) -> str:
-    if not isinstance(a.written, str):
-        raise QueryError(
-            f"{name.upper()} needs a text in quotes there, which is the same for all rows, not {a.described}."
-        )
-    return a.written
+def _written_text(name: str, a: ValueType) -> str:
+    if not isinstance(a.literal_value, str):
+        raise QueryError(f"{name.upper()} needs a text literal there, not {a.description}.")
+    return a.literal_value
 
 
-def _position(name: str, a: Typed, wanted: str) -> int:
+def _written_position(name: str, a: ValueType, wanted: str) -> int:
     least = 1 if wanted == "start" else 0
-    if type(a.written) is not int or not least <= a.written <= _FARTHEST:
+    if type(a.literal_value) is not int or not least <= a.literal_value <= _MAX_POSITION:
         hint = "; RIGHT(text, length) counts from the end" if wanted == "start" else ""
         raise QueryError(
-            f"The {wanted} in {name.upper()} is an integer from {least} to {_FARTHEST:,} that is written out, "
+            f"The {wanted} in {name.upper()} is an integer literal from {least} to {_MAX_POSITION:,}, "
             f"not {a.label}{hint}."
         )
-    return a.written
+    return a.literal_value
 
 
 TEXT_RULES: Final[dict[str, Rule]] = {
@@ -134,4 +132,4 @@ TEXT_RULES: Final[dict[str, Rule]] = {
     "replace": _replace,
     "like": _like,
 }
-"""The rules by the names of the operations."""
+"""The rules by operation."""

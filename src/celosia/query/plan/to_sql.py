@@ -1,7 +1,7 @@
-"""Expressions and plans as readable SQL, for previews and for the history of a session.
+"""Renders expressions and plans as readable SQL, for previews and the history of a session.
 
-What is written can be read back: ``parse_expression(render(e)) == e``, and the same holds for the plans that SQL can
-say. What it cannot say (a list of keys, a method, whose column the person is) stands in comments or as PERSON.
+``parse_expression(render(e)) == e``, and likewise for every plan that SQL can express. Comments show a list of keys and
+a method, which SQL cannot express; PERSON stands for the person column.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.exact import format_exact
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation, default_name
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, PerPerson, Plan, Projection, Relation, default_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
 DIALECT: Final = "duckdb"
-"""The SQL dialect whose grammar queries are written in; ``sql.allowlist`` says which part of it."""
+"""The SQL dialect of queries; ``sql.allowlist`` selects a part of its grammar."""
 
-# How tightly an operation binds; an argument that binds less tightly stands in parentheses.
+# Binding strength of operations; a weaker argument stands in parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(1, 9)
 
 _INFIX: Final = {
@@ -32,7 +32,9 @@ _INFIX: Final = {
     **dict.fromkeys(("*", "/", "%"), _PRODUCT),
 }
 
-_NO_CONDITIONS: Final = frozenset({"substring", "trim", "ltrim", "rtrim"})  # the parser wants parentheses around one
+_NO_CONDITIONS: Final = frozenset(
+    {"substring", "trim", "ltrim", "rtrim"}
+)  # the parser requires parentheses around a condition
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -53,7 +55,7 @@ def render(thing: Expression | Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes expressions; ``names`` are texts for some of the columns, with how tightly they bind."""
+    """Writes expressions as SQL; ``names`` are the texts of some columns, with their binding strength."""
 
     names: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
@@ -73,13 +75,13 @@ class _Writer:
                     return _SPECIAL[name](self, arguments)
                 if name in _NO_CONDITIONS:
                     return f"{name.upper()}({', '.join(self.inside(one, _SUM) for one in arguments)})", _ATOM
-                return f"{name.upper()}({self.listed(arguments)})", _ATOM
+                return f"{name.upper()}({self.write_list(arguments)})", _ATOM
 
     def inside(self, expression: Expression, level: int) -> str:
         text, binds = self.write(expression)
         return text if binds >= level else f"({text})"
 
-    def listed(self, arguments: Sequence[Expression]) -> str:
+    def write_list(self, arguments: Sequence[Expression]) -> str:
         return ", ".join(map(self.text, arguments))
 
     def infix(self, name: str, left: Expression, right: Expression) -> tuple[str, int]:
@@ -111,7 +113,7 @@ class _Writer:
         return f"{value} {word}BETWEEN {low} AND {high}", _COMPARISON
 
     def member(self, arguments: Sequence[Expression], word: str = "") -> tuple[str, int]:
-        return f"{self.inside(arguments[0], _SUM)} {word}IN ({self.listed(arguments[1:])})", _COMPARISON
+        return f"{self.inside(arguments[0], _SUM)} {word}IN ({self.write_list(arguments[1:])})", _COMPARISON
 
     def is_null(self, arguments: Sequence[Expression], word: str = "") -> tuple[str, int]:
         return f"{self.inside(arguments[0], _SUM)} IS {word}NULL", _COMPARISON
@@ -145,10 +147,10 @@ class _Writer:
         return f"CASE {branches}{default} END", _ATOM
 
     def integer(self, arguments: Sequence[Expression]) -> tuple[str, int]:
-        return f"CAST({self.listed(arguments)} AS INTEGER)", _ATOM
+        return f"CAST({self.write_list(arguments)} AS INTEGER)", _ATOM
 
     def real(self, arguments: Sequence[Expression]) -> tuple[str, int]:
-        return f"CAST({self.listed(arguments)} AS DOUBLE)", _ATOM
+        return f"CAST({self.write_list(arguments)} AS DOUBLE)", _ATOM
 
 
 _SPECIAL: Final[dict[str, Callable[[_Writer, Sequence[Expression]], tuple[str, int]]]] = {
@@ -183,7 +185,7 @@ def _literal(value: object) -> tuple[str, int]:
         case bool():
             return str(value).upper(), _ATOM
         case str():
-            return "'" + value.replace("'", "''") + "'", _ATOM
+            return quote_text(value), _ATOM
         case dt.datetime():
             return f"TIMESTAMP '{value.replace(tzinfo=None).isoformat(sep=' ')}'", _ATOM
         case dt.date():
@@ -195,12 +197,22 @@ def _name(name: str) -> str:
     parts = name.split(".")
     if len(parts) <= 2 and all(_PLAIN.fullmatch(part) and part.upper() not in _keywords() for part in parts):
         return name
-    return '"' + name.replace('"', '""') + '"'
+    return quote_name(name)
+
+
+def quote_text(value: str) -> str:
+    """Return a text as a SQL literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def quote_name(value: str) -> str:
+    """Return a name as a SQL identifier."""
+    return '"' + value.replace('"', '""') + '"'
 
 
 @cache
 def _keywords() -> frozenset[str]:
-    """Words that the parser may take for something else than a name."""
+    """Return the words that the parser may not read as names."""
     from sqlglot.dialects.dialect import Dialect
 
     dialect = Dialect.get_or_raise(DIALECT)
@@ -216,7 +228,7 @@ def _plan(plan: Plan) -> str:
         {key.name: _Writer().write(key.expression) for key in plan.keys}
         | {aggregate.name: (_aggregate(aggregate), _ATOM) for aggregate in plan.aggregates}
     )
-    # Outputs may be called by their names in what follows.
+    # Later clauses may name outputs.
     named = _Writer({name: text for name, text in writer.names.items() if (name, Column(name)) not in plan.outputs})
     default = _default_names(plan)
     outputs = (_output(writer.text(expression), name, default.get(name)) for name, expression in plan.outputs)
@@ -242,7 +254,7 @@ def _output(text: str, name: str, default: str | None) -> str:
 
 
 def _default_names(plan: Plan) -> dict[str, str]:
-    """The names that the aggregates and keys would have by themselves."""
+    """Return the names that the aggregates and keys have by default."""
     names = {key.name: render(key.expression) for key in plan.keys}
     taken = list(names)
     for aggregate in plan.aggregates:
@@ -256,7 +268,7 @@ def _key(key: Key) -> str:
 
 
 def _aggregate(aggregate: Aggregate) -> str:
-    arguments = [_Writer().listed(aggregate.columns)] if aggregate.columns else []
+    arguments = [_Writer().write_list(aggregate.columns)] if aggregate.columns else []
     arguments += [_parameter(parameter) for parameter in aggregate.parameters if not isinstance(parameter, str)]
     form = _FUNCTIONS.get(aggregate.kind, f"{aggregate.kind.upper()}({{}})")
     method = "".join(f" /* {parameter} */" for parameter in aggregate.parameters if isinstance(parameter, str))
@@ -271,22 +283,22 @@ def _relation(relation: Relation) -> str:
     match relation:
         case Base(table=name):
             return _name(name)
-        case Joined(left=left, right=right, on=on, by=by, how=how):
+        case Join(left=left, right=right, on=on, by=by, how=how):
             word = "LEFT JOIN" if how == "left" else "JOIN"
             return f"{_relation(left)} {word} {_relation(right)} {_on(right, on, by)}"
-        case Projected(relation=inner, columns=columns, filter=condition):
+        case Projection(relation=inner, columns=columns, filter=condition):
             made = [_output(render(expression), name, None) for name, expression in columns]
-            return f"({_selected(made, inner, condition)})"
+            return f"({_select(made, inner, condition)})"
         case PerPerson(relation=inner, columns=functions, filter=condition):
             made = [_output(_per_person(function, of), name, None) for name, function, of in functions]
-            return f"({_selected(['PERSON', *made], inner, condition)} GROUP BY PERSON)"
+            return f"({_select(['PERSON', *made], inner, condition)} GROUP BY PERSON)"
 
 
 def _per_person(function: str, argument: Expression | None) -> str:
     return f"{function.upper()}({'*' if argument is None else render(argument)})"
 
 
-def _selected(columns: Sequence[str], relation: Relation, condition: Expression | None) -> str:
+def _select(columns: Sequence[str], relation: Relation, condition: Expression | None) -> str:
     parts = ["SELECT", ", ".join(columns), "FROM", _relation(relation)]
     return " ".join(parts if condition is None else [*parts, "WHERE", render(condition)])
 

@@ -16,9 +16,9 @@ from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.columns import MAX_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp, Value
 from celosia.data.schema.values import as_boolean, as_category, as_date, as_integer, as_text, as_timestamp
 from celosia.query.plan.calendar_rules import add_months
-from celosia.query.plan.expressions import Call, Expression, Literal, columns_in, is_condition, kind_of, substituted
-from celosia.query.plan.nodes import Joined, PerPerson, Plan, Projected, Relation
-from celosia.query.plan.relations import columns_of, cuts_nothing, reads_one_table, unit_of
+from celosia.query.plan.expressions import Call, Expression, Literal, columns_in, is_condition, kind_of, substitute
+from celosia.query.plan.nodes import Join, PerPerson, Plan, Projection, Relation
+from celosia.query.plan.relations import columns_of, counts_all_rows, reads_one_table, unit_of
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.cells import MOST_CELLS, Cells
 from celosia.query.planning.cut_off import cut_off_needs
@@ -71,7 +71,7 @@ class AnalyzedPlan:
     @property
     def may_cut(self) -> bool:
         """Whether contribution limits can leave rows or persons out of the answer."""
-        if self.bounding.unit == "row" or cuts_nothing(self.plan.relation):
+        if self.bounding.unit == "row" or counts_all_rows(self.plan.relation):
             return False
         only_persons = all(need.distinct == "persons" for need in self.aggregate_measurements)
         return not (only_persons and self.bounding.groups == self.bounding.cells)
@@ -128,10 +128,10 @@ def _inner_conditions(
 ) -> "Iterator[tuple[Expression | None, Mapping[str, Kind]]]":
     """The filters of subqueries, with the columns that each can speak of."""
     match relation:
-        case Projected(relation=inner, filter=condition) | PerPerson(relation=inner, filter=condition):
+        case Projection(relation=inner, filter=condition) | PerPerson(relation=inner, filter=condition):
             yield from _inner_conditions(inner, tables)
             yield condition, columns_of(inner, tables)
-        case Joined(left=left, right=right):
+        case Join(left=left, right=right):
             yield from _inner_conditions(left, tables)
             yield from _inner_conditions(right, tables)
 
@@ -165,8 +165,8 @@ def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value]
 
 def original(expression: Expression, relation: Relation) -> Expression:
     """Return an expression in terms of what the subqueries of a relation compute their columns from."""
-    while isinstance(relation, Projected):
-        expression, relation = substituted(expression, dict(relation.columns)), relation.relation
+    while isinstance(relation, Projection):
+        expression, relation = substitute(expression, dict(relation.columns)), relation.relation
     return expression
 
 

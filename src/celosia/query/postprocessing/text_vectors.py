@@ -6,7 +6,7 @@ import numpy as np
 
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.plan.text_rules import TEXT_RULES
-from celosia.query.plan.types import Typed, of_literal
+from celosia.query.plan.types import ValueType, type_of_literal
 from celosia.query.postprocessing.vectors import Vector
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from celosia.query.plan.types import Scalar
 
 _RESULTS: "Final[dict[str, tuple[str, Any]]]" = {"length": ("number", np.int64), "like": ("truth", np.bool_)}
-_ANY_TEXT = Typed(family="text", label="the column")
+_ANY_TEXT = ValueType(family="text", label="the column")
 
 
 def apply_text_function(name: str, text: Vector, given: "Sequence[Scalar]") -> Vector:
     """Return a text function of each item; what is written out beside it is checked as in a query."""
-    TEXT_RULES[name]([_ANY_TEXT, *map(of_literal, given)])
+    TEXT_RULES[name]([_ANY_TEXT, *map(type_of_literal, given)])
     family, kind = _RESULTS.get(name, ("text", object))
     function = TEXT_FUNCTIONS[name]
     items = np.fromiter((function(item, *given) for item in text.items), dtype=kind, count=len(text.items))

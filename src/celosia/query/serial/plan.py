@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import FormatError, QueryError
 from celosia.core.exact import exact_probability
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected, Relation
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection, Relation
 from celosia.query.serial.expressions import expression_from_json, expression_to_json, value_from_json, value_to_json
 from celosia.query.serial.json_fields import (
     FORMATS,
@@ -139,7 +139,7 @@ def _relation(relation: Relation) -> dict[str, Any]:
     match relation:
         case Base(table=table):
             return {"kind": "base", "table": table}
-        case Joined(left=left, right=right, on=on, by=by, how=how):
+        case Join(left=left, right=right, on=on, by=by, how=how):
             pairs = [list(pair) for pair in on]
             return {
                 "kind": "joined",
@@ -149,7 +149,7 @@ def _relation(relation: Relation) -> dict[str, Any]:
                 "by": by,
                 "how": how,
             }
-        case Projected(relation=inner, columns=columns, filter=condition):
+        case Projection(relation=inner, columns=columns, filter=condition):
             return {
                 "kind": "projected",
                 "relation": _relation(inner),
@@ -190,12 +190,12 @@ def _read_relation(value: object) -> Relation:
     columns = listed(found["columns"], "columns")
     if kind == "projected":
         named = tuple(_read_named(item, "column of a subquery") for item in columns)
-        return Projected(relation=inner, columns=named, filter=condition)
+        return Projection(relation=inner, columns=named, filter=condition)
     made = tuple(_read_made(item) for item in columns)
     return PerPerson(relation=inner, columns=made, filter=condition)
 
 
-def _read_joined(value: object) -> Joined:
+def _read_joined(value: object) -> Join:
     found = fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
     on = []
     for pair in listed(found.get("on", []), "on"):
@@ -203,7 +203,7 @@ def _read_joined(value: object) -> Joined:
         if len(columns) != 2:
             raise FormatError("on must be a list of pairs of columns.")
         on.append((text(columns[0], "on"), text(columns[1], "on")))
-    return Joined(
+    return Join(
         left=_read_relation(found["left"]),
         right=_read_relation(found["right"]),
         on=tuple(on),

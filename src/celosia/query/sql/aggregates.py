@@ -1,7 +1,7 @@
-"""The aggregates of SQL by the names that dialects give them, and what each of them is in a plan.
+"""The aggregates of SQL, by their names in several dialects, as aggregates of a plan.
 
-Variances and covariances divided by n and by n - 1 are not told apart: the noise is far larger than the difference. An
-aggregate with FILTER (WHERE …) is the aggregate of a CASE: rows that do not pass have no value there.
+Variances and covariances divided by n and by n - 1 are treated alike: the noise is far larger than the difference. An
+aggregate with FILTER (WHERE …) becomes the aggregate of a CASE, which is null in rows that do not pass.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.core.exact import exact
 from celosia.query.plan.expressions import Call, Expression, Literal
-from celosia.query.sql.syntax import nodes, only, spelt, unwrapped
+from celosia.query.sql.syntax import check_parts, sql_name, strip_parentheses, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,12 +49,12 @@ _REFUSED: Final = {
     "countif": "write COUNT(*) FILTER (WHERE …)",
     "window": "rows cannot be looked at side by side; aggregates take a GROUP BY",
 }
-_MOST = 1_000_000
+_MAX_TOP_K = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
-    """An aggregate as a plan has it, without its name."""
+class AggregateCall:
+    """An aggregate of a plan, without its name."""
 
     kind: str
     columns: tuple[Expression, ...] = ()
@@ -62,7 +62,7 @@ class Function:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Return whether a node is the call of an aggregate, allowed or not."""
+    """Return whether a node calls an aggregate, allowed or not."""
     from sqlglot import exp
 
     named = node.key == "anonymous" and str(node.this).upper() in _NAMED
@@ -70,37 +70,37 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def has_aggregate(node: exp.Expr) -> bool:
-    """Return whether there is an aggregate anywhere in an expression."""
-    return any(is_aggregate(inner) for inner in nodes(node, leaving={"select", "subquery"}))
+    """Return whether an expression contains an aggregate."""
+    return any(is_aggregate(inner) for inner in walk(node, leaving={"select", "subquery"}))
 
 
-def function_of(node: exp.Expr, reader: ScopeReader) -> Function:
-    """Return what an aggregate is in a plan; ``reader`` knows its columns."""
+def read_aggregate(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
+    """Return the plan's aggregate for a node; ``reader`` resolves its columns."""
     special = _SPECIAL.get(node.key)
     if special is not None:
         return special(node, reader)
     if node.key in _PLAIN:
-        only(node, "this")
-        return Function(kind=_PLAIN[node.key], columns=(_argument(node, reader),))
+        check_parts(node, "this")
+        return AggregateCall(kind=_PLAIN[node.key], columns=(_argument(node, reader),))
     if node.key in _PAIRS:
-        only(node, "this", "expression")
-        return Function(kind=_PAIRS[node.key], columns=(_argument(node, reader), reader.read(node.expression)))
-    return _named(node, reader)
+        check_parts(node, "this", "expression")
+        return AggregateCall(kind=_PAIRS[node.key], columns=(_argument(node, reader), reader.read(node.expression)))
+    return _read_named(node, reader)
 
 
-def _named(node: exp.Expr, reader: ScopeReader) -> Function:
+def _read_named(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
     if node.key == "approxtopk":
-        only(node, "this", "expression")
-        return Function(kind="top_k", columns=(_argument(node, reader),), parameters=(_number(node.expression),))
+        check_parts(node, "this", "expression")
+        return AggregateCall(kind="top_k", columns=(_argument(node, reader),), parameters=(_number(node.expression),))
     kind = _NAMED.get(str(node.this).upper()) if node.key == "anonymous" else None
     if kind is None:
-        raise QueryError(f"{spelt(node)} is no aggregate that can be asked for: {_REFUSED.get(node.key, _AVAILABLE)}.")
+        raise QueryError(f"{sql_name(node)} is not a supported aggregate: {_REFUSED.get(node.key, _AVAILABLE)}.")
     arguments = node.args.get("expressions", [])
     if len(arguments) != (1 if kind == "mean" else 2):
-        raise QueryError(f"{spelt(node)} is written MEAN(age), TOP_K(cause, 3) or PERCENTILE(age, 0.9).")
+        raise QueryError(f"{sql_name(node)} is written MEAN(age), TOP_K(cause, 3) or PERCENTILE(age, 0.9).")
     read = _number if kind == "top_k" else _share
     parameters = tuple(read(argument) for argument in arguments[1:])
-    return Function(kind=kind, columns=(reader.read(arguments[0]),), parameters=parameters)
+    return AggregateCall(kind=kind, columns=(reader.read(arguments[0]),), parameters=parameters)
 
 
 _AVAILABLE: Final = f"there are {AGGREGATE_NAMES}"
@@ -109,103 +109,103 @@ _AVAILABLE: Final = f"there are {AGGREGATE_NAMES}"
 def _argument(node: exp.Expr, reader: ScopeReader) -> Expression:
     argument = node.args.get("this")
     if argument is None or isinstance(argument, str):
-        raise QueryError(f"{spelt(node)} needs a column.")
+        raise QueryError(f"{sql_name(node)} needs a column.")
     if argument.key == "distinct":
-        raise QueryError(f"DISTINCT goes with COUNT only, not with {spelt(node)}.")
+        raise QueryError(f"DISTINCT goes with COUNT only, not with {sql_name(node)}.")
     return reader.read(argument)
 
 
-def _count(node: exp.Expr, reader: ScopeReader) -> Function:
-    only(node, "this", "big_int")
+def _count(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
+    check_parts(node, "this", "big_int")
     argument = node.args.get("this")
     if argument is None or argument.key == "star":
         if argument is not None:
-            only(argument)
-        return Function(kind="count")
+            check_parts(argument)
+        return AggregateCall(kind="count")
     if argument.key == "distinct":
-        only(argument, "expressions")
-        return _count_distinct([unwrapped(inner) for inner in argument.args["expressions"]], reader)
+        check_parts(argument, "expressions")
+        return _count_distinct([strip_parentheses(inner) for inner in argument.args["expressions"]], reader)
     counted = reader.read(argument)
     # COUNT(1) counts rows, as COUNT(*) does.
     always = isinstance(counted, Literal) and counted.value is not None
-    return Function(kind="count") if always else Function(kind="count", columns=(counted,))
+    return AggregateCall(kind="count") if always else AggregateCall(kind="count", columns=(counted,))
 
 
-def _count_distinct(arguments: list[exp.Expr], reader: ScopeReader) -> Function:
+def _count_distinct(arguments: list[exp.Expr], reader: ScopeReader) -> AggregateCall:
     if len(arguments) != 1:
         raise QueryError("COUNT(DISTINCT …) takes one column.")
     (argument,) = arguments
     if argument.key == "column" and argument.this.key == "identifier":
-        only(argument, "this", "table")
+        check_parts(argument, "this", "table")
         table = argument.args.get("table")
         name, quoted = str(argument.this.this), bool(argument.this.args.get("quoted"))
         found = reader.scope.find(None if table is None else str(table.this), name, quoted=quoted)
         if found.column is None:
-            return Function(kind="count_persons")
-    return Function(kind="count_distinct", columns=(reader.read(argument),))
+            return AggregateCall(kind="count_persons")
+    return AggregateCall(kind="count_distinct", columns=(reader.read(argument),))
 
 
-def _within_group(node: exp.Expr, reader: ScopeReader) -> Function:
-    """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), and MODE() likewise."""
-    only(node, "this", "expression")
+def _within_group(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
+    """Read PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), and MODE() likewise."""
+    check_parts(node, "this", "expression")
     inner, ordered = node.this, node.expression.args.get("expressions", [])
-    only(node.expression, "expressions")
+    check_parts(node.expression, "expressions")
     if len(ordered) != 1 or inner.key not in {"percentilecont", "percentiledisc", "mode"}:
         raise QueryError(
             "WITHIN GROUP is for PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) and for MODE(), with one column."
         )
-    only(ordered[0], "this", "desc")
+    check_parts(ordered[0], "this", "desc")
     column = reader.read(ordered[0].this)
     if inner.key == "mode":
-        only(inner)
-        return Function(kind="mode", columns=(column,))
-    only(inner, "this")
+        check_parts(inner)
+        return AggregateCall(kind="mode", columns=(column,))
+    check_parts(inner, "this")
     share = _share(inner.this)
     if ordered[0].args.get("desc"):
         share = 1 - share
-    return Function(kind="quantile", columns=(column,), parameters=(share,))
+    return AggregateCall(kind="quantile", columns=(column,), parameters=(share,))
 
 
-def _filtered(node: exp.Expr, reader: ScopeReader) -> Function:
-    only(node, "this", "expression")
-    function, condition = function_of(node.this, reader), reader.read(node.expression.this)
+def _filter(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
+    check_parts(node, "this", "expression")
+    function, condition = read_aggregate(node.this, reader), reader.read(node.expression.this)
     if function.kind == "count_persons":
         raise QueryError("COUNT(DISTINCT person) cannot have a FILTER: put the condition into WHERE.")
     columns = function.columns or (Literal(1),)
     kept = tuple(Call("case", (condition, column, Literal(None))) for column in columns)
-    return Function(kind=function.kind, columns=kept, parameters=function.parameters)
+    return AggregateCall(kind=function.kind, columns=kept, parameters=function.parameters)
 
 
-def _quantile(node: exp.Expr, reader: ScopeReader) -> Function:
-    only(node, "this", "quantile", "expression")
+def _quantile(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
+    check_parts(node, "this", "quantile", "expression")
     share = node.args.get("quantile") or node.args.get("expression")
-    return Function(kind="quantile", columns=(_argument(node, reader),), parameters=(_share(share),))
+    return AggregateCall(kind="quantile", columns=(_argument(node, reader),), parameters=(_share(share),))
 
 
 def _share(node: exp.Expr | None) -> Fraction:
-    text = _written(node)
+    text = _number_text(node)
     share = None if text is None or len(text) > 50 else exact(text, name="quantile")
     if share is None or not 0 <= share <= 1:
-        raise QueryError("A quantile is one number between 0 and 1 that is written out, as in QUANTILE(age, 0.9).")
+        raise QueryError("A quantile is one literal number between 0 and 1, as in QUANTILE(age, 0.9).")
     return share
 
 
 def _number(node: exp.Expr | None) -> int:
-    text = _written(node)
-    if text is None or not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= _MOST:
-        raise QueryError("The number of values is an integer that is written out, as in TOP_K(cause, 3).")
+    text = _number_text(node)
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= _MAX_TOP_K:
+        raise QueryError("The number of values is an integer literal, as in TOP_K(cause, 3).")
     return int(text)
 
 
-def _written(node: exp.Expr | None) -> str | None:
+def _number_text(node: exp.Expr | None) -> str | None:
     if node is None:
         return None
-    inner = unwrapped(node)
+    inner = strip_parentheses(node)
     return str(inner.this) if inner.key == "literal" and not inner.args.get("is_string") else None
 
 
-_SPECIAL: Final[dict[str, Callable[[exp.Expr, ScopeReader], Function]]] = {
-    "filter": _filtered,
+_SPECIAL: Final[dict[str, Callable[[exp.Expr, ScopeReader], AggregateCall]]] = {
+    "filter": _filter,
     "withingroup": _within_group,
     "count": _count,
     **dict.fromkeys(("quantile", "percentilecont", "percentiledisc", "approxquantile"), _quantile),

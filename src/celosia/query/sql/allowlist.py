@@ -1,16 +1,15 @@
-"""The words of SQL that a query may be made of: what is not on the list never reaches the parser.
+"""Allowlist of SQL tokens: other words never reach the parser.
 
-A parser of a whole dialect knows many statements, and takes exponential time over some texts that nobody would write in
-earnest. So each token is looked at first: those of the small language that is read pass, names of types pass where a
-type can stand and are plain names elsewhere, and every other word is refused with a sentence that says what to write
-instead.
+The parser of a whole dialect accepts many statements, and takes exponential time on some hostile texts. So each token
+is checked first. Tokens of the small query language pass. Names of types pass where a type can stand and are plain
+names elsewhere. Every other word raises an error that suggests what to write.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-MOST_NESTED: Final = 50
+MAX_NESTING: Final = 50
 """Parentheses and CASEs inside one another."""
 
 WORDS: Final = frozenset(
@@ -77,7 +76,7 @@ WORDS: Final = frozenset(
         "NOTNULL",
     ]
 )
-"""The tokens of the language that is read, by the parser's names for them."""
+"""The tokens of the query language, by the parser's names for them."""
 
 # Words that other dialects or statements use, and that make good names of columns.
 NAMES = frozenset(

@@ -1,7 +1,7 @@
-"""Texts in the place of dates and times, as analysts write them: ``born >= '2021-12-31'``.
+"""Texts read as dates and times, as analysts write them: ``born >= '2021-12-31'``.
 
-A text that is compared with a date is read as a date, one that is compared with a time as a time in UTC. A date beside
-times is its first second. Both ways of writing give the same plan, so what follows knows dates and times only.
+A text compared with a date is read as a date; one compared with a time as a time in UTC. A date beside times is its
+first second. Both ways of writing give the same plan, so later stages see dates and times only.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-_COMPARING: Final = frozenset(
+_COMPARISONS: Final = frozenset(
     ["=", "<>", "<", "<=", ">", ">=", "between", "in", "least", "greatest", "clip", "coalesce"]
 )
 _MIDNIGHT = dt.time()
 
 
 def read_dates(expression: Expression, kinds: Mapping[str, Kind]) -> Expression:
-    """Return an expression with dates and times in the place of texts that are compared with some."""
+    """Return an expression in which texts compared with dates or times are dates or times."""
     if not isinstance(expression, Call):
         return expression
     inner = tuple(read_dates(argument, kinds) for argument in expression.arguments)
@@ -34,9 +34,9 @@ def read_dates(expression: Expression, kinds: Mapping[str, Kind]) -> Expression:
 
 
 def read_date_literals(call: Call, kinds: Mapping[str, Kind]) -> Call:
-    """Return an operation with its own literals read as dates or times if the other arguments are some."""
+    """Return an operation whose own text literals are dates or times if its other arguments are."""
     written = [a for a in call.arguments if isinstance(a, Literal) and isinstance(a.value, str | dt.date)]
-    if call.name not in _COMPARING or not written:
+    if call.name not in _COMPARISONS or not written:
         return call
     families = {_family(argument, kinds) for argument in call.arguments if argument not in written}
     if len(families) != 1 or not families <= {"date", "timestamp"}:
@@ -48,7 +48,7 @@ def read_date_literals(call: Call, kinds: Mapping[str, Kind]) -> Call:
 def _family(expression: Expression, kinds: Mapping[str, Kind]) -> str:
     try:
         return family_of(expression, kinds)
-    except QueryError:  # it is refused where the whole is typed, in its own words
+    except QueryError:  # typing the whole expression raises
         return ""
 
 

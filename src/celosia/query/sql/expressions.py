@@ -1,7 +1,7 @@
-"""From the text of a condition or a computed column to an expression.
+"""Parses the text of a condition or a computed column into an expression.
 
-Only what has an entry in the tables below is understood, and of a syntax node only the parts that are named there: a
-modifier that nobody thought of is refused, never ignored.
+Only the entries of the tables below are accepted, and of a syntax node only the parts named there: an unknown modifier
+raises and is never ignored.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
-from celosia.query.plan.expressions import MOST_DEPTH, Call, Column, Expression, Literal
+from celosia.query.plan.expressions import MAX_DEPTH, Call, Column, Expression, Literal
 from celosia.query.plan.suggestions import find_close
 from celosia.query.plan.text_functions import lower
 from celosia.query.sql.aggregates import AGGREGATE_NAMES
 from celosia.query.sql.literals import date_literal, interval_literal, number_literal, time_literal
-from celosia.query.sql.syntax import chain, condition_tree, only, parts_given, spelt, unwrapped
+from celosia.query.sql.syntax import (
+    check_parts,
+    condition_tree,
+    flatten_chain,
+    parts_given,
+    sql_name,
+    strip_parentheses,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +35,7 @@ ALLOWED: Final = (
     "ABS, FLOOR, CEIL, LEAST, GREATEST, CLIP, BUCKET, UPPER, LOWER, TRIM, SUBSTRING, LEFT, RIGHT, LENGTH, REPLACE, "
     "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL, and CAST to INTEGER or DOUBLE"
 )
-"""What an expression may be made of, for messages."""
+"""The operations of an expression, for messages."""
 
 _FUNCTIONS: Final = (*re.findall(r"[A-Z_]{3,}", f"{ALLOWED}, {AGGREGATE_NAMES}"), "PERCENTILE", "ROUND")
 
@@ -77,7 +84,7 @@ _PARTS: Final = {
     "HOUR": "hour",
 }
 
-_TEXTS: Final = {  # the operation, and the parts that are its arguments, those that may be left out last
+_TEXTS: Final = {  # the operation, and its argument parts; optional ones come last
     "substring": ("substring", "this", "start", "length"),
     "right": ("right", "this", "expression"),
     "replace": ("replace", "this", "expression", "replacement"),
@@ -118,7 +125,7 @@ _HINTS: Final = {
 
 
 def parse_expression(text: str) -> Expression:
-    """Return the expression that a text stands for, in SQL over the names of columns."""
+    """Return the expression of a SQL text over the names of columns."""
     try:
         return Reader().read(condition_tree(text))
     except RecursionError:  # the caller's own stack was nearly full
@@ -126,35 +133,35 @@ def parse_expression(text: str) -> Expression:
 
 
 class Reader:
-    """Turns syntax nodes into expressions; what a name stands for is said by whoever overrides ``column``."""
+    """Turns syntax nodes into expressions; subclasses override ``column`` to resolve names."""
 
     def __init__(self) -> None:
         self._depth = 0
 
     def read(self, node: exp.Expr) -> Expression:
         """Return the expression of a node."""
-        node = unwrapped(node)
+        node = strip_parentheses(node)
         self._depth += 1
         try:
-            if self._depth > MOST_DEPTH:
+            if self._depth > MAX_DEPTH:
                 raise QueryError(
-                    f"An expression is nested too deeply: at most {MOST_DEPTH} operations inside one another."
+                    f"An expression is nested too deeply: at most {MAX_DEPTH} operations inside one another."
                 )
             return self._read(node)
         finally:
             self._depth -= 1
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - for overriding
-        """Return what a name stands for."""
+        """Return the expression that a name stands for."""
         return Column(name if table is None else f"{table}.{name}")
 
     def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
-        """Return an operation; whoever knows the columns may read its literals as they are meant."""
+        """Return an operation; subclasses that know the columns may convert its literals."""
         return Call(name, tuple(arguments))
 
     def refuse(self, node: exp.Expr) -> NoReturn:
-        """Refuse a node that is not of the language."""
-        name = spelt(node)
+        """Raise on a node outside the language."""
+        name = sql_name(node)
         hint = _HINTS.get(node.key) or _HINTS.get(name)
         if hint is None and (meant := find_close(name, _FUNCTIONS)):
             hint = f"write {meant}, if that was meant"
@@ -163,20 +170,20 @@ class Reader:
     def _read(self, node: exp.Expr) -> Expression:
         key = node.key
         if key in _BINARY:
-            only(node, "this", "expression", "typed", "safe")
+            check_parts(node, "this", "expression", "typed", "safe")
             return self._binary(_BINARY[key], node)
         if key in _UNARY:
-            only(node, "this")
+            check_parts(node, "this")
             return Call(_UNARY[key], (self.read(node.this),))
         if key in _SEVERAL:
-            only(node, "this", "expressions", "ignore_nulls")
+            check_parts(node, "this", "expressions", "ignore_nulls")
             return self._call(_SEVERAL[key], [node.this, *node.args.get("expressions", [])])
         if key in _TEXTS:
             name, *parts = _TEXTS[key]
-            only(node, *parts)
+            check_parts(node, *parts)
             return self._call(name, [node.args[part] for part in parts if node.args.get(part) is not None])
         if key in {"and", "or"}:
-            return Call(key, tuple(self.read(part) for part in chain(node)))
+            return Call(key, tuple(self.read(part) for part in flatten_chain(node)))
         special = self._special.get(key)
         if special is None:
             self.refuse(node)
@@ -186,7 +193,7 @@ class Reader:
         return self.call(name, [self.read(node) for node in nodes])
 
     def _binary(self, name: str, node: exp.Expr) -> Expression:
-        left, right = unwrapped(node.this), unwrapped(node.expression)
+        left, right = strip_parentheses(node.this), strip_parentheses(node.expression)
         if name in {"+", "-"} and right.key == "interval":
             return self._later(left, right, name)
         if name == "+" and left.key == "interval":
@@ -201,14 +208,14 @@ class Reader:
         return Call(f"add_{unit}", (self.read(value), signed))
 
     def _negation(self, node: exp.Expr) -> Expression:
-        only(node, "this")
+        check_parts(node, "this")
         if node.this.key == "literal" and not node.this.args.get("is_string"):
             return number_literal("-" + str(node.this.this))
         return Call("neg", (self.read(node.this),))
 
     def _name(self, node: exp.Expr) -> Expression:
         if not set(parts_given(node)) <= {"this", "table"}:
-            raise QueryError("A column goes by its name or by table.name, without a schema or a catalogue before it.")
+            raise QueryError("Write a column as name or table.name, without a schema or a catalogue.")
         table = node.args.get("table")
         if node.this.key != "identifier" or (table is not None and table.key != "identifier"):
             self.refuse(node.this)
@@ -222,21 +229,21 @@ class Reader:
     def _boolean(self, node: exp.Expr) -> Expression:
         return Literal(bool(node.this))
 
-    def _null(self, node: exp.Expr) -> Expression:  # noqa: ARG002 - one of the table below
+    def _null(self, node: exp.Expr) -> Expression:  # noqa: ARG002 - called from the table below
         return Literal(None)
 
     def _between(self, node: exp.Expr) -> Expression:
-        only(node, "this", "low", "high")
+        check_parts(node, "this", "low", "high")
         return self._call("between", (node.this, node.args["low"], node.args["high"]))
 
     def _in(self, node: exp.Expr) -> Expression:
         given = parts_given(node)
         if set(given) != {"this", "expressions"}:
-            raise QueryError("IN needs a list of values that are written out, such as sex IN ('F', 'M').")
+            raise QueryError("IN needs a list of literals, such as sex IN ('F', 'M').")
         return self._call("in", (node.this, *node.args["expressions"]))
 
     def _is(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression")
+        check_parts(node, "this", "expression")
         if node.expression.key == "null":
             return Call("is_null", (self.read(node.this),))
         if node.expression.key == "boolean":  # never null itself
@@ -245,11 +252,11 @@ class Reader:
         raise QueryError("IS goes with NULL, NOT NULL, TRUE or FALSE; other values are compared with =.")
 
     def _case(self, node: exp.Expr) -> Expression:
-        only(node, "this", "ifs", "default")
+        check_parts(node, "this", "ifs", "default")
         subject = node.args.get("this")
         parts: list[Expression] = []
         for branch in node.args["ifs"]:
-            only(branch, "this", "true")
+            check_parts(branch, "this", "true")
             condition = self.read(branch.this)
             parts.append(condition if subject is None else self.call("=", (self.read(subject), condition)))
             parts.append(self.read(branch.args["true"]))
@@ -257,18 +264,18 @@ class Reader:
         return Call("case", (*parts, Literal(None) if default is None else self.read(default)))
 
     def _if(self, node: exp.Expr) -> Expression:
-        only(node, "this", "true", "false")
+        check_parts(node, "this", "true", "false")
         other = node.args.get("false")
         results = (self.read(node.args["true"]), Literal(None) if other is None else self.read(other))
         return Call("case", (self.read(node.this), *results))
 
     def _nullif(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression")
+        check_parts(node, "this", "expression")
         value = self.read(node.this)
         return Call("case", (self.call("=", (value, self.read(node.expression))), Literal(None), value))
 
     def _like(self, node: exp.Expr, *escape: Expression) -> Expression:
-        only(node, "this", "expression", "negate")
+        check_parts(node, "this", "expression", "negate")
         value, *written = self.read(node.this), self.read(node.expression), *escape
         if node.key == "ilike":  # without regard to case: both in small letters
             value, *written = Call("lower", (value,)), *(_in_small_letters(one) for one in written)
@@ -276,29 +283,29 @@ class Reader:
         return Call("not", (made,)) if node.args.get("negate") else made
 
     def _escape(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression")
+        check_parts(node, "this", "expression")
         if node.this.key not in {"like", "ilike"}:
             self.refuse(node)
         return self._like(node.this, self.read(node.expression))
 
     def _left(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression")
+        check_parts(node, "this", "expression")
         return Call("substring", (self.read(node.this), Literal(1), self.read(node.expression)))
 
     def _trim(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression", "position")
+        check_parts(node, "this", "expression", "position")
         name = _TRIMS[str(node.args.get("position") or "").upper()]
         letters = node.args.get("expression")
         return self._call(name, [node.this] if letters is None else [node.this, letters])
 
     def _truncation(self, node: exp.Expr) -> Expression:
-        only(node, "this", "unit")
+        check_parts(node, "this", "unit")
         unit = str(node.args["unit"].name).lower()
         return Call("date_trunc", (self.read(node.this), Literal(unit)))
 
     def _cast(self, node: exp.Expr) -> Expression:
-        only(node, "this", "to")
-        kind, inner = _type_name(node.args["to"]), unwrapped(node.this)
+        check_parts(node, "this", "to")
+        kind, inner = _type_name(node.args["to"]), strip_parentheses(node.this)
         text = str(inner.this) if inner.key == "literal" and inner.args.get("is_string") else None
         if text is not None and kind == "DATE":
             return date_literal(text)
@@ -309,7 +316,7 @@ class Reader:
         return Call(_CASTS[kind], (self.read(inner),))
 
     def _extract(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression")
+        check_parts(node, "this", "expression")
         return self._part(str(node.this.name), node.expression)
 
     def _part(self, part: str, value: exp.Expr) -> Expression:
@@ -318,14 +325,14 @@ class Reader:
         return Call(_PARTS[part.upper()], (self.read(value),))
 
     def _difference(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expression", "unit", "date_part_boundary")
+        check_parts(node, "this", "expression", "unit", "date_part_boundary")
         unit = node.args.get("unit")
         if unit is None or str(unit.name).upper() not in {"DAY", "DAYS"}:
             raise QueryError("DATE_DIFF counts days only: DATE_DIFF('day', earlier, later).")
         return self._call("-", (node.this, node.expression))
 
     def _function(self, node: exp.Expr) -> Expression:
-        only(node, "this", "expressions")
+        check_parts(node, "this", "expressions")
         name, arguments = str(node.this).upper(), node.args.get("expressions", [])
         if name == "DATE_PART" and len(arguments) == 2 and arguments[0].key == "literal":
             return self._part(str(arguments[0].this), arguments[1])

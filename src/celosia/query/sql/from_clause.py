@@ -1,11 +1,11 @@
-"""What a SELECT reads: tables and joins, as relations that keep track of the person.
+"""Reads FROM and JOIN as relations that keep track of the person, and resolves names.
 
-A public table is joined by its key, so no row is multiplied; private tables are joined on the person only. Either way
-every row still belongs to somebody, and what one of them can contribute is bounded later.
+A public table is joined by its key, so no row is multiplied; private tables are joined on the person only. Every row
+still belongs to one person, whose contribution is bounded later.
 
-Names are found as written, or else without regard to case unless they are quoted. The person is no column: a query can
-count it, join on it, and group by it inside a subquery, but never show, filter or compute with it. It goes by the name
-of its column where that is selected, and by PERSON everywhere.
+Names match exactly, or else without regard to case unless they are quoted. The person is not an ordinary column: it can
+be counted, joined on, and grouped by inside a subquery, but never shown, filtered or computed with. Its name is that of
+its column where that is selected, and PERSON everywhere.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression
-from celosia.query.plan.nodes import Base, Joined, Relation
+from celosia.query.plan.nodes import Base, Join, Relation
 from celosia.query.plan.relations import columns_of
-from celosia.query.plan.suggestions import suggested
+from celosia.query.plan.suggestions import suggest
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
-from celosia.query.sql.syntax import chain, only, spelt, unwrapped
+from celosia.query.sql.syntax import check_parts, flatten_chain, sql_name, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
 
-_HOW: Final = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
-_MOST_JOINS = 10
+_JOIN_FORMS: Final = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
+_MAX_JOINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
-    """A column that can be named: after its table, by its own name there, and what the relation calls it now.
+class VisibleColumn:
+    """A column that can be named: its table, its name there, and its name in the relation.
 
-    ``column`` is None for the column that says whose row it is.
+    ``column`` is None for the person column.
     """
 
     table: str
@@ -49,43 +49,43 @@ class Visible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """A relation and the names by which its columns go; ``merged`` are names that USING made one of two."""
+    """A relation and the names of its columns; ``merged`` are the names that USING merged."""
 
     relation: Relation
-    visible: tuple[Visible, ...]
+    visible: tuple[VisibleColumn, ...]
     merged: frozenset[str] = frozenset()
 
-    def find(self, table: str | None, name: str, *, quoted: bool) -> Visible:
-        """Return the column that a name stands for; refuse one that is unknown or stands for two."""
-        here = [one for one in self.visible if table is None or same_name(one.table, table, quoted=False)]
+    def find(self, table: str | None, name: str, *, quoted: bool) -> VisibleColumn:
+        """Return the column of a name; raise if it is unknown or ambiguous."""
+        here = [one for one in self.visible if table is None or is_same_name(one.table, table, quoted=False)]
         if not here:
             known = dict.fromkeys(one.table for one in self.visible)
-            raise QueryError(f"{safe_repr(table)} is none of the tables of this SELECT. {suggested(str(table), known)}")
+            raise QueryError(f"{safe_repr(table)} is not a table of this SELECT. {suggest(str(table), known)}")
         found = [one for one in here if one.name == name]
-        found = found or [one for one in here if same_name(one.name, name, quoted=quoted)]
+        found = found or [one for one in here if is_same_name(one.name, name, quoted=quoted)]
         persons = [one for one in found if one.column is None]
         if len(found) == 1 or (found and (len(persons) == len(found) or found[0].name in self.merged)):
             return found[0]
-        if not found and same_name("PERSON", name, quoted=False) and any(one.column is None for one in here):
+        if not found and is_same_name("PERSON", name, quoted=False) and any(one.column is None for one in here):
             return next(one for one in here if one.column is None)
         if found:
             choices = " or ".join(f"{one.table}.{one.name}" for one in found)
             raise QueryError(f"{safe_repr(name)} stands for two columns: write {choices}.")
         hint = " A text is written in single quotes." if quoted else ""
-        raise QueryError(f"There is no column {safe_repr(name)}. {suggested(name, self._names(here))}{hint}")
+        raise QueryError(f"There is no column {safe_repr(name)}. {suggest(name, self._names(here))}{hint}")
 
     @staticmethod
-    def _names(visible: Iterable[Visible]) -> list[str]:
+    def _names(visible: Iterable[VisibleColumn]) -> list[str]:
         return list(dict.fromkeys(one.name for one in visible if one.column is not None))
 
     @property
-    def persons(self) -> Sequence[Visible]:
-        """The names under which the person can be called."""
+    def persons(self) -> Sequence[VisibleColumn]:
+        """The names of the person column."""
         return [one for one in self.visible if one.column is None]
 
 
 class ScopeReader(Reader):
-    """Reads expressions over the columns of a scope; with their ``kinds``, texts beside dates are read as dates."""
+    """Reads expressions over the columns of a scope; given their ``kinds``, texts beside dates become dates."""
 
     def __init__(self, scope: Scope, kinds: Mapping[str, Kind] | None = None) -> None:
         super().__init__()
@@ -93,21 +93,21 @@ class ScopeReader(Reader):
         self.kinds = kinds or {}
 
     def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
-        """Return an operation; a text that is compared with a date is one."""
+        """Return an operation; a text compared with a date becomes one."""
         return read_date_literals(Call(name, tuple(arguments)), self.kinds)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
-        """Return the column of the relation that a name stands for."""
+        """Return the relation's column for a name."""
         found = self.scope.find(table, name, quoted=quoted)
         if found.column is None:
             raise QueryError(
-                f"{safe_repr(name)} says whose row it is: it can be counted, as in COUNT(DISTINCT {name}), joined "
-                "on, and selected and grouped by in a subquery, and not be shown, compared or computed with."
+                f"{safe_repr(name)} is the person column: it can be counted, as in COUNT(DISTINCT {name}), joined "
+                "on, and selected and grouped by in a subquery, but not shown, compared or computed with."
             )
         return Column(found.column)
 
 
-def same_name(one: str, other: str, *, quoted: bool) -> bool:
+def is_same_name(one: str, other: str, *, quoted: bool) -> bool:
     """Return whether two names are the same; case matters if the second is quoted."""
     return one == other or (not quoted and one.lower() == other.lower())
 
@@ -120,116 +120,116 @@ class Catalogue:
     named: Mapping[str, Scope] = field(default_factory=dict)
 
     def find(self, name: str, *, quoted: bool) -> Scope:
-        """Return the table or subquery of a name."""
+        """Return the scope of a table or subquery by its name."""
         for scopes in (self.named, self.tables):
             found = [known for known in scopes if known == name]
-            found = found or [known for known in scopes if same_name(known, name, quoted=quoted)]
+            found = found or [known for known in scopes if is_same_name(known, name, quoted=quoted)]
             if len(found) == 1:
                 return self.named[found[0]] if scopes is self.named else self._table(found[0])
-        raise QueryError(f"There is no table {safe_repr(name)}. {suggested(name, [*self.named, *self.tables])}")
+        raise QueryError(f"There is no table {safe_repr(name)}. {suggest(name, [*self.named, *self.tables])}")
 
     def _table(self, name: str) -> Scope:
         table = self.tables[name]
-        visible = [Visible(name, column, column) for column in table.schema]
-        person = [] if table.person is None else [Visible(name, table.person, None)]
+        visible = [VisibleColumn(name, column, column) for column in table.schema]
+        person = [] if table.person is None else [VisibleColumn(name, table.person, None)]
         return Scope(relation=Base(name), visible=(*visible, *person))
 
 
-def part(select: exp.Expr, name: str) -> exp.Expr | None:
-    """Return a part of a SELECT; the parser has called some of them ``from`` and ``from_`` in turn."""
+def find_part(select: exp.Expr, name: str) -> exp.Expr | None:
+    """Return a part of a SELECT; versions of the parser call some of them ``from`` or ``from_``."""
     found: exp.Expr | None = select.args.get(name) or select.args.get(f"{name}_")
     return found
 
 
-def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
-    """Return what stands in a list of columns, and the name that AS gives it."""
+def split_alias(node: exp.Expr) -> tuple[exp.Expr, str | None]:
+    """Return the node of an item and the name that AS gives it."""
     if node.key != "alias":
-        return unwrapped(node), None
-    only(node, "this", "alias")
-    return unwrapped(node.this), Column(str(node.args["alias"].name)).name
+        return strip_parentheses(node), None
+    check_parts(node, "this", "alias")
+    return strip_parentheses(node.this), Column(str(node.args["alias"].name)).name
 
 
-def source_of(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
-    """Return what FROM and the JOINs of a SELECT read; ``subquery`` turns an inner SELECT into a relation."""
-    origin = part(select, "from")
+def read_from(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
+    """Return the scope that FROM and the JOINs of a SELECT make; ``subquery`` reads an inner SELECT."""
+    origin = find_part(select, "from")
     if origin is None:
         raise QueryError("A SELECT needs a FROM with a table of the session.")
-    only(origin, "this")
+    check_parts(origin, "this")
     joins = select.args.get("joins") or []
-    if len(joins) > _MOST_JOINS:
-        raise QueryError(f"A SELECT can have at most {_MOST_JOINS} joins, not {len(joins)}.")
-    scope = _one(origin.this, catalogue, subquery)
+    if len(joins) > _MAX_JOINS:
+        raise QueryError(f"A SELECT can have at most {_MAX_JOINS} joins, not {len(joins)}.")
+    scope = _read_source(origin.this, catalogue, subquery)
     for join in joins:
-        scope = _joined(scope, join, catalogue, subquery)
+        scope = _join(scope, join, catalogue, subquery)
     return scope
 
 
-def _one(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
-    """A table or a subquery, under its alias."""
+def _read_source(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
+    """Return the scope of a table or a subquery, under its alias."""
     if node.key == "table":
         if node.args.get("db") is not None or node.args.get("catalog") is not None:
-            raise QueryError("A table goes by its plain name here, without a schema or a catalogue before it.")
+            raise QueryError("Write a table by its plain name, without a schema or a catalogue.")
         if node.this.key != "identifier":
-            raise QueryError(f"{spelt(node.this)} is no table of the session: nothing else can be read.")
-        only(node, "this", "alias")
+            raise QueryError(f"{sql_name(node.this)} is not a table of the session; nothing else can be read.")
+        check_parts(node, "this", "alias")
         scope = catalogue.find(str(node.this.this), quoted=bool(node.this.args.get("quoted")))
         name = str(node.this.this)
     elif node.key == "subquery" and node.this.key == "select":
-        only(node, "this", "alias")
+        check_parts(node, "this", "alias")
         scope, name = subquery(node.this, catalogue), ""
     else:
         raise QueryError(
-            f"{spelt(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
+            f"{sql_name(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
         )
     alias = node.args.get("alias")
     if alias is not None:
-        only(alias, "this")
+        check_parts(alias, "this")
         name = str(alias.this.this)
     return replace(scope, visible=tuple(replace(one, table=name) for one in scope.visible))
 
 
-def _joined(
-    left: Scope, join: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]
-) -> Scope:
-    only(join, "this", "using", "on", "side", "kind")
+def _join(left: Scope, join: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
+    check_parts(join, "this", "using", "on", "side", "kind")
     side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if side not in {"", "LEFT"} or kind not in {"", "INNER", "OUTER"} or (kind == "INNER" and side):
-        raise QueryError(f"A join of this kind is not understood: {_HOW}.")
-    right = _one(join.this, catalogue, subquery)
+        raise QueryError(f"A join of this kind is not supported: {_JOIN_FORMS}.")
+    right = _read_source(join.this, catalogue, subquery)
     if {one.table.lower() for one in left.visible} & {one.table.lower() for one in right.visible}:
         raise QueryError("Two tables of the FROM have the same name: give one of them another with AS.")
     pairs, merged = _pairs(left, right, join)
     how = "left" if side else "inner"
-    relation: Joined
+    relation: Join
     if all(a.column is None and b.column is None for a, b in pairs):
-        relation = Joined(left=left.relation, right=right.relation, by="person", how=how)
+        relation = Join(left=left.relation, right=right.relation, by="person", how=how)
     else:
-        relation = Joined(left=left.relation, right=right.relation, on=_keys(pairs, left, right), by="key", how=how)
-    return _renamed(left, right, relation, merged, catalogue)
+        relation = Join(left=left.relation, right=right.relation, on=_keys(pairs, left, right), by="key", how=how)
+    return _rename_columns(left, right, relation, merged, catalogue)
 
 
-def _pairs(left: Scope, right: Scope, join: exp.Expr) -> tuple[list[tuple[Visible, Visible]], frozenset[str]]:
-    """What the join compares, and the names that USING makes one of two."""
+def _pairs(
+    left: Scope, right: Scope, join: exp.Expr
+) -> tuple[list[tuple[VisibleColumn, VisibleColumn]], frozenset[str]]:
+    """Return the pairs of columns that a join compares, and the names that USING merges."""
     using, on = join.args.get("using"), join.args.get("on")
     if using:
         names = [(str(one.name), bool(one.args.get("quoted"))) for one in using]
         found = [(left.find(None, n, quoted=q), right.find(None, n, quoted=q)) for n, q in names]
         return found, frozenset(a.name for a, b in found if a.name == b.name)
     if on is None:
-        raise QueryError(f"A join needs a condition, or it would put every row beside every other: {_HOW}.")
-    condition = unwrapped(on)
-    parts = chain(condition) if condition.key == "and" else [condition]
-    return [_pair(left, right, unwrapped(one)) for one in parts], frozenset()
+        raise QueryError(f"A join needs a condition, or it would pair every row with every other: {_JOIN_FORMS}.")
+    condition = strip_parentheses(on)
+    parts = flatten_chain(condition) if condition.key == "and" else [condition]
+    return [_pair(left, right, strip_parentheses(one)) for one in parts], frozenset()
 
 
-def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[Visible, Visible]:
-    sides = [unwrapped(equality.this), unwrapped(equality.expression)] if equality.key == "eq" else []
+def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[VisibleColumn, VisibleColumn]:
+    sides = [strip_parentheses(equality.this), strip_parentheses(equality.expression)] if equality.key == "eq" else []
     if not sides or any(side.key != "column" or side.this.key != "identifier" for side in sides):
-        raise QueryError(f"ON compares columns of the two tables by = and AND only: {_HOW}.")
+        raise QueryError(f"ON compares columns of the two tables by = and AND only: {_JOIN_FORMS}.")
     both = Scope(relation=left.relation, visible=(*left.visible, *right.visible))
     found = []
     for side in sides:
-        only(side, "this", "table")
+        check_parts(side, "this", "table")
         table = side.args.get("table")
         name, quoted = str(side.this.this), bool(side.this.args.get("quoted"))
         found.append(both.find(None if table is None else str(table.this), name, quoted=quoted))
@@ -239,20 +239,22 @@ def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[Visible, Visib
     return a, b
 
 
-def _keys(pairs: list[tuple[Visible, Visible]], left: Scope, right: Scope) -> tuple[tuple[str, str], ...]:
+def _keys(pairs: list[tuple[VisibleColumn, VisibleColumn]], left: Scope, right: Scope) -> tuple[tuple[str, str], ...]:
     keys = tuple((a.column, b.column) for a, b in pairs if a.column is not None and b.column is not None)
     if len(keys) == len(pairs) and right.persons and not left.persons:
         raise QueryError("The private table comes first: FROM private JOIN public ON private.column = public.key.")
     if len(keys) != len(pairs) or right.persons:
         raise QueryError(
             "Private tables are joined on the person, and on nothing else: "
-            "JOIN t USING (person), or ON a.person = b.person, with the columns that say whose row it is."
+            "JOIN t USING (person), or ON a.person = b.person, with the person columns of both tables."
         )
     return keys
 
 
-def _renamed(left: Scope, right: Scope, relation: Relation, merged: frozenset[str], catalogue: Catalogue) -> Scope:
-    """The scope of a join: columns keep their order, and those that both sides have go by new names."""
+def _rename_columns(
+    left: Scope, right: Scope, relation: Relation, merged: frozenset[str], catalogue: Catalogue
+) -> Scope:
+    """Return the scope of a join: columns keep their order, and names that both sides have change."""
     before = [one for scope in (left, right) for one in scope.visible if one.column is not None]
     after = list(columns_of(relation, catalogue.tables))
     if len(before) != len(after):

@@ -1,7 +1,6 @@
-"""Numbers, dates and times as they are written in SQL.
+"""Parses numbers, dates and times of SQL.
 
-They are read exactly: a date that does not exist, a number beyond the doubles or a time with a zone is refused, not
-bent into something that an engine would accept.
+They are read exactly: a date that does not exist, a number beyond the doubles or a time with a zone raises.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Literal
-from celosia.query.sql.syntax import only
+from celosia.query.sql.syntax import check_parts
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
-_LONGEST_NUMBER = 400
+_MAX_NUMBER_LENGTH = 400
 _UNITS: Final = {
     "YEAR": ("months", 12),
     "QUARTER": ("months", 3),
@@ -33,20 +32,20 @@ _UNITS: Final = {
 
 
 def number_literal(text: str) -> Literal:
-    """Return the integer or the double that a text stands for."""
+    """Return the integer or double of a text."""
     digits = text.removeprefix("-")
-    number = _DECIMAL.fullmatch(digits) if len(digits) <= _LONGEST_NUMBER else None
+    number = _DECIMAL.fullmatch(digits) if len(digits) <= _MAX_NUMBER_LENGTH else None
     if number is not None and digits.isdigit():
         return Literal(int(text))
     vanished = number is not None and float(text) == 0 and number[1].strip("0.")  # 1e-400 is not zero
     if number is None or vanished:
-        raise QueryError(f"{safe_repr(text)} is no number that is understood: write 18, 0.5 or 1e-3.")
+        raise QueryError(f"{safe_repr(text)} is not a valid number: write 18, 0.5 or 1e-3.")
     return Literal(float(text))
 
 
 def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
-    """Return the unit, days, months or seconds, and the integer number of them that an INTERVAL stands for."""
-    only(interval, "this", "unit")
+    """Return the unit (days, months or seconds) and the integer amount of an INTERVAL."""
+    check_parts(interval, "this", "unit")
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
     found = _UNITS.get(unit.upper().removesuffix("S"))
     if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
@@ -58,7 +57,7 @@ def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
 
 
 def date_literal(text: str) -> Literal:
-    """Return the date that a text stands for."""
+    """Return the date of a text."""
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
         try:
             return Literal(dt.date.fromisoformat(text))
@@ -68,7 +67,7 @@ def date_literal(text: str) -> Literal:
 
 
 def time_literal(text: str) -> Literal:
-    """Return the time in UTC that a text stands for."""
+    """Return the time in UTC of a text."""
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2})?)?", text, re.ASCII):
         try:
             return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))

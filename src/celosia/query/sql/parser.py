@@ -1,8 +1,8 @@
-"""From the text of a SELECT to a plan: the same plan that the builder makes.
+"""Parses a SELECT into the same plan that the builder makes.
 
-A SELECT shows aggregates, and keys that it groups by; never a row. What stands outside the aggregates (arithmetic on
-them, HAVING, ORDER BY, LIMIT) works on noisy answers and costs nothing. Everything that is not understood is refused
-with a sentence that says what is; nothing is read and nothing is spent before a text has become a plan.
+A SELECT shows aggregates and its grouping keys, never a row. Arithmetic on aggregates, HAVING, ORDER BY and LIMIT work
+on noisy answers and cost nothing. Everything else raises an error that says what to write; nothing is read or spent
+before a text has become a plan.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
-from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of, substituted
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of, substitute
 from celosia.query.plan.nodes import Aggregate, Key, Order, Plan, default_name
 from celosia.query.plan.relations import columns_of
 from celosia.query.plan.to_sql import render
-from celosia.query.sql.aggregates import AGGREGATE_NAMES, function_of, has_aggregate, is_aggregate
+from celosia.query.sql.aggregates import AGGREGATE_NAMES, has_aggregate, is_aggregate, read_aggregate
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
-from celosia.query.sql.from_clause import Catalogue, Scope, ScopeReader, part, same_name, select_item, source_of
-from celosia.query.sql.subqueries import condition_of, named_subqueries, subquery_of
-from celosia.query.sql.syntax import only, query_tree, unwrapped
+from celosia.query.sql.from_clause import Catalogue, Scope, ScopeReader, find_part, is_same_name, read_from, split_alias
+from celosia.query.sql.subqueries import read_subquery, read_where, read_with
+from celosia.query.sql.syntax import check_parts, query_tree, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,8 +46,8 @@ _CLAUSES: Final = (
 _CONDITIONS: Final = frozenset(
     ["=", "<>", "<", "<=", ">", ">=", "between", "in", "like", "and", "or", "not", "is_null"]
 )
-_LARGEST_LIMIT = 1_000_000
-_LONGEST_NAME = 100
+_MAX_LIMIT = 1_000_000
+_MAX_NAME_LENGTH = 100
 
 
 def parse_sql(text: str, tables: Mapping[str, Table]) -> Plan:
@@ -60,7 +60,7 @@ def parse_sql(text: str, tables: Mapping[str, Table]) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item of the list after SELECT: its node, the name that AS gives it, its expression if it has no aggregate."""
+    """One item after SELECT: its node, its alias, and its expression if it has no aggregate."""
 
     node: exp.Expr
     alias: str | None
@@ -70,18 +70,18 @@ class _Item:
 def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
     if select.args.get("distinct") is not None:
         raise QueryError("SELECT DISTINCT would show values as they are: group by them, with COUNT(*) beside.")
-    only(select, *_CLAUSES)
-    if part(select, "with") is not None:
-        catalogue = named_subqueries(select, catalogue)
-    scope = source_of(select, catalogue, subquery_of)
+    check_parts(select, *_CLAUSES)
+    if find_part(select, "with") is not None:
+        catalogue = read_with(select, catalogue)
+    scope = read_from(select, catalogue, read_subquery)
     kinds = columns_of(scope.relation, catalogue.tables)
     reader = ScopeReader(scope, kinds)
-    condition = None if select.args.get("where") is None else condition_of(select, scope, catalogue)
-    items = [_item(node, reader) for node in select.args["expressions"]]
-    answers = _AnswerReader(reader, _keys(select.args.get("group"), items, reader))
-    outputs = _outputs(items, answers)
+    condition = None if select.args.get("where") is None else read_where(select, scope, catalogue)
+    items = [_read_item(node, reader) for node in select.args["expressions"]]
+    answers = _AnswerReader(reader, _read_keys(select.args.get("group"), items, reader))
+    outputs = _read_outputs(items, answers)
     answers.outputs = outputs
-    having, order = _having(select.args.get("having"), answers), _order(select.args.get("order"), answers)
+    having, order = _read_having(select.args.get("having"), answers), _read_order(select.args.get("order"), answers)
     plan = Plan(
         relation=scope.relation,
         filter=condition,
@@ -90,21 +90,21 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
         outputs=tuple(outputs.items()),
         having=having,
         order=order,
-        limit=_limit(select.args.get("limit")),
+        limit=_read_limit(select.args.get("limit")),
     )
     for expression in (*(key.expression for key in plan.keys), *(c for a in plan.aggregates for c in a.columns)):
         kind_of(expression, kinds)
     return plan
 
 
-def _item(node: exp.Expr, reader: ScopeReader) -> _Item:
-    inner, alias = select_item(node)
+def _read_item(node: exp.Expr, reader: ScopeReader) -> _Item:
+    inner, alias = split_alias(node)
     if inner.key == "star" or (inner.key == "column" and inner.this.key == "star"):
         raise QueryError(f"SELECT * would show rows: select keys and aggregates. There are {AGGREGATE_NAMES}.")
     return _Item(inner, alias, None if has_aggregate(inner) else reader.read(inner))
 
 
-def _of_rows(node: exp.Expr, reader: ScopeReader) -> Expression:
+def _read_key(node: exp.Expr, reader: ScopeReader) -> Expression:
     if has_aggregate(node):
         raise QueryError("GROUP BY works on rows, before they are aggregated: an aggregate cannot be a key.")
     return reader.read(node)
@@ -113,58 +113,58 @@ def _of_rows(node: exp.Expr, reader: ScopeReader) -> Expression:
 # -------------------------------------------------------------------------------------------------------------- keys
 
 
-def _keys(group: exp.Expr | None, items: Sequence[_Item], reader: ScopeReader) -> list[Key]:
+def _read_keys(group: exp.Expr | None, items: Sequence[_Item], reader: ScopeReader) -> list[Key]:
     if group is None:
         return []
-    only(group, "expressions")
+    check_parts(group, "expressions")
     if not group.args.get("expressions"):
         raise QueryError("GROUP BY needs something to group by.")
     keys: dict[Expression, Key] = {}
     for node in group.args["expressions"]:
-        expression = _key(unwrapped(node), items, reader)
+        expression = _find_key(strip_parentheses(node), items, reader)
         if isinstance(expression, Literal):
             raise QueryError("GROUP BY takes columns, expressions over them, or positions in the list after SELECT.")
         alias = next((item.alias for item in items if item.alias and item.plain == expression), None)
-        keys[expression] = Key(name=alias or _called(expression), expression=expression)
+        keys[expression] = Key(name=alias or _default_label(expression), expression=expression)
     return list(keys.values())
 
 
-def _key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Expression:
-    """A position, a column, the name of an item, or an expression."""
+def _find_key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Expression:
+    """Return the expression of a position, a column, an item's name, or an expression."""
     if node.key == "literal" and not node.args.get("is_string"):
-        item = _at(node, items)
-        return _of_rows(item.node, reader)
-    named = _by_name(node, items)
+        item = _find_by_position(node, items)
+        return _read_key(item.node, reader)
+    named = _find_by_name(node, items)
     if named is None or _is_column(node, reader.scope):
-        return _of_rows(node, reader)
-    return _of_rows(named.node, reader)
+        return _read_key(node, reader)
+    return _read_key(named.node, reader)
 
 
-def _at(node: exp.Expr, items: Sequence[_Item]) -> _Item:
+def _find_by_position(node: exp.Expr, items: Sequence[_Item]) -> _Item:
     text = str(node.this)
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= len(items)):
-        raise QueryError(f"{safe_repr(text)} is no position in the list after SELECT, which has {len(items)} items.")
+        raise QueryError(f"{safe_repr(text)} is not a position in the list after SELECT, which has {len(items)} items.")
     return items[int(text) - 1]
 
 
-def _by_name(node: exp.Expr, items: Sequence[_Item]) -> _Item | None:
+def _find_by_name(node: exp.Expr, items: Sequence[_Item]) -> _Item | None:
     if node.key != "column" or node.this.key != "identifier" or node.args.get("table") is not None:
         return None
     name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
-    return next((item for item in items if item.alias and same_name(item.alias, name, quoted=quoted)), None)
+    return next((item for item in items if item.alias and is_same_name(item.alias, name, quoted=quoted)), None)
 
 
 def _is_column(node: exp.Expr, scope: Scope) -> bool:
     name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
-    return any(same_name(one.name, name, quoted=quoted) for one in scope.visible)
+    return any(is_same_name(one.name, name, quoted=quoted) for one in scope.visible)
 
 
-def _called(expression: Expression) -> str:
-    """The name of a column of the answer that was given none: what it is, in one short line."""
+def _default_label(expression: Expression) -> str:
+    """Return the default name of an output column: its SQL in one short line."""
     if isinstance(expression, Column):
         return expression.name
     text = "".join(letter if letter.isprintable() else " " for letter in render(expression))
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
+    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 3]}..."
 
 
 # ----------------------------------------------------------------------------------------------------------- answers
@@ -185,20 +185,20 @@ class _AnswerReader(Reader):
         return read_date_literals(Call(name, tuple(arguments)), self._kinds)
 
     def read(self, node: exp.Expr) -> Expression:
-        node = unwrapped(node)
+        node = strip_parentheses(node)
         if is_aggregate(node):
             return self.aggregate(node)
         return self._output(node) or self._key(node) or super().read(node)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
-        self.rows.column(table, name, quoted=quoted)  # unknown names and the person are refused in their own words
+        self.rows.column(table, name, quoted=quoted)  # raises for unknown names and the person
         raise QueryError(
             f"{safe_repr(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
         )
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Column:
-        """Return the name of an aggregate, which is measured once however often it is asked for."""
-        function = function_of(node, self.rows)
+        """Return the name of an aggregate; repeated aggregates are measured once."""
+        function = read_aggregate(node, self.rows)
         for known in self.aggregates:
             if (known.kind, known.columns, known.parameters) == (function.kind, function.columns, function.parameters):
                 return Column(known.name)
@@ -210,28 +210,28 @@ class _AnswerReader(Reader):
         return Column(name)
 
     def _output(self, node: exp.Expr) -> Expression | None:
-        """What an item of the list after SELECT is, where it is called by its name."""
+        """Return the expression of an item after SELECT that is named."""
         if node.key != "column" or node.this.key != "identifier" or node.args.get("table") is not None:
             return None
         name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
-        return next((what for known, what in self.outputs.items() if same_name(known, name, quoted=quoted)), None)
+        return next((what for known, what in self.outputs.items() if is_same_name(known, name, quoted=quoted)), None)
 
     def _key(self, node: exp.Expr) -> Column | None:
         if not self.keys or has_aggregate(node):
             return None
         try:
             expression = self.rows.read(node)
-        except QueryError:  # perhaps it has the name of an output inside; if not, it is refused where it stands
+        except QueryError:  # it may name an output; if not, it raises where it is read
             return None
         return next((Column(key.name) for key in self.keys if key.expression == expression), None)
 
 
-def _outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, Expression]:
+def _read_outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, Expression]:
     outputs: dict[str, Expression] = {}
     keys = {key.name: key.expression for key in answers.keys}
     for item in items:
         made = answers.aggregate(item.node, item.alias) if is_aggregate(item.node) else answers.read(item.node)
-        name = item.alias or _called(made if isinstance(made, Column) else substituted(made, keys))
+        name = item.alias or _default_label(made if isinstance(made, Column) else substitute(made, keys))
         if name in outputs:
             raise QueryError(
                 f"Two columns of the answer are called {safe_repr(name)}: give one of them another name with AS."
@@ -240,27 +240,27 @@ def _outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, Expres
     return outputs
 
 
-def _having(having: exp.Expr | None, answers: _AnswerReader) -> Expression | None:
+def _read_having(having: exp.Expr | None, answers: _AnswerReader) -> Expression | None:
     if having is None:
         return None
-    only(having, "this")
+    check_parts(having, "this")
     condition = answers.read(having.this)
     if not isinstance(condition, Call) or condition.name not in _CONDITIONS:
         raise QueryError("HAVING needs a condition on keys and aggregates, such as COUNT(*) > 100.")
     return condition
 
 
-def _order(order: exp.Expr | None, answers: _AnswerReader) -> tuple[Order, ...]:
+def _read_order(order: exp.Expr | None, answers: _AnswerReader) -> tuple[Order, ...]:
     if order is None:
         return ()
-    only(order, "expressions")
+    check_parts(order, "expressions")
     made = []
     for ordered in order.args["expressions"]:
-        only(ordered, "this", "desc")
-        node = unwrapped(ordered.this)
+        check_parts(ordered, "this", "desc")
+        node = strip_parentheses(ordered.this)
         if node.key == "literal" and not node.args.get("is_string"):
             items = [_Item(node, name, what) for name, what in answers.outputs.items()]
-            expression = _at(node, items).plain
+            expression = _find_by_position(node, items).plain
         else:
             expression = answers.read(node)
         if expression is None or isinstance(expression, Literal):
@@ -271,12 +271,12 @@ def _order(order: exp.Expr | None, answers: _AnswerReader) -> tuple[Order, ...]:
     return tuple(made)
 
 
-def _limit(limit: exp.Expr | None) -> int | None:
+def _read_limit(limit: exp.Expr | None) -> int | None:
     if limit is None:
         return None
-    only(limit, "expression")
+    check_parts(limit, "expression")
     node = limit.args["expression"]
     text = str(node.this) if node.key == "literal" and not node.args.get("is_string") else ""
-    if not (text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= _LARGEST_LIMIT):
-        raise QueryError(f"LIMIT takes an integer from 1 to {_LARGEST_LIMIT:,} that is written out.")
+    if not (text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= _MAX_LIMIT):
+        raise QueryError(f"LIMIT takes an integer literal from 1 to {_MAX_LIMIT:,}.")
     return int(text)

@@ -1,8 +1,8 @@
-"""Subqueries that keep the person: row by row, or one row of each person.
+"""Subqueries that keep the person: row by row, or one row for each person.
 
 Row by row: ``SELECT person_id, 2 * x AS y FROM visits WHERE …``. Per person: ``SELECT person_id, SUM(x) AS total FROM
-visits GROUP BY person_id``. What such a subquery makes of the rows of one person depends on nobody else, so the outer
-query can still be answered privately.
+visits GROUP BY person_id``. The result for one person depends on that person's rows only, so the outer query can still
+be answered privately.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Integer, Real
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, is_condition, kind_of
-from celosia.query.plan.nodes import PER_PERSON, PerPerson, Projected, default_name
+from celosia.query.plan.nodes import PER_PERSON, PerPerson, Projection, default_name
 from celosia.query.plan.relations import columns_of
-from celosia.query.sql.aggregates import Function, function_of, has_aggregate, is_aggregate
+from celosia.query.sql.aggregates import AggregateCall, has_aggregate, is_aggregate, read_aggregate
 from celosia.query.sql.expressions import Reader
 from celosia.query.sql.from_clause import (
     Catalogue,
     Scope,
     ScopeReader,
-    Visible,
-    part,
-    same_name,
-    select_item,
-    source_of,
+    VisibleColumn,
+    find_part,
+    is_same_name,
+    read_from,
+    split_alias,
 )
-from celosia.query.sql.syntax import only, spelt, unwrapped
+from celosia.query.sql.syntax import check_parts, sql_name, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,54 +36,54 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-_ROWWISE: Final = "SELECT person, x + y AS z FROM t WHERE …"
-_PER_PERSON: Final = "SELECT person, SUM(x) AS total FROM t GROUP BY person"
-_NO_SHOWING: Final = {
+_ROWWISE_FORM: Final = "SELECT person, x + y AS z FROM t WHERE …"
+_PER_PERSON_FORM: Final = "SELECT person, SUM(x) AS total FROM t GROUP BY person"
+_REFUSED_CLAUSES: Final = {
     "distinct": "SELECT DISTINCT would show values as they are: group by them instead",
     "order": "ORDER BY belongs to the outermost SELECT",
     "limit": "LIMIT belongs to the outermost SELECT: in a subquery it would pick rows by who else is there",
 }
 
 
-def named_subqueries(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue with the subqueries that a WITH names added to it."""
-    with_ = part(select, "with")
+def read_with(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue with the subqueries of a WITH added."""
+    with_ = find_part(select, "with")
     if with_ is None:
         return catalogue
-    only(with_, "expressions")
+    check_parts(with_, "expressions")
     for one in with_.args["expressions"]:
-        only(one, "this", "alias")
-        only(one.args["alias"], "this")
+        check_parts(one, "this", "alias")
+        check_parts(one.args["alias"], "this")
         name = str(one.args["alias"].this.this)
         if one.this.key != "select" or name in catalogue.named:
             raise QueryError(
                 "WITH names subqueries, each of them once: WITH minors AS (SELECT … FROM deaths WHERE age < 18)."
             )
-        scope = subquery_of(one.this, catalogue)
+        scope = read_subquery(one.this, catalogue)
         catalogue = Catalogue(tables=catalogue.tables, named={**catalogue.named, name: scope})
     return catalogue
 
 
-def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
-    """Return the relation that an inner SELECT makes, and the names of its columns."""
-    for name, why in _NO_SHOWING.items():
+def read_subquery(select: exp.Expr, catalogue: Catalogue) -> Scope:
+    """Return the relation of an inner SELECT, and the names of its columns."""
+    for name, why in _REFUSED_CLAUSES.items():
         if select.args.get(name) is not None:
             raise QueryError(f"{why}.")
-    only(select, "expressions", "from", "from_", "joins", "where", "group", "having", "with", "with_")
-    catalogue = named_subqueries(select, catalogue)
-    scope = source_of(select, catalogue, subquery_of)
-    condition = condition_of(select, scope, catalogue)
+    check_parts(select, "expressions", "from", "from_", "joins", "where", "group", "having", "with", "with_")
+    catalogue = read_with(select, catalogue)
+    scope = read_from(select, catalogue, read_subquery)
+    condition = read_where(select, scope, catalogue)
     if select.args.get("group") is None:
-        return _row_by_row(select, scope, condition, columns_of(scope.relation, catalogue.tables))
-    return _per_person(select, scope, condition, catalogue)
+        return _read_rowwise(select, scope, condition, columns_of(scope.relation, catalogue.tables))
+    return _read_per_person(select, scope, condition, catalogue)
 
 
-def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expression | None:
-    """Return the condition of a WHERE, if there is one; refuse what is not true or false in each row."""
+def read_where(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expression | None:
+    """Return the condition of a WHERE, or None; raise if it is not a boolean in each row."""
     where = select.args.get("where")
     if where is None:
         return None
-    only(where, "this")
+    check_parts(where, "this")
     if has_aggregate(where.this):
         raise QueryError("WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING.")
     kinds = columns_of(scope.relation, catalogue.tables)
@@ -93,12 +93,12 @@ def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expres
     return condition
 
 
-def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
+def _read_rowwise(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
     if select.args.get("having") is not None:
         raise QueryError("HAVING goes with GROUP BY: put the condition into WHERE.")
     reader = ScopeReader(scope, kinds)
     columns: dict[str, Expression] = {}
-    visible: list[Visible] = []
+    visible: list[VisibleColumn] = []
     for node in select.args["expressions"]:
         for name, expression in _columns(node, scope, reader):
             if name in columns or any(one.name == name for one in visible):
@@ -107,34 +107,34 @@ def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, ki
                 )
             if expression is not None:
                 columns[name] = expression
-            visible.append(Visible("", name, None if expression is None else name))
+            visible.append(VisibleColumn("", name, None if expression is None else name))
     if not columns:
-        raise QueryError(f"A subquery needs a column beside the person: {_ROWWISE}.")
-    relation = Projected(relation=scope.relation, columns=tuple(columns.items()), filter=condition)
+        raise QueryError(f"A subquery needs a column beside the person: {_ROWWISE_FORM}.")
+    relation = Projection(relation=scope.relation, columns=tuple(columns.items()), filter=condition)
     return Scope(relation=relation, visible=_with_person(visible, scope))
 
 
 def _columns(node: exp.Expr, scope: Scope, reader: ScopeReader) -> list[tuple[str, Expression | None]]:
-    """The columns that one item of a subquery's list makes; None stands for the person."""
-    item, alias = select_item(node)
+    """Return the columns of one item of a subquery; None stands for the person."""
+    item, alias = split_alias(node)
     star = item.this if item.key == "column" else item
     if star.key == "star":
-        only(star)
+        check_parts(star)
         table = item.args.get("table")
         return _all_columns(scope, None if table is None else str(table.this))
     if has_aggregate(item):
-        raise QueryError(f"A subquery with aggregates groups by the person: {_PER_PERSON}.")
-    found = _plain(item, scope)
+        raise QueryError(f"A subquery with aggregates groups by the person: {_PER_PERSON_FORM}.")
+    found = _find_column(item, scope)
     if found is not None and found.column is None:
         return [(alias or found.name, None)]
     if found is None and alias is None:
-        raise QueryError(f"A computed column of a subquery needs a name: {_ROWWISE}.")
+        raise QueryError(f"A computed column of a subquery needs a name: {_ROWWISE_FORM}.")
     return [(alias or (found.name if found is not None else ""), reader.read(item))]
 
 
 def _all_columns(scope: Scope, table: str | None) -> list[tuple[str, Expression | None]]:
     names = [one.name for one in scope.visible]
-    chosen = [one for one in scope.visible if table is None or same_name(one.table, table, quoted=False)]
+    chosen = [one for one in scope.visible if table is None or is_same_name(one.table, table, quoted=False)]
     made: list[tuple[str, Expression | None]] = [
         (one.name if names.count(one.name) == 1 else one.column, Column(one.column))
         for one in chosen
@@ -143,11 +143,11 @@ def _all_columns(scope: Scope, table: str | None) -> list[tuple[str, Expression 
     return [*made, *[(one.name, None) for one in chosen if one.column is None][:1]]
 
 
-def _plain(item: exp.Expr, scope: Scope) -> Visible | None:
-    """The column that an item is, if it is nothing more."""
+def _find_column(item: exp.Expr, scope: Scope) -> VisibleColumn | None:
+    """Return the column of an item that is a plain name, else None."""
     if item.key != "column" or item.this.key != "identifier":
         return None
-    only(item, "this", "table")
+    check_parts(item, "this", "table")
     table = item.args.get("table")
     quoted = bool(item.this.args.get("quoted"))
     return scope.find(None if table is None else str(table.this), str(item.this.this), quoted=quoted)
@@ -157,7 +157,7 @@ def _plain(item: exp.Expr, scope: Scope) -> Visible | None:
 
 
 class _PersonReader(Reader):
-    """Reads expressions over the aggregates of one person's rows, and collects these."""
+    """Reads expressions over aggregates of one person's rows, and collects these aggregates."""
 
     def __init__(self, scope: Scope, catalogue: Catalogue) -> None:
         super().__init__()
@@ -166,21 +166,23 @@ class _PersonReader(Reader):
         self.inner = ScopeReader(scope, self._kinds)
 
     def read(self, node: exp.Expr) -> Expression:
-        node = unwrapped(node)
+        node = strip_parentheses(node)
         return self.aggregate(node) if is_aggregate(node) else super().read(node)
 
-    def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - as Reader says
+    def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - the signature of Reader
         raise QueryError(f"{safe_repr(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it.")
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Expression:
-        function = function_of(node, self.inner)
+        function = read_aggregate(node, self.inner)
         if function.kind == "mean":
             return self._mean(function.columns[0])
         if function.kind not in PER_PERSON:
-            raise QueryError(f"{spelt(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can.")
+            raise QueryError(
+                f"{sql_name(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can."
+            )
         return self._add(function, name)
 
-    def _add(self, function: Function, name: str | None = None) -> Column:
+    def _add(self, function: AggregateCall, name: str | None = None) -> Column:
         argument = function.columns[0] if function.columns else None
         for known, what in self.made.items():
             if what == (function.kind, argument) and name in {None, known}:
@@ -194,54 +196,54 @@ class _PersonReader(Reader):
         return Column(made)
 
     def _mean(self, column: Expression) -> Expression:
-        """The mean of one person's values: between their bounds, though neither sum nor count has any."""
+        """Return the mean of one person's values, clipped to their bounds: neither sum nor count has any."""
         kind = kind_of(column, self._kinds)
         if not isinstance(kind, Integer | Real):
             raise QueryError("AVG of one person's rows needs numbers.")
-        sums, counts = (self._add(Function(kind=name, columns=(column,))) for name in ("sum", "count"))
+        sums, counts = (self._add(AggregateCall(kind=name, columns=(column,))) for name in ("sum", "count"))
         bounds = [Literal(float(end)) for end in (kind.low, kind.high)]
         return Call("clip", (Call("/", (sums, counts)), *bounds))
 
 
-def _per_person(select: exp.Expr, scope: Scope, condition: Expression | None, catalogue: Catalogue) -> Scope:
+def _read_per_person(select: exp.Expr, scope: Scope, condition: Expression | None, catalogue: Catalogue) -> Scope:
     _check_group(select.args["group"], scope)
     reader = _PersonReader(scope, catalogue)
     outputs: dict[str, Expression] = {}
-    visible: list[Visible] = []
+    visible: list[VisibleColumn] = []
     for node in select.args["expressions"]:
-        item, alias = select_item(node)
-        found = _plain(item, scope)
+        item, alias = split_alias(node)
+        found = _find_column(item, scope)
         if found is not None and found.column is None:
-            visible.append(Visible("", alias or found.name, None))
+            visible.append(VisibleColumn("", alias or found.name, None))
             continue
         expression = reader.aggregate(item, alias) if is_aggregate(item) else reader.read(item)
         name = alias or (expression.name if isinstance(expression, Column) else None)
         if name is None or name in outputs:
-            raise QueryError(f"Each column of a subquery needs a name of its own: {_PER_PERSON}.")
+            raise QueryError(f"Each column of a subquery needs a name of its own: {_PER_PERSON_FORM}.")
         outputs[name] = expression
-        visible.append(Visible("", name, name))
+        visible.append(VisibleColumn("", name, name))
     having = select.args.get("having")
     kept = None if having is None else reader.read(having.this)
     if not outputs:
-        raise QueryError(f"A subquery needs a column beside the person: {_PER_PERSON}.")
+        raise QueryError(f"A subquery needs a column beside the person: {_PER_PERSON_FORM}.")
     made = tuple((name, function, argument) for name, (function, argument) in reader.made.items())
-    relation: PerPerson | Projected = PerPerson(relation=scope.relation, columns=made, filter=condition)
+    relation: PerPerson | Projection = PerPerson(relation=scope.relation, columns=made, filter=condition)
     plain = [(name, Column(name)) for name in reader.made]
     if kept is not None or list(outputs.items()) != plain:
-        relation = Projected(relation=relation, columns=tuple(outputs.items()), filter=kept)
+        relation = Projection(relation=relation, columns=tuple(outputs.items()), filter=kept)
     return Scope(relation=relation, visible=_with_person(visible, scope))
 
 
-def _with_person(visible: list[Visible], scope: Scope) -> tuple[Visible, ...]:
-    """The columns of a subquery; the person stays with the rows, without a name if it was not selected."""
+def _with_person(visible: list[VisibleColumn], scope: Scope) -> tuple[VisibleColumn, ...]:
+    """Return the columns of a subquery with the person, unnamed if it was not selected."""
     if not scope.persons or any(one.column is None for one in visible):
         return tuple(visible)
-    return (*visible, Visible("", "", None))
+    return (*visible, VisibleColumn("", "", None))
 
 
 def _check_group(group: exp.Expr, scope: Scope) -> None:
-    only(group, "expressions")
-    items = [unwrapped(item) for item in group.args["expressions"]]
-    found = [_plain(item, scope) for item in items]
+    check_parts(group, "expressions")
+    items = [strip_parentheses(item) for item in group.args["expressions"]]
+    found = [_find_column(item, scope) for item in items]
     if len(found) != 1 or found[0] is None or found[0].column is not None:
-        raise QueryError(f"A subquery can be grouped by the person only: {_PER_PERSON}.")
+        raise QueryError(f"A subquery can be grouped by the person only: {_PER_PERSON_FORM}.")

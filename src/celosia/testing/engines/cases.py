@@ -13,7 +13,7 @@ from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Kind, Real
 from celosia.data.table import Table
 from celosia.query.plan.expressions import Column, kind_of
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
+from celosia.query.plan.nodes import Aggregate, Base, Join, Key, PerPerson, Plan, Projection, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.query.planning.cells import Cells
 from celosia.query.planning.measurements import Measurement
@@ -75,11 +75,11 @@ def _row_cases(tables: dict[str, Table]) -> Iterator[Case]:
     )
     yield make("private texts", base, [("k", "lower(trim(city))")], [], private=True)
     for how in ("inner", "left"):
-        joined = Joined(left=base, right=Base("book"), on=(("code", "code"),), how=how)
+        joined = Join(left=base, right=Base("book"), on=(("code", "code"),), how=how)
         taken = [_measurement(RowCount(), "title"), _measurement(Total(_axis(tables, joined, "factor")), "factor")]
         yield make(f"{how} join", joined, sex, taken)
     columns = (("x", parse_expression("weight / 3")), ("sex", Column("sex")), ("y", parse_expression("age * 2 - 5")))
-    inner = Projected(relation=base, columns=columns, filter=parse_expression("age > 5"))
+    inner = Projection(relation=base, columns=columns, filter=parse_expression("age > 5"))
     yield make("written texts", Base("iso"), sex, _list_written(tables["iso"]))
     yield make("subquery", inner, sex, [_measurement(FirstMoments(_axis(tables, inner, c)), c) for c in ("x", "y")])
 
@@ -116,7 +116,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     taken = [_measurement(Total(_axis(tables, each, text)), text) for text in sums]
     yield make("per person", each, [("lived", "lived")], [*taken, _measurement(RowCount(), "first")], bounds=(1, 1))
     yield make("written texts", Base("written"), sex, _list_written(tables["written"]))
-    pairs = Joined(left=base, right=Base("notes"), by="person")
+    pairs = Join(left=base, right=Base("notes"), by="person")
     taken = [_measurement(RowCount()), _measurement(FirstMoments(_axis(tables, pairs, "score")), "score")]
     yield make("two tables", pairs, sex, taken)
 

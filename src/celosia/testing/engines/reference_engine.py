@@ -62,7 +62,7 @@ class ReferenceEngine(Engine):
                 numbers = {
                     key: [_number(whole_value(v, k), order) for v, k in zip(key, kinds, strict=True)] for key in those
                 }
-                ranks = {key: (order.mixed(_number(person, order), *numbers[key]), key) for key in those}
+                ranks = {key: (order.hash_integers(_number(person, order), *numbers[key]), key) for key in those}
                 keys += sorted(those, key=ranks.__getitem__)[: bounding.groups]
         counts = Counter(keys)
         named = {f"k{place}": pa.array([key[place] for key in counts]) for place in range(len(plan.keys))}
@@ -140,14 +140,14 @@ def _chosen(persons: list[Any], cells: list[int], groups: int, order: KeyedOrder
 
 
 def _first(person: Any, cells: set[int], groups: int, order: KeyedOrder) -> set[int]:
-    ranked = sorted(cells, key=lambda cell: order.ranked(cell, _number(person, order)))
+    ranked = sorted(cells, key=lambda cell: order.rank(cell, _number(person, order)))
     return {ranked[0], ranked[-1]} if groups == 2 else set(ranked[:groups])
 
 
 def _number(value: Any, order: KeyedOrder) -> int:
     if isinstance(value, str):
         return int(hashlib.md5((order.salt + value).encode(), usedforsecurity=False).hexdigest()[:8], 16)
-    return int(order.folded(value))
+    return int(order.fold(value))
 
 
 def _add(
@@ -203,7 +203,7 @@ def _count(
             seen: Counter[int] = Counter()
             ranked = []
             for code in found:
-                ranked.append((order.mixed(_number(person, order), cell, code, seen[code]), code, seen[code]))
+                ranked.append((order.hash_integers(_number(person, order), cell, code, seen[code]), code, seen[code]))
                 seen[code] += 1
             found = [code for _, code, _ in sorted(ranked)[:most]]
         for code in found:
@@ -271,7 +271,7 @@ def _count_distinct(
     for (person, cell), places in groups.items():
         mine = {whole_value(values[place], kind) for place in places if values[place] is not None}
         if most is not None:
-            key = {v: (order.mixed(_number(person, order), cell, _number(v, order)), v) for v in mine}
+            key = {v: (order.hash_integers(_number(person, order), cell, _number(v, order)), v) for v in mine}
             mine = set(sorted(mine, key=key.__getitem__)[:most])
         found[cell] |= mine
     for cell, different in found.items():

@@ -19,7 +19,7 @@ from celosia.data.sources.frames import to_arrow
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import parse_text
 from celosia.query.plan.expressions import Expression, kind_of
-from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.query.postprocessing.evaluate import evaluate
 
@@ -179,7 +179,7 @@ def clean_rows(relation: Relation, tables: "Mapping[str, Table]") -> CleanRows:
     match relation:
         case Base(table=name):
             return _base(tables[name])
-        case Projected(relation=inner, columns=columns, filter=condition):
+        case Projection(relation=inner, columns=columns, filter=condition):
             rows = clean_rows(inner, tables).where(condition)
             made = {
                 name: [_round_real(v, kinds[name]) for v in rows.values(expression)] for name, expression in columns
@@ -187,7 +187,7 @@ def clean_rows(relation: Relation, tables: "Mapping[str, Table]") -> CleanRows:
             return CleanRows(columns=made, persons=rows.persons, kinds=kinds, single=rows.single)
         case PerPerson():
             return _per_person(relation, clean_rows(relation.relation, tables).where(relation.filter), kinds)
-        case Joined():
+        case Join():
             left, right = clean_rows(relation.left, tables), clean_rows(relation.right, tables)
             return _join(relation, left, right, kinds)
 
@@ -221,7 +221,7 @@ def _of_person(function: str, values: list[Any], inner: Kind | None, kind: Kind)
     return clean_value(total, kind)
 
 
-def _join(relation: Joined, left: CleanRows, right: CleanRows, kinds: Mapping[str, Kind]) -> CleanRows:
+def _join(relation: Join, left: CleanRows, right: CleanRows, kinds: Mapping[str, Kind]) -> CleanRows:
     if relation.by == "key":
         mine = list(zip(*(left.columns[a] for a, _ in relation.on), strict=True))
         theirs = list(zip(*(right.columns[b] for _, b in relation.on), strict=True))

@@ -227,7 +227,7 @@ def test_costs_are_rounded_up_and_rests_down() -> None:
 
 
 def test_a_part_that_is_not_known_leaves_the_whole_in_english() -> None:
-    sentence = "FOO is not part of what is read: a hint that is new."
+    sentence = "FOO is not supported: a hint that is new."
     assert translate(sentence, load_language("es")) == Sentence(sentence, "en")
 
 

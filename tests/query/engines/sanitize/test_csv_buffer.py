@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.query.engines.sanitize import csv_buffer as room
-from celosia.query.engines.sanitize.csv_buffer import longest_record
+from celosia.query.engines.sanitize.csv_buffer import measure_longest_record
 
 CELLS = st.text(alphabet='a,"\n\r é', max_size=30)
 
@@ -44,24 +44,24 @@ def test_no_record_is_longer(
     whole, longest = written(rows, quoting, end)
     if cut:
         whole = whole.removesuffix(end.encode())
-    with TemporaryDirectory() as folder, mock.patch.object(room, "_BLOCK", block):
+    with TemporaryDirectory() as folder, mock.patch.object(room, "_BLOCK_BYTES", block):
         file = Path(folder) / ("t.csv.gz" if zipped else "t.csv")
         file.write_bytes(gzip.compress(whole, 1) if zipped else whole)
-        found = longest_record(str(file))
+        found = measure_longest_record(str(file))
     assert longest - (len(end) if cut else 0) <= found <= max(longest, block)
 
 
 def test_a_quote_that_is_never_closed_reaches_to_the_end(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_bytes(b'a\n"' + b"x\n" * 1_000_000)
-    assert longest_record(str(file)) == 2_000_001
+    assert measure_longest_record(str(file)) == 2_000_001
 
 
 def test_an_empty_file_has_no_record(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"")
-    assert longest_record(str(tmp_path / "t.csv")) == 2**20
+    assert measure_longest_record(str(tmp_path / "t.csv")) == 2**20
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        longest_record(str(tmp_path / "t.csv"))
+        measure_longest_record(str(tmp_path / "t.csv"))

@@ -20,7 +20,7 @@ from celosia.core.errors import EngineError, InputError, SchemaError
 from celosia.data.sources.strings import UNREADABLE
 from celosia.query.engines.registry import open_engine
 from celosia.query.engines.sanitize import preparation
-from celosia.query.engines.sanitize.preparation import CheckedFiles, CheckedFrame, Prepared, remove_folder
+from celosia.query.engines.sanitize.preparation import CheckedFiles, CheckedFrame, PreparedTables, remove_folder
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base
@@ -45,7 +45,7 @@ def test_no_question_looks_for_rows_that_cannot_be_read(tmp_path: Path, monkeypa
         with monkeypatch.context() as patched:
             table = cl.table(file_of(tmp_path, last), schema=SCHEMA, name="t")
             session = cl.Session(table, budget=cl.PureDP(epsilon=1000))
-            for name in ("has_readable_rows", "mended_copy", "to_arrow", "readable"):
+            for name in ("has_readable_rows", "write_sanitized_copy", "to_arrow", "sanitize"):
                 patched.setattr(preparation, name, None)
             assert counted(session) == expected
             session.close()
@@ -57,16 +57,16 @@ def test_no_question_looks_for_the_longest_record(tmp_path: Path, monkeypatch: p
     file = tmp_path / "t.csv"
     file.write_text("age,sex\n" + "100,F\n" * 10)
     with cl.Session(cl.table(file, schema=SCHEMA, name="t"), budget=cl.PureDP(epsilon=1000)) as session:
-        monkeypatch.setattr(preparation, "longest_record", None)
+        monkeypatch.setattr(preparation, "measure_longest_record", None)
         assert counted(session) == 10
 
 
 def test_a_copy_lasts_as_long_as_the_session(tmp_path: Path) -> None:
-    prepared = Prepared({"t": cl.table(file_of(tmp_path, b"\xff"), schema=SCHEMA, name="t")})
+    prepared = PreparedTables({"t": cl.table(file_of(tmp_path, b"\xff"), schema=SCHEMA, name="t")})
     source = prepared.tables["t"].source
     assert isinstance(source, CheckedFiles)
     assert pq.read_table(source.paths[0]).column("sex").to_pylist()[-1] == UNREADABLE
-    assert Prepared(prepared.tables).tables == prepared.tables  # once is enough
+    assert PreparedTables(prepared.tables).tables == prepared.tables  # once is enough
     del prepared
     gc.collect()
     assert not Path(source.paths[0]).exists()
@@ -75,7 +75,7 @@ def test_a_copy_lasts_as_long_as_the_session(tmp_path: Path) -> None:
 
 def test_files_in_order_are_read_where_they_are(tmp_path: Path) -> None:
     path = file_of(tmp_path, b"M")
-    source = Prepared({"t": cl.table(path, schema=SCHEMA, name="t")}).tables["t"].source
+    source = PreparedTables({"t": cl.table(path, schema=SCHEMA, name="t")}).tables["t"].source
     assert isinstance(source, CheckedFiles)
     assert source.paths == (str(path),)
 
@@ -99,7 +99,7 @@ def test_tables_that_cannot_be_opened_leave_no_budget_behind(tmp_path: Path, mon
         message = "Eulalia"
         raise OSError(message)
 
-    monkeypatch.setattr(preparation, "mended_copy", full)
+    monkeypatch.setattr(preparation, "write_sanitized_copy", full)
     table = cl.table(file_of(tmp_path, b"\xff"), schema=SCHEMA, name="t")
     with cl.open_ledger("memory://") as ledger:
         with pytest.raises(EngineError, match="could not open the tables") as caught:
@@ -176,7 +176,7 @@ def test_strings_of_any_layout_are_read(layout: str, last: bytes, where: str, tm
     if where == "file":
         pq.write_table(source, tmp_path / "t.parquet")
         source = tmp_path / "t.parquet"
-    prepared = Prepared({"t": cl.table(source, schema=SCHEMA, name="t")})
+    prepared = PreparedTables({"t": cl.table(source, schema=SCHEMA, name="t")})
     assert isinstance(prepared.tables["t"].source, CheckedFiles | CheckedFrame)
     with cl.Session(prepared.tables["t"], budget=cl.PureDP(epsilon=1000)) as session:
         assert counted(session) == (3 if last == b"M" else 2)

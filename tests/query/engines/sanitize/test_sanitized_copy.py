@@ -24,7 +24,12 @@ from celosia.data.sources.strings import UNREADABLE
 from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.engines.sanitize import preparation
-from celosia.query.engines.sanitize.sanitized_copy import fragile_columns, has_readable_rows, mended_copy, sanitize
+from celosia.query.engines.sanitize.sanitized_copy import (
+    find_fragile_columns,
+    has_readable_rows,
+    sanitize,
+    write_sanitized_copy,
+)
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
@@ -53,7 +58,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 def texts(values: list[bytes | None]) -> pa.Array:
     """Strings of any bytes, as careless writers leave them."""
-    raw = pa.array(values, pa.binary())
+    raw = pa.array(values, pa.remove_collation())
     return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers(), raw.null_count)
 
 
@@ -241,7 +246,7 @@ def test_texts_in_pages_of_other_kinds(tmp_path: Path, expected: Any) -> None:
 def test_texts_in_dictionaries(tmp_path: Path, expected: Any) -> None:
     table = rows(s=b"\xff", u=b"\xff\xfe")
     for place, name in ((2, "s"), (3, "u")):
-        table = table.set_column(place, name, table.column(name).cast(pa.binary()).dictionary_encode())
+        table = table.set_column(place, name, table.column(name).cast(pa.remove_collation()).dictionary_encode())
     texts_again = [table.column(name).combine_chunks() for name in "su"]
     for place, column in zip((2, 3), texts_again, strict=True):
         values = texts(column.dictionary.to_pylist())
@@ -311,7 +316,7 @@ def test_what_was_in_order_is_the_same_in_the_copy(tmp_path: Path) -> None:
     columns["s"] = texts([b"a"] * 103)
     columns["uuid"] = pa.array([rng.bytes(16) for _ in range(103)], pa.uuid())
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=30)
-    copy = mended_copy(Files((str(tmp_path / "t.parquet"),), "parquet"), list(columns), None, str(tmp_path))
+    copy = write_sanitized_copy(Files((str(tmp_path / "t.parquet"),), "parquet"), list(columns), None, str(tmp_path))
     exact = {"us": "epoch_us(us)", "usz": "epoch_us(usz)", "ms": "epoch_us(ms)", "ns": "epoch_ns(ns)"}
     exact |= {"uuid": "uuid::VARCHAR", "dec": "dec % 1", "f64": "isnan(f64), CASE WHEN NOT isnan(f64) THEN f64 END"}
     for name in columns:
@@ -352,9 +357,9 @@ def test_a_copy_is_made_once_and_goes_away(tmp_path: Path, monkeypatch: pytest.M
 
     def counted(*args: Any) -> Files:
         calls.append(args[-1])
-        return mended_copy(*args)
+        return write_sanitized_copy(*args)
 
-    monkeypatch.setattr(preparation, "mended_copy", counted)
+    monkeypatch.setattr(preparation, "write_sanitized_copy", counted)
     with DuckDBEngine({"t": table_of(broken_file(tmp_path))}) as engine:
         threads = [threading.Thread(target=found, args=(engine, None, FILTERS[:2])) for _ in range(4)]
         for thread in threads:
@@ -363,14 +368,14 @@ def test_a_copy_is_made_once_and_goes_away(tmp_path: Path, monkeypatch: pytest.M
             thread.join()
         assert found(engine) == of_reference(twin(s=None))
         assert len(calls) == 1
-        assert list(Path(calls[0]).glob("mended-*/*.parquet"))
+        assert list(Path(calls[0]).glob("sanitized-*/*.parquet"))
         with pytest.raises(Exception, match=r"(?i)permission|disabled"):  # as locked as before
-            engine._backend.con.execute(f"SELECT * FROM '{tmp_path}/other.parquet'")
+            engine.backend.con.execute(f"SELECT * FROM '{tmp_path}/other.parquet'")
     assert not Path(calls[0]).exists()
 
 
 def test_ordinary_files_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "mended_copy", None)
+    monkeypatch.setattr(preparation, "write_sanitized_copy", None)
     assert of_duckdb(in_files(rows("ms", "UTC"), tmp_path)) == of_reference(rows())
 
 
@@ -390,7 +395,7 @@ def test_a_copy_that_cannot_be_made_is_an_error_of_ours(tmp_path: Path, monkeypa
         message = "secret"
         raise OSError(message)
 
-    monkeypatch.setattr(preparation, "mended_copy", full)
+    monkeypatch.setattr(preparation, "write_sanitized_copy", full)
     with pytest.raises(EngineError, match="could not open the tables") as caught:
         DuckDBEngine({"t": table_of(broken_file(tmp_path))})
     assert "secret" not in str(caught.value)
@@ -436,10 +441,10 @@ def test_zones_are_left_out_and_instants_kept() -> None:
 def test_an_empty_file_is_copied(tmp_path: Path) -> None:
     pq.write_table(rows().slice(0, 0), tmp_path / "t.parquet")
     files = Files((str(tmp_path / "t.parquet"),), "parquet")
-    assert fragile_columns(files.paths[0], ["n", "s", "t"]) == ["s"]
-    copy = mended_copy(files, ["n", "s"], None, str(tmp_path))
+    assert find_fragile_columns(files.paths[0], ["n", "s", "t"]) == ["s"]
+    copy = write_sanitized_copy(files, ["n", "s"], None, str(tmp_path))
     assert pq.read_table(copy.paths[0]).num_rows == 0
-    only = mended_copy(files, ["s"], None, str(tmp_path))
+    only = write_sanitized_copy(files, ["s"], None, str(tmp_path))
     assert pq.read_schema(only.paths[0]).names == ["s"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import celosia as cl
 from celosia.data.sources.text_format import ENCODINGS
-from celosia.query.engines.sanitize.utf_8_copy import utf_8_copies
+from celosia.query.engines.sanitize.utf_8_copy import write_utf_8_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def test_texts_are_the_same(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes(TEXT.encode(encoding))
     with gzip.open(tmp_path / "b.csv.gz", "wb") as file:
         file.write(TEXT.encode(encoding))
-    copies = utf_8_copies((str(tmp_path / "a.csv"), str(tmp_path / "b.csv.gz")), encoding, str(tmp_path))
+    copies = write_utf_8_copies((str(tmp_path / "a.csv"), str(tmp_path / "b.csv.gz")), encoding, str(tmp_path))
     for copy in copies:
         with open(copy, encoding="utf-8", newline="") as file:  # noqa: PTH123 - with its line breaks
             assert file.read() == TEXT
@@ -32,7 +32,7 @@ def test_texts_are_the_same(tmp_path: Path, encoding: str) -> None:
 @pytest.mark.parametrize("encoding", [name for name in ENCODINGS if not name.startswith("utf")])
 def test_every_byte_is_read_and_no_two_alike(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes(bytes(range(256)))
-    [copy] = utf_8_copies((str(tmp_path / "a.csv"),), encoding, str(tmp_path))
+    [copy] = write_utf_8_copies((str(tmp_path / "a.csv"),), encoding, str(tmp_path))
     with open(copy, encoding="utf-8", newline="") as file:  # noqa: PTH123 - as above
         assert len(set(file.read())) == 256
 
@@ -52,7 +52,7 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(TEXT.encode("latin-1") * 400_000)
     tracemalloc.start()
     try:
-        utf_8_copies((str(tmp_path / "a.csv"),), "latin-1", str(tmp_path))
+        write_utf_8_copies((str(tmp_path / "a.csv"),), "latin-1", str(tmp_path))
         assert tracemalloc.get_traced_memory()[1] < 12 * 2**20  # of a file of 14 MB
     finally:
         tracemalloc.stop()

@@ -1,8 +1,8 @@
-"""How long the longest record of a CSV file can be, so that the reader's buffers hold every one of them whole.
+"""Longest record of a CSV file, so that the reader's buffers hold every record.
 
 A reader that gives up on a long record loses its place: inside a quoted cell of many lines it takes each line for a
-record, and rows that one person wrote into a cell would count as many. So the buffers are made for the file. A record
-ends at a line break with an even number of quotes before it (Shafranovich 2005, RFC 4180).
+record, and one cell of a person would count as many rows. So buffers are sized for the file. A record ends at a line
+break with an even number of quotes before it (Shafranovich 2005, RFC 4180).
 """
 
 import functools
@@ -14,14 +14,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK: Final = 2**20
+_BLOCK_BYTES: Final = 2**20
 
 
-def longest_record(path: str) -> int:
-    r"""Return a number of bytes that no record exceeds; it is never less than 2^20, and may be a little too large."""
-    longest, waiting, inside = _BLOCK, 0, 0
+def measure_longest_record(path: str) -> int:
+    """Return an upper bound on the bytes of a record, slightly too large at times and at least 2^20."""
+    longest, waiting, inside = _BLOCK_BYTES, 0, 0
     with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:  # noqa: PTH123 - as gzip.open
-        for block in iter(functools.partial(file.read, _BLOCK), b""):
+        for block in iter(functools.partial(file.read, _BLOCK_BYTES), b""):
             first, last = _ends(block, inside)
             if first < 0:
                 waiting += len(block)
@@ -32,7 +32,7 @@ def longest_record(path: str) -> int:
 
 
 def _ends(block: bytes, inside: int) -> tuple[int, int]:
-    """Where the first and the last record end in a block, -1 if none does; ``inside``: it begins within quotes."""
+    """Return the ends of the first and the last record of a block, or -1; ``inside``: it begins within quotes."""
     first, last = block.find(b"\n"), block.rfind(b"\n")
     if first < 0 or not ((inside + block.count(b'"', 0, first)) % 2 or (inside + block.count(b'"', 0, last)) % 2):
         return first, last

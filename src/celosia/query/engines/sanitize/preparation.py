@@ -1,10 +1,9 @@
-"""Reads what the owner's rows may spoil, once, when a session or an engine is opened: never inside a question.
+"""Prepares the owner's tables when a session or an engine is opened, never during a query.
 
-Frames become Arrow tables, and every row of the columns on which DuckDB may stumble is checked. Files that have such a
-row are copied, sanitized (``mended_copy``). CSV files in another encoding than UTF-8 are converted (``utf_8_copy``),
-and the longest record of each is measured. How long that takes, and
-whether it fails, depends on the data: so it is done by the owner who opens the tables, not by the analyst who asks
-first.
+DuckDB fails on some rows. Frames become Arrow tables, and the columns that may hold such rows are checked. A file with
+one is copied and sanitized (``sanitized_copy``). A CSV file in another encoding is converted to UTF-8 (``utf_8_copy``),
+and its longest record is measured. Duration and failure of these steps depend on the data, so the owner who opens the
+tables runs them, not the analyst who queries first.
 """
 
 import os
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING
 from celosia.data.sources.classify import DataSource, Frame
 from celosia.data.sources.files import Files
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.sanitize.csv_buffer import longest_record
-from celosia.query.engines.sanitize.sanitized_copy import has_readable_rows, mended_copy, sanitize
-from celosia.query.engines.sanitize.utf_8_copy import utf_8_copies
+from celosia.query.engines.sanitize.csv_buffer import measure_longest_record
+from celosia.query.engines.sanitize.sanitized_copy import has_readable_rows, sanitize, write_sanitized_copy
+from celosia.query.engines.sanitize.utf_8_copy import write_utf_8_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
 class CheckedFiles(Files):
     """Files in which every row was checked, or that are a sanitized copy.
 
-    No record of a CSV file has more than ``longest`` bytes.
+    No record of a CSV file has more than ``max_record_bytes`` bytes.
     """
 
-    longest: int = 0
+    max_record_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CheckedFrame(Frame):
-    """A frame that was read as an Arrow table, and sanitized."""
+    """A frame that was converted to an Arrow table and sanitized."""
 
 
-class Prepared:
-    """Tables that an engine can read whatever their rows hold; the copies last as long as this object."""
+class PreparedTables:
+    """Tables that an engine can read with any content; the copies last as long as this object."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self._folder: str | None = None
@@ -51,7 +50,7 @@ class Prepared:
         self.tables = {name: replace(table, source=self._check(table)) for name, table in tables.items()}
 
     def _check(self, table: "Table") -> DataSource:
-        columns = columns_read(table)
+        columns = columns_to_read(table)
         match table.source:
             case CheckedFrame() | CheckedFiles() as checked:
                 return checked
@@ -60,12 +59,12 @@ class Prepared:
                 return CheckedFrame(sanitize(rows, table.person))
             case Files(format="parquet") as files:
                 if not has_readable_rows(files, columns):
-                    files = mended_copy(files, columns, table.person, self._own_folder())
+                    files = write_sanitized_copy(files, columns, table.person, self._own_folder())
                 return CheckedFiles(files.paths, "parquet")
             case Files(paths=paths, delimiter=delimiter, encoding=encoding):
                 if encoding != "utf-8":
-                    paths = utf_8_copies(paths, encoding, self._own_folder())
-                return CheckedFiles(paths, "csv", delimiter, longest=max(map(longest_record, paths)))
+                    paths = write_utf_8_copies(paths, encoding, self._own_folder())
+                return CheckedFiles(paths, "csv", delimiter, max_record_bytes=max(map(measure_longest_record, paths)))
             case other:
                 return other
 
@@ -80,8 +79,8 @@ class Prepared:
         self._remove()
 
 
-def columns_read(table: "Table") -> list[str]:
-    """Return the columns of a table that a question may need."""
+def columns_to_read(table: "Table") -> list[str]:
+    """Return the columns of a table that a query may need."""
     return [*table.schema, *(() if table.person is None or table.person in table.schema else (table.person,))]
 
 
