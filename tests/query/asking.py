@@ -1,4 +1,4 @@
-"""Random small tables with all that a column can hold, random schemas over them, and random questions.
+"""Random small tables with every column content, random schemas over them, and random queries.
 
 Columns go by one letter: ``i`` Integer, ``r`` Real, ``b`` Boolean, ``c`` Category, ``o`` ordered, ``n`` of numbers,
 ``t`` Text, ``d`` Date, ``s`` Timestamp, ``p`` person. Raw types vary: what a kind declares may come as integers,
@@ -239,7 +239,7 @@ def _kind(text: str, known: tuple[tuple[str, Kind], ...]) -> Kind | None:
 
 
 def _fitting(texts: Sequence[str], kinds: Mapping[str, Kind], fits: Callable[[Kind], bool] = bool) -> list[Expression]:
-    """The expressions that can be asked of these columns, and whose kind is as wanted."""
+    """Return the expressions over these columns whose kind fits."""
     found = []
     for text in texts:
         expression, names = _parsed(text)
@@ -420,7 +420,7 @@ def row_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
 
 @st.composite
 def person_worlds(draw: st.DrawFn, *, private_keys: bool = False, public: bool = False) -> Neighbours:
-    """Tables of persons, one of whom is there or not, or is somebody else, or has other rows.
+    """Tables of persons, one of whom is absent, replaced, or has other rows in the other worlds.
 
     ``public``: joined with public tables, and asked for the different values there.
     """
@@ -473,7 +473,7 @@ def _letters(draw: st.DrawFn, *, private_keys: bool) -> str:
 
 
 def is_refused(given: Neighbours) -> bool:
-    """Whether the plan cannot be asked; found without looking at rows, so the same in all worlds."""
+    """Return whether the plan raises before rows are read, so alike in all worlds."""
     try:
         analyze_plan(given.plan, given.first)
     except CelosiaError:

@@ -1,4 +1,4 @@
-"""What the first page of the documentation promises, asked of tables in any place."""
+"""The examples of the documentation's first page, run on tables of any engine."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Hospital:
 
 
 def admit(patients: int, seed: int = 16) -> Hospital:
-    """Draw the admissions of so many patients; about six and a half of each."""
+    """Draw the admissions of a number of patients; about six and a half of each."""
     draw = np.random.default_rng(seed)
     size = np.minimum(MOST, np.rint(np.exp(draw.normal(np.log(4), 1.02, patients)))).astype(np.int64)
     size = np.maximum(size, 1)

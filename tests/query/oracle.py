@@ -30,7 +30,7 @@ _FIRST = dt.date(1970, 1, 1)
 
 
 def clean(raw: Any, kind: Kind) -> Any:
-    """Return the value of a raw entry: what the null rule says where it is none, else inside the bounds."""
+    """Return the clean value of a raw entry: by the null rule if it is missing, else inside the bounds."""
     value = _value(raw, kind)
     if value is None and not kind.nullable:
         value = _value(kind.null, kind)

@@ -1,4 +1,4 @@
-"""Small tables for tests, engines that only pretend, and a query over them in one line."""
+"""Small tables for tests, fake engines, and one-line queries over them."""
 
 from __future__ import annotations
 

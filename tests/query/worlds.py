@@ -58,7 +58,7 @@ def shared_backend() -> Any:
 
 
 class WorldSums:
-    """Stands for the engine's own sums, one for each world; what is added is that of the world that is being read."""
+    """Replaces the engine's sums: one for each world; ``now`` is the world that is being read."""
 
     worlds = 1
     now = 0
@@ -177,7 +177,7 @@ def _read_tables(given: Neighbours) -> list[Tables]:
 
 
 def _check_answers(given: Neighbours, summaries: Sequence[tuple[NDArray[Any], ...]]) -> None:
-    """What is reported of all worlds has the same form and the same price."""
+    """Check that the releases of all worlds have the same form and the same price."""
     shapes = []
     for world, exact in zip((given.first, *given.others), summaries, strict=False):
         session = Session(
@@ -234,7 +234,7 @@ def strategies_of(question: AnalyzedPlan) -> list[Strategy]:
 
 
 def _check_counts(question: AnalyzedPlan, change: NDArray[Any]) -> None:
-    """Of what is chosen from: a unit brings at most ``rows`` rows to each of at most ``groups`` cells."""
+    """Check counts of a choice: a unit adds at most ``rows`` rows to each of at most ``groups`` cells."""
     bounding = question.bounding
     more, less = np.maximum(change, 0).sum(axis=1), np.maximum(-change, 0).sum(axis=1)
     for moved in (more, less):

@@ -70,7 +70,7 @@ def stored(backend: Any, column: str) -> Any:
 
 
 def answers(source: object, *, name: str = "t") -> dict[str, Any]:
-    """What is found with hardly any noise."""
+    """Return the answers with negligible noise."""
     schema = cl.Schema(c=cl.Category("abcdef", "F", "f"), v=cl.Integer(0, 1000))
     private = cl.table(source, schema=schema, name=name)
     book = cl.table(BOOK, schema=cl.Schema(k=cl.Text()), name="book", public=True, key="k")
@@ -128,7 +128,7 @@ def test_persons_under_a_collation_are_refused(backend: Any, column: str) -> Non
     assert session.spent == cl.PureDP(epsilon=0, unit="person")
 
 
-def test_persons_are_told_apart_by_bytes(backend: Any) -> None:
+def test_persons_are_distinguished_by_bytes(backend: Any) -> None:
     table = cl.table(stored(backend, "VARCHAR"), schema=cl.Schema(v=cl.Integer(0, 1000)), name="t", **PERSON)
     with cl.Session(table, budget=cl.PureDP(epsilon=60_000)) as session:
         assert session.sql("SELECT COUNT(*) AS n FROM t", epsilon=9_000).to_arrow().to_pylist() == [{"n": 4}]

@@ -194,7 +194,7 @@ def test_a_text_is_matched_once_however_often_its_value_is_used(tmp_path: Path) 
 
 
 def test_numbers_in_texts_do_not_depend_on_the_other_rows(tmp_path: Path) -> None:
-    """A reader that guesses types would take the first column for numbers, until a row says otherwise."""
+    """A reader that infers types would take the first column for numbers, until a later row."""
     schema = cl.Schema(x=cl.Category("007", "7"))
     needs = [need(Mode(candidates=2), "x")]
     counts = []
@@ -277,7 +277,7 @@ def test_files_of_different_types_are_refused(tmp_path: Path) -> None:
     ],
     ids=lambda array: str(array.type),
 )
-def test_persons_of_any_type_are_told_apart(persons: pa.Array) -> None:
+def test_persons_of_any_type_are_distinguished(persons: pa.Array) -> None:
     table = of_persons(pa.table({"who": persons, "age": [1, 2, 3, 4, 5]}), cl.Schema(age=AGE), "who")
     with open_engine({"t": table}) as engine:
         needs = [need(RowCount()), need(Distinct(), distinct="persons")]
@@ -403,7 +403,7 @@ def test_progress_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert any(0 < part < 1 for part in seen)
 
 
-def test_errors_do_not_repeat_what_duckdb_said(tmp_path: Path) -> None:
+def test_errors_do_not_repeat_messages_of_duckdb(tmp_path: Path) -> None:
     pq.write_table(pa.table({"age": [1]}), tmp_path / "t.parquet")
     table = cl.table(tmp_path / "t.parquet", schema=cl.Schema(age=AGE), name="t")
     with open_engine({"t": table}) as engine:
@@ -431,7 +431,7 @@ def backend_with(rows: Sequence[int]) -> Any:
     return backend
 
 
-def test_an_ibis_table_is_asked_on_its_own_connection() -> None:
+def test_an_ibis_table_is_queried_on_its_own_connection() -> None:
     backend = backend_with([1, 500])
     book = cl.table(
         pa.table({"age": [1], "w": [7]}),

@@ -140,7 +140,7 @@ def test_plans_are_checked_without_a_query() -> None:
 
 
 class Failing(Watching):
-    """Stumbles on a row, and says which."""
+    """Engine that fails on a row and quotes it."""
 
     def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - as in the parent
         message = "value out of range: 34"

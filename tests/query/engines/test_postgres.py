@@ -184,7 +184,7 @@ def test_a_missing_column_or_table_is_refused(postgres: str) -> None:
     assert caught.value.__context__ is None
 
 
-def test_errors_do_not_repeat_what_the_database_said(postgres: str) -> None:
+def test_errors_do_not_repeat_messages_of_the_database(postgres: str) -> None:
     table = made(postgres, "'1'", "bigint", cl.Integer(0, 10))
     plan = Plan(relation=Base(table.name), aggregates=(Aggregate(kind="count", name="count"),))
     with open_engine({table.name: table}) as engine:
@@ -236,7 +236,7 @@ def test_tables_must_be_in_one_database(postgres: str) -> None:
         open_engine({"a": table, "c": file})
 
 
-def test_an_ibis_table_is_asked_on_its_own_connection(postgres: str) -> None:
+def test_an_ibis_table_is_queried_on_its_own_connection(postgres: str) -> None:
     import ibis
 
     table = made(postgres, "'1', '5', '99'", "bigint", cl.Integer(0, 10))

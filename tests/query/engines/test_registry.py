@@ -58,7 +58,7 @@ def of_elsewhere(tables: Mapping[str, Table]) -> ReferenceEngine | None:
     return ReferenceEngine(tables) if "mine" in tables else None
 
 
-def test_engines_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugin_engines_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     class Point(EntryPoint):
         def load(self) -> object:
             return of_elsewhere

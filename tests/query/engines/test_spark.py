@@ -95,7 +95,7 @@ def test_types_that_cannot_serve_are_refused(spark: Any) -> None:
         totals(table, RowCount())
 
 
-def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:
+def test_errors_do_not_repeat_messages_of_spark(spark: Any) -> None:
     frame = spark.range(3).selectExpr("CAST(id AS STRING) || 'secret' AS y").selectExpr("CAST(y AS BIGINT) AS x")
     table = cl.table(frame, schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
     with open_engine({"t": table}) as engine, pytest.raises(EngineError) as caught:
@@ -110,7 +110,7 @@ def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:
     assert caught.value.__context__ is None
 
 
-def test_an_ibis_table_is_asked_in_its_own_session(spark: Any) -> None:
+def test_an_ibis_table_is_queried_in_its_own_session(spark: Any) -> None:
     import ibis
 
     zone = spark.conf.get("spark.sql.session.timeZone")
@@ -129,7 +129,7 @@ def test_tables_must_be_in_one_session(spark: Any) -> None:
         open_engine({"a": cl.table(first, schema=schema, name="a"), "b": cl.table(second, schema=schema, name="b")})
 
 
-def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:
+def test_a_date_is_the_same_in_any_zone(spark: Any) -> None:
     kind = cl.Date("2020-01-01", "2020-12-31")
     late = dt.datetime(2020, 6, 30, 23, 59, 59, tzinfo=dt.UTC)
     frame = spark.createDataFrame(pa.table({"x": pa.array([late], pa.timestamp("us", tz="UTC"))}))

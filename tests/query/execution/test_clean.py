@@ -1,4 +1,4 @@
-"""Raw columns of every type, with all that they can hold, become what a reference in Python says; nothing raises."""
+"""Raw columns of every type and content are cleaned as by a reference in Python; nothing raises."""
 
 from __future__ import annotations
 

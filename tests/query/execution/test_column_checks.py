@@ -1,4 +1,4 @@
-"""A query that uses a column of a type that cannot hold what the schema says is refused; others are not."""
+"""A query that uses a column of an unfit type raises; others do not."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ SAMPLES: dict[str, tuple[pa.DataType, Any]] = {
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("type_", SAMPLES)
 def test_what_is_let_through_can_be_cleaned(name: str, type_: str) -> None:
-    """Whoever passes the check must not fail on a row later."""
+    """A type that passes the check must not fail on a row later."""
     arrow, value = SAMPLES[type_]
     rows = pa.table({"x": pa.array([value, None], arrow)})
     if not unfit(type_, KINDS[name]):

@@ -1,4 +1,4 @@
-"""Expressions as DuckDB computes them are what their meaning says; answers are computed by other code, the oracle."""
+"""DuckDB computes expressions as the oracle does, which shares no code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all engines say alike, as DuckDB says it: literals, quotients, conditions as operands, digests, wide sums."""
+"""What all engines share, run on DuckDB: literals, quotients, conditions as operands, digests, wide sums."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_dialect_says_all_that_differs() -> None:
 
 
 class Plain(DuckDBDialect):
-    """What a dialect does if it says nothing of its own."""
+    """Dialect with the defaults only."""
 
     numeric, from_decimal = Dialect.numeric, Dialect.from_decimal
     total, divisible, digest = Dialect.total, Dialect.divisible, Dialect.digest

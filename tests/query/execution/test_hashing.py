@@ -68,7 +68,7 @@ def test_every_order_of_the_cells_is_as_likely(persons: str, cells: tuple[int, .
 
 @pytest.mark.parametrize("persons", PERSONS)
 def test_cells_of_one_person_are_chosen_alike_over_secrets(persons: str) -> None:
-    """The order is fair to one person too, whoever it is, when the secret changes."""
+    """The order is fair to each person when the secret changes."""
     person = int(PERSONS[persons][-1])
     first = [min(range(5), key=lambda cell: _rank(secret, person, cell)) for secret in range(2000)]
     assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > ALARM
@@ -107,7 +107,7 @@ def test_salts_are_keyed(secret: tuple[int, ...], other: tuple[int, ...]) -> Non
     assert (KeyedOrder(secret).salt == KeyedOrder(other).salt) == (secret == other)
 
 
-def test_words_of_a_secret_are_told_apart() -> None:
+def test_every_word_of_a_secret_matters() -> None:
     orders = [KeyedOrder(secret) for secret in ((1, 23), (12, 3), (123,), (1, 2, 3))]
     assert len({order.salt for order in orders}) == len({order.hash_integers(7) for order in orders}) == len(orders)
 

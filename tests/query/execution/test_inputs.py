@@ -115,7 +115,7 @@ def test_values_must_be_public_and_as_many_as_candidates() -> None:
             plan_count(need(measure, column), rows_of(ibis.table(ROWS.schema, name="t")))
 
 
-def test_requests_are_told_apart() -> None:
+def test_requests_are_classified() -> None:
     assert is_counted(need(Bins(3), "age"))
     assert is_counted(need(Mode(candidates=2), "sex"))
     assert not is_counted(need(Distinct(), "sex"))

@@ -1,4 +1,4 @@
-"""Summaries of persons: within bounds, whatever the rows and keys; the reference says what is right."""
+"""Summaries of persons equal the reference and stay within bounds, for any rows and keys."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_it_agrees_with_the_reference(
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_nobody_loses_what_is_allowed(groups: int) -> None:
+def test_rows_within_the_limits_all_count(groups: int) -> None:
     rows: list[Row] = [(1, "F", 0, "A"), (1, "F", 3, "A"), (2, "M", 1, None)]
     bounding = ContributionBounds(groups=groups, rows=2, cells=2, unit="person")
     keys = (Key(name="sex", expression=Column("sex")),)
@@ -101,7 +101,7 @@ def test_nobody_loses_what_is_allowed(groups: int) -> None:
     assert (count.tolist(), total.tolist()) == ([[2], [1]], [[3], [1]])
 
 
-def test_keys_that_nobody_asked_for_cost_a_person_nothing() -> None:
+def test_keys_outside_the_query_cost_a_person_nothing() -> None:
     rows: list[Row] = [(1, "F", age, "A") for age in (-2, -1, 0, 1, 2)]
     bounding = ContributionBounds(groups=1, rows=1, cells=1, unit="person")
     keys = (Key(name="age", expression=Column("age")),)

@@ -1,4 +1,4 @@
-"""Summaries of rows: every cell has its number, and what is in no cell is nowhere."""
+"""Summaries of rows: every cell has its number, and rows outside all cells are dropped."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_values_are_counted_in_their_cells(rows: list[Row]) -> None:
 
 
 def test_unknown_keys_are_dropped_as_they_come() -> None:
-    """Many keys that nobody asked for take no memory: what is kept is as large as the cells."""
+    """Many keys outside the query take no memory: the arrays are as large as the cells."""
     source = pa.table({"town": pa.array([str(number) for number in range(300_000)])})
     table = cl.table(source, schema=cl.Schema(town=cl.Text()), name="t")
     largest = 0

@@ -71,7 +71,7 @@ def test_columns_are_clean(engine: DuckDBEngine, name: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["people", "texts"])
-def test_rows_belong_to_somebody(engine: DuckDBEngine, table: str) -> None:
+def test_rows_without_a_person_are_dropped(engine: DuckDBEngine, table: str) -> None:
     assert values(engine, Base(table), Column("age")) == expected(Base(table), Column("age"))
 
 

@@ -1,4 +1,4 @@
-"""Texts are read as the grammar says, to the last one, and nothing that they hold raises an error."""
+"""Texts are parsed by the grammar exactly, and no content raises an error."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_duckdb_reads_what_the_grammar_says(form: TextFormat) -> None:
 
 
 def test_duckdb_casts_numbers_and_nothing_else() -> None:
-    """Its cast reads more than numbers. All short texts of what it may stumble on are as the pattern says."""
+    """Its cast reads more than numbers: all short texts of critical characters agree with the pattern."""
     signs = "07+-._eE \t\n\v\r\x1fniafNIx,:/ \u0663\u00a0"
     texts = ["".join(letters) for size in (1, 2, 3) for letters in itertools.product(signs, repeat=size)]
     texts += ["".join(letters) for letters in itertools.product("1-._e \n", repeat=6)]

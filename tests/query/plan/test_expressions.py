@@ -406,7 +406,7 @@ def test_an_unknown_column_is_named_with_the_nearest() -> None:
         is_condition(Column("zzz"), KINDS)
 
 
-def test_conditions_are_told_from_values() -> None:
+def test_conditions_are_distinguished_from_values() -> None:
     assert is_condition(Column("alive"), KINDS)
     assert not is_condition(Column("age"), KINDS)
     assert not is_condition(Literal(None), KINDS)

@@ -141,7 +141,7 @@ def test_a_join_compares_only_what_cannot_be_equal_to_two_keys() -> None:
     assert "beds" in columns_of(Join(left=DEATHS, right=Base("books"), on=(("number", "number"),)), known)
 
 
-def test_public_tables_alone_protect_nobody() -> None:
+def test_public_tables_alone_are_refused() -> None:
     with pytest.raises(QueryError, match="public tables only"):
         unit_of(Base("towns"), tables())
 

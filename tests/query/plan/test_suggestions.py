@@ -1,4 +1,4 @@
-"""Somebody who mistyped a name is told the nearest, quickly also among a million."""
+"""A mistyped name gets the nearest one suggested, quickly also among a million."""
 
 from __future__ import annotations
 

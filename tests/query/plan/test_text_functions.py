@@ -1,4 +1,4 @@
-"""Text functions are what their definition says, on every code point and on random texts; the oracle is apart."""
+"""Text functions agree with a separate oracle, on every code point and on random texts."""
 
 from __future__ import annotations
 

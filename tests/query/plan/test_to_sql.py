@@ -1,4 +1,4 @@
-"""What is rendered can be read back, and DuckDB reads it as we mean it."""
+"""Rendered SQL parses back to the same plan, and DuckDB computes the same from it."""
 
 from __future__ import annotations
 

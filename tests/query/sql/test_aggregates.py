@@ -82,7 +82,7 @@ def test_aggregates(text: str, kind: str, columns: tuple[Expression, ...], param
     assert parsed(text) == AggregateCall(kind=kind, columns=columns, parameters=parameters)
 
 
-def test_every_aggregate_of_a_plan_can_be_asked_for() -> None:
+def test_every_aggregate_of_a_plan_has_sql() -> None:
     texts = ["COUNT(*)", "COUNT(DISTINCT x)", "COUNT(DISTINCT pid)", "SUM(x)", "AVG(x)", "VARIANCE(x)", "STDDEV(x)"]
     texts += ["COVAR_SAMP(x, y)", "CORR(x, y)", "MEDIAN(x)", "QUANTILE(x, 0.5)", "MIN(x)", "MAX(x)", "MODE(x)"]
     found = {parsed(text).kind for text in [*texts, "TOP_K(x, 3)"]}

@@ -1,4 +1,4 @@
-"""Texts become the expressions that they stand for, or are refused with what is allowed."""
+"""Texts are parsed into expressions, or raise with a list of what is allowed."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_refusals() -> None:
             SCOPE.find(table, name, quoted=quoted)
 
 
-def test_two_names_that_differ_in_case_are_told_apart() -> None:
+def test_names_that_differ_in_case_are_distinguished() -> None:
     both = Scope(relation=Base("t"), visible=(VisibleColumn("t", "Age", "Age"), VisibleColumn("t", "age", "age")))
     assert both.find(None, "Age", quoted=False).column == "Age"
     with pytest.raises(QueryError, match="two columns"):

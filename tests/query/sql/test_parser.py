@@ -81,7 +81,7 @@ def test_everything_after_the_aggregates(hospital: Tables) -> None:
         "SELECT FLOOR((d.AGE) / 10) decade, COUNT(1) FROM deaths d GROUP BY FLOOR(age / 10);",
     ],
 )
-def test_keys_can_be_said_in_many_ways(text: str, hospital: Tables) -> None:
+def test_keys_can_be_written_in_many_ways(text: str, hospital: Tables) -> None:
     decade = Call("floor", (Call("/", (AGE, Literal(10))),))
     keys = (Key(name="decade", expression=decade),)
     assert parse_sql(text, hospital) == Plan(relation=DEATHS, keys=keys, aggregates=(ROWS,))

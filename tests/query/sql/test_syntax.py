@@ -1,4 +1,4 @@
-"""The parser is called in one place: what it says, and how long it takes, stays there."""
+"""The parser is called in one place, which bounds its time and rewords its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No record is longer than what is said, wherever the blocks are cut."""
+"""No record exceeds the measured length, wherever the blocks are cut."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_ids_of_several_types_are_refused_before_anything_is_read() -> None:
             cl.Session(table, budget=cl.PureDP(epsilon=1))
 
 
-def test_halves_of_surrogate_pairs_are_nobody_and_not_one_person() -> None:
+def test_person_ids_with_lone_surrogates_become_null() -> None:
     who = pd.Series(["\ud800", "\ud801", "?", "ana"], dtype=object)
     frame = pd.DataFrame({"who": who, "age": [30] * 4})
     table = cl.table(frame, schema=cl.Schema(age=cl.Integer(0, 120)), name="t", **LIMITS)
@@ -242,7 +242,7 @@ def test_the_same_cells_are_read_alike_in_every_format(form: str, tmp_path: Path
     }
 
 
-def test_declared_nulls_are_nobody(tmp_path: Path) -> None:
+def test_declared_nulls_are_no_person(tmp_path: Path) -> None:
     """Rows without a person are left out, whatever the file writes in the place of one."""
     (tmp_path / "a.csv").write_text("who,age\n1,34\nNA,71\nNA,20\n,50\n")
     limits: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 5}
