@@ -70,9 +70,7 @@ def test_a_person_keeps_whole_cells_and_as_many_as_allowed(run: Run, rows: list[
 
 @settings(max_examples=20)
 @given(rows=ROWS, groups=st.integers(1, 4), data=st.data())
-def test_the_rows_kept_depend_on_one_person_alone(
-    run: Run, rows: list[Row], groups: int, data: st.DataObject
-) -> None:
+def test_the_rows_kept_depend_on_one_person_alone(run: Run, rows: list[Row], groups: int, data: st.DataObject) -> None:
     alone = [row for row in rows if row[0] == 0]
     others = data.draw(st.permutations(rows))
     dialect = DuckDBDialect()

@@ -334,9 +334,8 @@ def moment_wanted(raw: dt.date | None, kind: Kind) -> int | None:
     return (max(kind.low, min(kind.high, moment)) - MIDNIGHT) // dt.timedelta(seconds=1)
 
 
-@pytest.mark.parametrize(
-    ("arrow", "values"),
-    [
+def test_dates_and_times() -> None:
+    cases: list[tuple[pa.DataType, Sequence[dt.date]]] = [
         (pa.date32(), DAYS),
         (pa.date64(), DAYS),
         (pa.timestamp("s"), [time.replace(microsecond=0) for time in TIMES]),
@@ -345,12 +344,11 @@ def moment_wanted(raw: dt.date | None, kind: Kind) -> int | None:
         (pa.timestamp("ns"), [time for time in TIMES if 1700 < time.year < 2200]),
         (pa.timestamp("us", tz="UTC"), [time.replace(tzinfo=dt.UTC) for time in TIMES]),
         (pa.timestamp("us", tz="Asia/Tokyo"), [time.replace(tzinfo=dt.UTC) for time in TIMES[3:-3]]),
-    ],
-)
-def test_dates_and_times(arrow: pa.DataType, values: Sequence[dt.date]) -> None:
-    rows = pa.table({"x": pa.array([*values, None], arrow)})
-    for name, column in cleaned(rows, MOMENTS).items():
-        assert column == [moment_wanted(raw, MOMENTS[name]) for raw in [*values, None]], name
+    ]
+    for arrow, values in cases:
+        rows = pa.table({"x": pa.array([*values, None], arrow)})
+        for name, column in cleaned(rows, MOMENTS).items():
+            assert column == [moment_wanted(raw, MOMENTS[name]) for raw in [*values, None]], name
 
 
 def test_dates_that_never_come_are_no_values() -> None:
@@ -402,9 +400,8 @@ def test_dates_in_texts() -> None:
 # ---------------------------------------------------------------------------------------------------- smaller pieces
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
+def test_null_rules() -> None:
+    cases: list[tuple[Kind, object]] = [
         (Integer(-5, 5, null=3), 3),
         (Boolean(null=True), True),
         (Category("F", "M", null="F"), "F"),
@@ -415,13 +412,13 @@ def test_dates_in_texts() -> None:
         (Timestamp("1970-01-01", "1970-12-31", null="1970-01-01 00:01:00"), 60),
         (Text(), None),
         (Integer(0, 9), None),
-    ],
-)
-def test_null_rules(kind: Kind, value: object) -> None:
-    texts = isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
-    type_ = pa.bool_() if isinstance(kind, Boolean) else pa.string() if texts else pa.int64()
-    arrow = pa.float64() if isinstance(kind, Real) else type_
-    assert computed(pa.table({"x": pa.nulls(1, arrow)}), lambda table: impute(table.x, kind)).to_pylist() == [value]
+    ]
+    for kind, value in cases:
+        texts = isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
+        type_ = pa.bool_() if isinstance(kind, Boolean) else pa.string() if texts else pa.int64()
+        arrow = pa.float64() if isinstance(kind, Real) else type_
+        rows = pa.table({"x": pa.nulls(1, arrow)})
+        assert computed(rows, lambda table, kind=kind: impute(table.x, kind)).to_pylist() == [value]
 
 
 @pytest.mark.parametrize(

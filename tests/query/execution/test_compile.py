@@ -256,13 +256,13 @@ def test_every_operation_is_compiled() -> None:
     assert {*EXAMPLES, "round"} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_operations_mean_what_they_mean(name: str) -> None:
-    expressions = [parse_expression(text) for text in EXAMPLES[name]]
-    for expression in expressions:
-        assert name in _names(expression)
-        kind_of(expression, KINDS)
-    check(*expressions)
+def test_operations_mean_what_they_mean() -> None:
+    for name, texts in EXAMPLES.items():
+        expressions = [parse_expression(text) for text in texts]
+        for expression in expressions:
+            assert name in _names(expression)
+            kind_of(expression, KINDS)
+        check(*expressions)
 
 
 def _names(expression: Expression) -> set[str]:

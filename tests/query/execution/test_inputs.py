@@ -66,9 +66,8 @@ def sums(request: Measurement) -> list[int]:
     return [int(number) for number in found[0]]
 
 
-@pytest.mark.parametrize(
-    ("request_", "expected"),
-    [
+def test_features_are_added_up() -> None:
+    cases: list[tuple[Measurement, list[int]]] = [
         (need(RowCount()), [4, 4]),
         (need(RowCount(), "age"), [3, 3]),
         (need(RowCount(), "sex"), [2, 2]),
@@ -80,11 +79,9 @@ def sums(request: Measurement) -> list[int]:
             need(CrossMoments(axis("age"), axis("weight"), degree=1), "age", "weight"),
             [2, 7 * 1 + 6 * 2, 7 * 1 + 0, 8 * 1 + 9 * 2, 8 * 1 + 0],
         ),
-    ],
-    ids=["rows", "known", "known category", "both known", "total", "moments", "steps", "cross"],
-)
-def test_features_are_added_up(request_: Measurement, expected: list[int]) -> None:
-    assert sums(request_) == expected
+    ]
+    for request_, expected in cases:
+        assert sums(request_) == expected
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,8 @@ KINDS: dict[str, Kind] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
+def test_results() -> None:
+    cases: list[tuple[str, Kind]] = [
         ("age < 18", Boolean()),
         ("visits < 3", Boolean(null=False)),
         ("visits < 3.5 AND sure", Boolean(null=False)),
@@ -77,12 +76,13 @@ KINDS: dict[str, Kind] = {
         ("BUCKET(age, 0, 18, 120)", Category("[0, 18)", "[18, 120]")),
         ("BUCKET(visits, 0, 2, 9)", Category("[0, 2)", "[2, 9]", null="[0, 2)")),
         ("BUCKET(visits, 2, 3, 9)", Category("[2, 3)", "[3, 9]")),
-        ("BUCKET(day, DATE '2021-01-01', DATE '2021-07-01', DATE '2022-01-01')",
-         Category("[2021-01-01, 2021-07-01)", "[2021-07-01, 2022-01-01]")),
-    ],
-)  # fmt: skip
-def test_results(text: str, kind: Kind) -> None:
-    assert kind_of(parse_expression(text), KINDS) == kind
+        (
+            "BUCKET(day, DATE '2021-01-01', DATE '2021-07-01', DATE '2022-01-01')",
+            Category("[2021-01-01, 2021-07-01)", "[2021-07-01, 2022-01-01]"),
+        ),
+    ]
+    for text, kind in cases:
+        assert kind_of(parse_expression(text), KINDS) == kind
 
 
 def test_refusals() -> None:

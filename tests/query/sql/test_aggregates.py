@@ -35,9 +35,8 @@ def parsed(text: str) -> AggregateCall:
     return read_aggregate(condition_tree(text), ScopeReader(SCOPE))
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "columns", "parameters"),
-    [
+def test_aggregates() -> None:
+    cases: list[tuple[str, str, tuple[Expression, ...], tuple[Any, ...]]] = [
         ("COUNT(*)", "count", (), ()),
         ("COUNT()", "count", (), ()),
         ("COUNT(1)", "count", (), ()),
@@ -76,10 +75,9 @@ def parsed(text: str) -> AggregateCall:
         ("AVG(y) FILTER (WHERE x < 18)", "mean", (only_minors(Y),), ()),
         ("COUNT(*) FILTER (WHERE x < 18)", "count", (only_minors(Literal(1)),), ()),
         ("CORR(x, y) FILTER (WHERE x < 18)", "correlation", (only_minors(X), only_minors(Y)), ()),
-    ],
-)
-def test_aggregates(text: str, kind: str, columns: tuple[Expression, ...], parameters: tuple[Any, ...]) -> None:
-    assert parsed(text) == AggregateCall(kind=kind, columns=columns, parameters=parameters)
+    ]
+    for text, kind, columns, parameters in cases:
+        assert parsed(text) == AggregateCall(kind=kind, columns=columns, parameters=parameters)
 
 
 def test_every_aggregate_of_a_plan_has_sql() -> None:

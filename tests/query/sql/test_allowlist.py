@@ -24,11 +24,10 @@ def test_the_words_are_words_of_the_parser() -> None:
     assert {word.name for word in TokenType} >= WORDS
 
 
-@pytest.mark.parametrize(
-    "name", ["comment", "index", "text", "date", "timestamp", "list", "map", "first", "set", "uuid"]
-)
-def test_names_that_are_words_elsewhere_are_names_here(name: str) -> None:
-    assert tokens(f"{name} < 3")[0] is TokenType.VAR
+def test_names_that_are_words_elsewhere_are_names_here() -> None:
+    cases: list[str] = ["comment", "index", "text", "date", "timestamp", "list", "map", "first", "set", "uuid"]
+    for name in cases:
+        assert tokens(f"{name} < 3")[0] is TokenType.VAR
 
 
 def test_types_are_types_where_a_type_can_stand() -> None:

@@ -36,9 +36,9 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("written", "meant"), PAIRS)
-def test_texts_are_read_as_dates(written: str, meant: str) -> None:
-    assert read_dates(parse_expression(written), KINDS) == parse_expression(meant)
+def test_texts_are_read_as_dates() -> None:
+    for written, meant in PAIRS:
+        assert read_dates(parse_expression(written), KINDS) == parse_expression(meant)
 
 
 @pytest.mark.parametrize("text", ["city = '2021-01-01'", "day = seen", "nobody = '2021-01-01'", "day + 1 = day"])
@@ -74,11 +74,11 @@ def session() -> cl.Session:
     return cl.Session(cl.table(rows, schema=cl.Schema(KINDS), name="t"), budget=cl.PureDP(epsilon=1))
 
 
-@pytest.mark.parametrize(("written", "meant"), PAIRS)
-def test_sql_and_builder_make_equal_plans(written: str, meant: str, session: cl.Session) -> None:
-    plans = [session.sql(f"SELECT COUNT(*) FROM t WHERE {text}").plan for text in (written, meant)]
-    plans += [session.query().where(text).count().plan for text in (written, meant)]
-    assert all(plan == plans[0] for plan in plans)
+def test_sql_and_builder_make_equal_plans(session: cl.Session) -> None:
+    for written, meant in PAIRS:
+        plans = [session.sql(f"SELECT COUNT(*) FROM t WHERE {text}").plan for text in (written, meant)]
+        plans += [session.query().where(text).count().plan for text in (written, meant)]
+        assert all(plan == plans[0] for plan in plans)
 
 
 def test_everywhere_in_a_select(session: cl.Session) -> None:

@@ -18,9 +18,8 @@ ONE, TWO, NULL = Literal(1), Literal(2), Literal(None)
 YES, NO = Literal(True), Literal(False)  # noqa: FBT003
 
 
-@pytest.mark.parametrize(
-    ("text", "expression"),
-    [
+def test_texts() -> None:
+    cases: list[tuple[str, Expression]] = [
         ("a", A),
         ("((a))", A),
         ('"a"', A),
@@ -102,10 +101,9 @@ YES, NO = Literal(True), Literal(False)  # noqa: FBT003
         ("ROUND(a, 1)", Call("round", (A, ONE))),
         ("date = 1", Call("=", (Column("date"), ONE))),
         ("year < year(year)", Call("<", (Column("year"), Call("year", (Column("year"),))))),
-    ],
-)
-def test_texts(text: str, expression: Expression) -> None:
-    assert parse_expression(text) == expression
+    ]
+    for text, expression in cases:
+        assert parse_expression(text) == expression
 
 
 def test_refusals() -> None:

@@ -24,9 +24,8 @@ def scope_of(origin: str, tables: Tables) -> Scope:
     return read_from(query_tree(f"SELECT COUNT(*) FROM {origin}"), Catalogue(tables=tables), read_subquery)
 
 
-@pytest.mark.parametrize(
-    ("origin", "relation"),
-    [
+def test_relations(hospital: Tables) -> None:
+    cases: list[tuple[str, Relation]] = [
         ("deaths", DEATHS),
         ("Deaths", DEATHS),
         ('"deaths" AS d', DEATHS),
@@ -45,10 +44,9 @@ def scope_of(origin: str, tables: Tables) -> Scope:
             "deaths JOIN visits USING (PERSON) JOIN icd ON cause = code",
             Join(left=Join(left=DEATHS, right=VISITS, by="person"), right=ICD, on=(("cause", "code"),)),
         ),
-    ],
-)
-def test_relations(origin: str, relation: Relation, hospital: Tables) -> None:
-    assert scope_of(origin, hospital).relation == relation
+    ]
+    for origin, relation in cases:
+        assert scope_of(origin, hospital).relation == relation
 
 
 def test_columns_that_both_sides_have_go_by_their_table(hospital: Tables) -> None:
@@ -62,9 +60,8 @@ def test_columns_that_both_sides_have_go_by_their_table(hospital: Tables) -> Non
     assert {one.table for one in scope.persons} == {"d", "v"}
 
 
-@pytest.mark.parametrize(
-    ("origin", "sentence"),
-    [
+def test_refusals(hospital: Tables) -> None:
+    cases: list[tuple[str, str]] = [
         ("death", r"no table 'death'. Did you mean deaths\?"),
         ("main.deaths", "without a schema"),
         ("a.b.deaths", "without a schema"),
@@ -106,11 +103,10 @@ def test_columns_that_both_sides_have_go_by_their_table(hospital: Tables) -> Non
         ("(VALUES (1))", "VALUES is not part"),
         ("deaths FOR UPDATE", "FOR is not part"),
         (" JOIN ".join(["deaths", *(f"icd i{i} ON cause = i{i}.code" for i in range(11))]), "at most 10 joins"),
-    ],
-)
-def test_refusals(origin: str, sentence: str, hospital: Tables) -> None:
-    with pytest.raises(QueryError, match=sentence):
-        scope_of(origin, hospital)
+    ]
+    for origin, sentence in cases:
+        with pytest.raises(QueryError, match=sentence):
+            scope_of(origin, hospital)
 
 
 def test_a_select_without_from_is_refused(hospital: Tables) -> None:

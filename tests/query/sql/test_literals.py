@@ -85,9 +85,8 @@ def test_times_that_are_none_are_refused() -> None:
             time_literal(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "unit", "number"),
-    [
+def test_intervals() -> None:
+    cases: list[tuple[str, str, int]] = [
         *((text, "days", 3) for text in ["INTERVAL 3 DAY", "INTERVAL '3' DAY", "INTERVAL '3 days'", "INTERVAL 3 days"]),
         ("INTERVAL '2' WEEK", "days", 14),
         ("INTERVAL '-1' MONTH", "months", -1),
@@ -96,10 +95,9 @@ def test_times_that_are_none_are_refused() -> None:
         ("INTERVAL 5 HOUR", "seconds", 18_000),
         ("INTERVAL 5 MINUTE", "seconds", 300),
         ("INTERVAL 5 SECONDS", "seconds", 5),
-    ],
-)
-def test_intervals(text: str, unit: str, number: int) -> None:
-    assert interval_literal(condition_tree(text)) == (unit, Literal(number))
+    ]
+    for text, unit, number in cases:
+        assert interval_literal(condition_tree(text)) == (unit, Literal(number))
 
 
 def test_other_intervals_are_refused() -> None:

@@ -26,9 +26,8 @@ SCOPE = Scope(
 )
 
 
-@pytest.mark.parametrize(
-    ("table", "name", "quoted", "column"),
-    [
+def test_names() -> None:
+    cases: list[tuple[str | None, str, bool, str | None]] = [
         (None, "age", False, "age"),
         (None, "AGE", False, "age"),
         ("D", "age", False, "age"),
@@ -41,10 +40,9 @@ SCOPE = Scope(
         (None, "person_id", False, None),
         (None, "PERSON", False, None),
         ("v", "person", False, None),
-    ],
-)
-def test_names(table: str | None, name: str, quoted: bool, column: str | None) -> None:  # noqa: FBT001
-    assert SCOPE.find(table, name, quoted=quoted).column == column
+    ]
+    for table, name, quoted, column in cases:
+        assert SCOPE.find(table, name, quoted=quoted).column == column
 
 
 def test_refusals() -> None:

@@ -189,14 +189,14 @@ SAME: list[tuple[str, Callable[[Query], Query]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "build"), SAME, ids=[text for text, _ in SAME])
-def test_the_builder_makes_the_same_plan(text: str, build: Callable[[Query], Query], hospital: Tables) -> None:
-    private = [hospital[name] for name in ("deaths", "visits", "icd")]
-    session = Session(private, budget=ApproxDP(epsilon=1, delta="1e-6"))
-    plan = parse_sql(text, hospital)
-    assert build(session.query("deaths")).plan == plan
-    assert parse_sql(render(plan), hospital) == plan
-    analyze_plan(plan, hospital)
+def test_the_builder_makes_the_same_plan(hospital: Tables) -> None:
+    for text, build in SAME:
+        private = [hospital[name] for name in ("deaths", "visits", "icd")]
+        session = Session(private, budget=ApproxDP(epsilon=1, delta="1e-6"))
+        plan = parse_sql(text, hospital)
+        assert build(session.query("deaths")).plan == plan
+        assert parse_sql(render(plan), hospital) == plan
+        analyze_plan(plan, hospital)
 
 
 # -------------------------------------------------------------------------------------------------- written and read
@@ -307,16 +307,16 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(LISTED + MADE)) >= 500
 
 
-@pytest.mark.parametrize("text", LISTED + MADE, ids=lambda text: repr(text[:60]))
-def test_hostile_texts_are_refused_in_our_words(text: str, hospital: Tables) -> None:
-    with pytest.raises(CelosiaError) as caught:
-        analyze_plan(parse_sql(text, hospital), hospital)
-    sentence = str(caught.value)
-    assert sentence.endswith((".", "?"))
-    assert len(sentence) < 700
-    for leak in ("sqlglot", "Traceback", "duckdb", "Duck", "ParseError", "Token", "\x1b", "object at 0x"):
-        assert leak not in sentence or leak in text
-    assert caught.value.__cause__ is None
+def test_hostile_texts_are_refused_in_our_words(hospital: Tables) -> None:
+    for text in LISTED + MADE:
+        with pytest.raises(CelosiaError) as caught:
+            analyze_plan(parse_sql(text, hospital), hospital)
+        sentence = str(caught.value)
+        assert sentence.endswith((".", "?"))
+        assert len(sentence) < 700
+        for leak in ("sqlglot", "Traceback", "duckdb", "Duck", "ParseError", "Token", "\x1b", "object at 0x"):
+            assert leak not in sentence or leak in text
+        assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize("text", [None, 3, b"SELECT COUNT(*) FROM deaths", ["SELECT"]])

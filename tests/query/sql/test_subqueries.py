@@ -28,9 +28,8 @@ def scope_of(text: str, tables: Tables) -> Scope:
     return read_subquery(query_tree(text), Catalogue(tables=tables))
 
 
-@pytest.mark.parametrize(
-    ("text", "relation"),
-    [
+def test_relations(hospital: Tables) -> None:
+    cases: list[tuple[str, Relation]] = [
         (
             "SELECT person_id, age, 2 * age AS twice FROM deaths WHERE age >= 18",
             Projection(relation=DEATHS, columns=(("age", AGE), ("twice", Call("*", (Literal(2), AGE)))), filter=ADULT),
@@ -60,10 +59,9 @@ def scope_of(text: str, tables: Tables) -> Scope:
                 columns=(("spread", Call("-", (Column("max_cost"), Column("min_cost")))),),
             ),
         ),
-    ],
-)
-def test_relations(text: str, relation: Relation, hospital: Tables) -> None:
-    assert scope_of(text, hospital).relation == relation
+    ]
+    for text, relation in cases:
+        assert scope_of(text, hospital).relation == relation
 
 
 def test_a_mean_per_person_has_the_bounds_of_its_column(hospital: Tables) -> None:
@@ -109,9 +107,8 @@ def test_with_names_subqueries_one_after_the_other(hospital: Tables) -> None:
     assert isinstance(shadowed.find("DEATHS", quoted=False).relation, Projection)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
+def test_refusals(hospital: Tables) -> None:
+    cases: list[tuple[str, str]] = [
         ("SELECT DISTINCT age FROM deaths", "DISTINCT would show"),
         ("SELECT age FROM deaths ORDER BY age", "ORDER BY belongs"),
         ("SELECT age FROM deaths LIMIT 3", "LIMIT belongs"),
@@ -139,11 +136,10 @@ def test_with_names_subqueries_one_after_the_other(hospital: Tables) -> None:
         ("SELECT * EXCLUDE (age) FROM deaths", "not understood"),
         ("SELECT age FROM deaths QUALIFY age > 3", "QUALIFY is not part"),
         ("SELECT age AS a FROM deaths WHERE age / 0 > 1", "division by zero"),
-    ],
-)
-def test_refusals(text: str, sentence: str, hospital: Tables) -> None:
-    with pytest.raises(QueryError, match=sentence):
-        scope_of(text, hospital)
+    ]
+    for text, sentence in cases:
+        with pytest.raises(QueryError, match=sentence):
+            scope_of(text, hospital)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.core.exact import exact
 from celosia.query.plan.expressions import Call, Expression, Literal
-from celosia.query.sql.syntax import check_parts, sql_name, strip_parentheses, walk
+from celosia.query.sql.syntax import check_parts, is_column, sql_name, strip_parentheses, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,13 +135,8 @@ def _count_distinct(arguments: list[exp.Expr], reader: ScopeReader) -> Aggregate
     if len(arguments) != 1:
         raise QueryError("COUNT(DISTINCT …) takes one column.")
     (argument,) = arguments
-    if argument.key == "column" and argument.this.key == "identifier":
-        check_parts(argument, "this", "table")
-        table = argument.args.get("table")
-        name, quoted = str(argument.this.this), bool(argument.this.args.get("quoted"))
-        found = reader.scope.find(None if table is None else str(table.this), name, quoted=quoted)
-        if found.column is None:
-            return AggregateCall(kind="count_persons")
+    if is_column(argument) and reader.scope.find_node(argument).column is None:
+        return AggregateCall(kind="count_persons")
     return AggregateCall(kind="count_distinct", columns=(reader.read(argument),))
 
 

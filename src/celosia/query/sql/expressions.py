@@ -54,35 +54,17 @@ _BINARY: Final = {
 }
 
 _UNARY: Final = {
-    "not": "not",
-    "abs": "abs",
-    "floor": "floor",
-    "ceil": "ceil",
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "day": "day",
+    **{name: name for name in ("not", "abs", "floor", "ceil", "upper", "lower", "length", "date")},
+    **{name: name for name in ("year", "quarter", "month", "day", "hour")},
     "dayofmonth": "day",
     "dayofweekiso": "isodow",
-    "hour": "hour",
-    "date": "date",
-    "upper": "upper",
-    "lower": "lower",
-    "length": "length",
 }
 
-_SEVERAL: Final = {"coalesce": "coalesce", "least": "least", "greatest": "greatest"}
+_SEVERAL: Final = frozenset({"coalesce", "least", "greatest"})
 
 _NAMED: Final = {"CLIP": "clip", "BUCKET": "bucket", "DATE": "date"}
 
-_PARTS: Final = {
-    "YEAR": "year",
-    "QUARTER": "quarter",
-    "MONTH": "month",
-    "DAY": "day",
-    "ISODOW": "isodow",
-    "HOUR": "hour",
-}
+_PARTS: Final = {name.upper(): name for name in ("year", "quarter", "month", "day", "isodow", "hour")}
 
 _TEXTS: Final = {  # the operation, and its argument parts; optional ones come last
     "substring": ("substring", "this", "start", "length"),
@@ -177,7 +159,7 @@ class Reader:
             return Call(_UNARY[key], (self.read(node.this),))
         if key in _SEVERAL:
             check_parts(node, "this", "expressions", "ignore_nulls")
-            return self._call(_SEVERAL[key], [node.this, *node.args.get("expressions", [])])
+            return self._call(key, [node.this, *node.args.get("expressions", [])])
         if key in _TEXTS:
             name, *parts = _TEXTS[key]
             check_parts(node, *parts)

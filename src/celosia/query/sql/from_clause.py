@@ -21,7 +21,7 @@ from celosia.query.plan.relations import columns_of
 from celosia.query.plan.suggestions import suggest
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
-from celosia.query.sql.syntax import check_parts, flatten_chain, sql_name, strip_parentheses
+from celosia.query.sql.syntax import check_parts, flatten_chain, is_column, plain_name, sql_name, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,6 +77,12 @@ class Scope:
     @staticmethod
     def _names(visible: Iterable[VisibleColumn]) -> list[str]:
         return list(dict.fromkeys(one.name for one in visible if one.column is not None))
+
+    def find_node(self, node: exp.Expr) -> VisibleColumn:
+        """Return the column of a node; raise as ``find`` does."""
+        check_parts(node, "this", "table")
+        table, (name, quoted) = node.args.get("table"), plain_name(node)
+        return self.find(None if table is None else str(table.this), name, quoted=quoted)
 
     @property
     def persons(self) -> Sequence[VisibleColumn]:
@@ -172,8 +178,8 @@ def _read_source(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.E
         if node.this.key != "identifier":
             raise QueryError(f"{sql_name(node.this)} is not a table of the session; nothing else can be read.")
         check_parts(node, "this", "alias")
-        scope = catalogue.find(str(node.this.this), quoted=bool(node.this.args.get("quoted")))
-        name = str(node.this.this)
+        name, quoted = plain_name(node)
+        scope = catalogue.find(name, quoted=quoted)
     elif node.key == "subquery" and node.this.key == "select":
         check_parts(node, "this", "alias")
         scope, name = subquery(node.this, catalogue), ""
@@ -224,15 +230,10 @@ def _pairs(
 
 def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[VisibleColumn, VisibleColumn]:
     sides = [strip_parentheses(equality.this), strip_parentheses(equality.expression)] if equality.key == "eq" else []
-    if not sides or any(side.key != "column" or side.this.key != "identifier" for side in sides):
+    if not sides or not all(map(is_column, sides)):
         raise QueryError(f"ON compares columns of the two tables by = and AND only: {_JOIN_FORMS}.")
     both = Scope(relation=left.relation, visible=(*left.visible, *right.visible))
-    found = []
-    for side in sides:
-        check_parts(side, "this", "table")
-        table = side.args.get("table")
-        name, quoted = str(side.this.this), bool(side.this.args.get("quoted"))
-        found.append(both.find(None if table is None else str(table.this), name, quoted=quoted))
+    found = [both.find_node(side) for side in sides]
     a, b = found if found[0] in left.visible else found[::-1]
     if a not in left.visible or b not in right.visible:
         raise QueryError("ON must compare a column of the one table with a column of the other.")

@@ -21,7 +21,7 @@ from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
 from celosia.query.sql.from_clause import Catalogue, Scope, ScopeReader, find_part, is_same_name, read_from, split_alias
 from celosia.query.sql.subqueries import read_subquery, read_where, read_with
-from celosia.query.sql.syntax import check_parts, query_tree, strip_parentheses
+from celosia.query.sql.syntax import check_parts, is_column, plain_name, query_tree, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ def _find_key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Ex
         item = _find_by_position(node, items)
         return _read_key(item.node, reader)
     named = _find_by_name(node, items)
-    if named is None or _is_column(node, reader.scope):
+    if named is None or _has_column(node, reader.scope):
         return _read_key(node, reader)
     return _read_key(named.node, reader)
 
@@ -148,14 +148,14 @@ def _find_by_position(node: exp.Expr, items: Sequence[_Item]) -> _Item:
 
 
 def _find_by_name(node: exp.Expr, items: Sequence[_Item]) -> _Item | None:
-    if node.key != "column" or node.this.key != "identifier" or node.args.get("table") is not None:
+    if not is_column(node) or node.args.get("table") is not None:
         return None
-    name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
+    name, quoted = plain_name(node)
     return next((item for item in items if item.alias and is_same_name(item.alias, name, quoted=quoted)), None)
 
 
-def _is_column(node: exp.Expr, scope: Scope) -> bool:
-    name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
+def _has_column(node: exp.Expr, scope: Scope) -> bool:
+    name, quoted = plain_name(node)
     return any(is_same_name(one.name, name, quoted=quoted) for one in scope.visible)
 
 
@@ -211,9 +211,9 @@ class _AnswerReader(Reader):
 
     def _output(self, node: exp.Expr) -> Expression | None:
         """Return the expression of an item after SELECT that is named."""
-        if node.key != "column" or node.this.key != "identifier" or node.args.get("table") is not None:
+        if not is_column(node) or node.args.get("table") is not None:
             return None
-        name, quoted = str(node.this.this), bool(node.this.args.get("quoted"))
+        name, quoted = plain_name(node)
         return next((what for known, what in self.outputs.items() if is_same_name(known, name, quoted=quoted)), None)
 
     def _key(self, node: exp.Expr) -> Column | None:

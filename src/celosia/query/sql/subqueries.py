@@ -27,7 +27,7 @@ from celosia.query.sql.from_clause import (
     read_from,
     split_alias,
 )
-from celosia.query.sql.syntax import check_parts, sql_name, strip_parentheses
+from celosia.query.sql.syntax import check_parts, is_column, sql_name, strip_parentheses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,12 +145,7 @@ def _all_columns(scope: Scope, table: str | None) -> list[tuple[str, Expression 
 
 def _find_column(item: exp.Expr, scope: Scope) -> VisibleColumn | None:
     """Return the column of an item that is a plain name, else None."""
-    if item.key != "column" or item.this.key != "identifier":
-        return None
-    check_parts(item, "this", "table")
-    table = item.args.get("table")
-    quoted = bool(item.this.args.get("quoted"))
-    return scope.find(None if table is None else str(table.this), str(item.this.this), quoted=quoted)
+    return scope.find_node(item) if is_column(item) else None
 
 
 # --------------------------------------------------------------------------------------------------------- per person

@@ -76,6 +76,16 @@ def strip_parentheses(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def is_column(node: exp.Expr) -> bool:
+    """Return whether a node is the plain name of a column, with or without its table."""
+    return bool(node.key == "column" and node.this.key == "identifier")
+
+
+def plain_name(node: exp.Expr) -> tuple[str, bool]:
+    """Return the name of a column or table node without what stands before it, and whether it is quoted."""
+    return str(node.this.this), bool(node.this.args.get("quoted"))
+
+
 def flatten_chain(node: exp.Expr) -> list[exp.Expr]:
     """Return the parts of ``a AND b AND c``, which the parser nests to the left as deep as the text is long."""
     parts, key = [], node.key
