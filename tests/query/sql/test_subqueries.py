@@ -133,8 +133,8 @@ def test_refusals(hospital: Tables) -> None:
         ("SELECT age FROM deaths WHERE COUNT(*) > 3", "before they are aggregated"),
         ("SELECT age FROM deaths WHERE person_id = 3", "is the person column"),
         ("SELECT visits.* FROM deaths", "beside the person"),
-        ("SELECT * EXCLUDE (age) FROM deaths", "not understood"),
-        ("SELECT age FROM deaths QUALIFY age > 3", "QUALIFY is not part"),
+        ("SELECT * EXCLUDE (age) FROM deaths", "not supported"),
+        ("SELECT age FROM deaths QUALIFY age > 3", "QUALIFY is not supported"),
         ("SELECT age AS a FROM deaths WHERE age / 0 > 1", "division by zero"),
     ]
     for text, sentence in cases:

@@ -36,12 +36,12 @@ def test_refusals() -> None:
         ("a\u202eb", "no place in one"),
         ("a\u200bb", "no place in one"),
         ("\ud800", "no place in one"),
-        ("'open", "not understood"),
+        ("'open", "cannot be parsed"),
         ("-- nothing", "0 statements"),
-        ("/* open", "0 statements|not understood"),
-        (")", "not understood"),
+        ("/* open", "0 statements|cannot be parsed"),
+        (")", "cannot be parsed"),
         ("(" * 100, "nested too deeply"),
-        ("NOT " * 4000 + "a", "nested too deeply|not understood"),
+        ("NOT " * 4000 + "a", "nested too deeply|cannot be parsed"),
     ]
     for tree in tree_cases:
         for text, sentence in text_cases:

@@ -59,7 +59,7 @@ def _remainder(args: Sequence[ValueType]) -> ValueType:
     if not a.is_integer or not b.is_integer or not args[1].is_literal or b.low <= 0:
         raise QueryError(
             f"% takes an integer and a positive integer literal, as in age % 10; "
-            f"not for {args[0].description} and {args[1].description}."
+            f"not {args[0].description} and {args[1].description}."
         )
     return _number("%", intervals.remainder(a, int(b.low)), args)
 
