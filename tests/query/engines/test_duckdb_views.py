@@ -96,7 +96,7 @@ def test_a_record_longer_than_all_buffers_is_one_row(tmp_path: Path, cell: bytes
         assert len(found) == before + 101
         assert {a for a, _ in found} == {"1"}
     with short:
-        other = read([file], max_record_bytes=200)  # as DuckDB would by itself
+        other = read([file], longest=200)  # as DuckDB would by itself
     assert b"\n" not in cell or len(other) != before + 101
 
 
