@@ -8,7 +8,7 @@ import pytest
 
 import celosia as cl
 from celosia.ledger.in_memory_budget import InMemoryBudget
-from celosia.query.history import Entry, QueryResult, entry_of
+from celosia.query.history import Entry, QueryResult, make_entry
 
 EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
 COST = cl.PureDP(epsilon="0.1")
@@ -23,7 +23,7 @@ def test_every_state_has_its_word() -> None:
     ]
     for state, word in cases:
         reservation = InMemoryBudget(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
-        entry = entry_of(replace(reservation, state=state), COST)  # type: ignore[arg-type]
+        entry = make_entry(replace(reservation, state=state), COST)  # type: ignore[arg-type]
         assert entry == Entry(question="How many?", event=EVENT, cost=COST, state=word)
         with pytest.raises(FrozenInstanceError):
             entry.state = "answered"  # type: ignore[misc]

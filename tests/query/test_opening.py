@@ -122,7 +122,7 @@ def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
 def test_what_is_no_ledger() -> None:
     cases: list[Any] = ["sqlite:///budget.db", 7, {}, InMemoryBudget(PURE)]
     for wrong in cases:
-        with pytest.raises(ParameterError, match=r"celosia\.ledger"):
+        with pytest.raises(ParameterError, match=r"celosia\.open_ledger"):
             open_account({"deaths": rows_table()}, budget=PURE, ledger=wrong)
 
 

@@ -261,4 +261,4 @@ def _check_keys(question: AnalyzedPlan, engine: InWorlds, *, exact: bool) -> Cel
         assert sum(step < 0 for step in change) <= groups
         assert sum(map(abs, change)) <= touched
     everything = sorted({key for found in (first, *others) for key in found}, key=repr)
-    return Cells.listed(everything, len(question.plan.keys))
+    return Cells.from_rows(everything, len(question.plan.keys))

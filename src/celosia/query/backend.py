@@ -1,6 +1,6 @@
-"""Whoever answers queries, as a query sees it: a session on tables of one's own, or a connection to a guard.
+"""Protocol of anything that answers queries: a local session, or a connection to a guard.
 
-Both begin queries in the same two ways, by the builder and by SQL, and make equal plans of equal questions.
+Both begin queries with the builder or with SQL, and make equal plans of equal queries.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class QueryBackend(Protocol):
-    """What a ``Session`` and a connection to a guard have in common."""
+    """Interface of a ``Session`` and of a connection to a guard."""
 
     @property
     def tables(self) -> "Mapping[str, Table]":
         """The tables by name, with their schemas."""
 
     def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":
-        """Tell what a plan would cost and how far off it would be."""
+        """Return the cost and the expected error of a plan."""
 
     def release(
         self,
@@ -41,21 +41,21 @@ class QueryBackend(Protocol):
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> "TableRelease":
-        """Pay for a plan and answer."""
+        """Pay for a plan and return the answer."""
 
 
-def begin(asked: QueryBackend, table: str | None = None) -> Query:
-    """Begin a question about a table; the name may be left out if there is only one private table."""
-    private = [name for name, known in asked.tables.items() if not known.public]
+def begin(backend: QueryBackend, table: str | None = None) -> Query:
+    """Begin a query about a table; the name is optional if there is only one private table."""
+    private = [name for name, known in backend.tables.items() if not known.public]
     if table is None and len(private) != 1:
         raise ParameterError(f"The session has several tables: say which, such as query({private[0]!r}).")
     name: object = private[0] if table is None else table
-    if not isinstance(name, str) or name not in asked.tables:
-        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(asked.tables)}.")
-    return Query(session=asked, draft=PlanDraft(relation=Base(name)))
+    if not isinstance(name, str) or name not in backend.tables:
+        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(backend.tables)}.")
+    return Query(session=backend, draft=PlanDraft(relation=Base(name)))
 
 
 def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:
-    """Return what a notebook shows of a session: its budget, and its tables as they were declared."""
+    """Return the HTML of a session for a notebook: its budget, and its declared tables."""
     known = draw_table((), [(name, str(guarantee)) for name, guarantee in budgets.items()], title=title)
     return known + "".join(table._repr_html_() for table in tables)

@@ -1,9 +1,9 @@
-"""Several questions for one target, divided so that their errors together are smallest.
+"""Batches: one target divided among several queries so that their errors together are smallest.
 
-The expected error of a question is the root of the summed variances of its measurements, in rows: each relative to
-what one row can add. Shares minimise the weighted sum of the squared errors. Where the error is ``e / epsilon`` they
-are in proportion to ``(weight * e^2)^(1/3)``, and for a rho to ``(weight * e^2)^(1/2)``, as within one question. An
-equal division is taken where it should be better, so it never is.
+The expected error of a query is the root of the summed variances of its measurements, in rows: each relative to
+the contribution of one row. Shares minimize the weighted sum of the squared errors. Where the error is ``e / epsilon``
+they are in proportion to ``(weight * e^2)^(1/3)``, and for a rho to ``(weight * e^2)^(1/2)``, as within one query. If
+an equal division has the smaller sum, it is taken.
 """
 
 import math
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     Plans = Callable[..., Strategy]
 
-_MOST_QUESTIONS: Final = 1_000
+_MAX_QUERIES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlan:
-    """The strategies of all questions, and their shares of the target."""
+    """Strategies of all queries, and their shares of the target."""
 
     strategies: tuple[Strategy, ...]
     shares: tuple[Fraction, ...]
@@ -48,18 +48,18 @@ class BatchPlan:
 
     @property
     def text(self) -> str:
-        """The questions in the words of SQL, as a ledger keeps them."""
-        return "; ".join(render(strategy.question.plan) for strategy in self.strategies)
+        """The queries in SQL, as a ledger stores them."""
+        return "; ".join(render(strategy.analyzed.plan) for strategy in self.strategies)
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """The expected error of each question, in rows."""
+        """The expected error of each query, in rows."""
         return tuple(math.sqrt(squared_error(strategy)) for strategy in self.strategies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLine:
-    """One question of a batch: its part of the target, its expected error in rows, and its own preview.
+    """One query of a batch: its part of the target, its expected error in rows, and its own preview.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -76,7 +76,7 @@ class BatchLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPreview:
-    """What a batch would cost, and what each of its questions would get of it.
+    """The cost of a batch, and the share of each query.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -121,10 +121,10 @@ class BatchPreview:
 
 
 def read_queries(session: "QueryBackend", queries: object) -> "list[Plan]":
-    """Return the plans of queries and SQL texts; refuse what is neither, by its place."""
-    if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MOST_QUESTIONS:
+    """Return the plans of queries and SQL texts; an error names the place of an invalid one."""
+    if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MAX_QUERIES:
         raise ParameterError(
-            f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {safe_repr(queries)}."
+            f"queries must be a list of 1 to {_MAX_QUERIES:,} queries or SQL texts, not {safe_repr(queries)}."
         )
     return [_read_query(session, query, place) for place, query in enumerate(queries)]
 
@@ -143,19 +143,19 @@ def _read_query(session: "QueryBackend", query: object, place: int) -> "Plan":
 def plan_batch(
     plans: "Sequence[Plan]", target: "Target", strategy: "Plans", *, weights: "Sequence[Exact] | None" = None
 ) -> BatchPlan:
-    """Divide a target among questions; ``strategy(plan, epsilon=…)`` (or rho, delta) says how one would be answered."""
+    """Divide a target among plans; ``strategy(plan, epsilon=…)`` (or rho, delta) plans one of them."""
     values = _read_weights(weights, len(plans))
     total, power = (target.epsilon, 2 / 3) if target.rho is None else (target.rho, 1.0)
 
-    def divided(shares: "Sequence[Fraction]") -> BatchPlan:
+    def divide(shares: "Sequence[Fraction]") -> BatchPlan:
         found = tuple(strategy(plan, **_part(target, share)) for plan, share in zip(plans, shares, strict=True))
         return BatchPlan(strategies=found, shares=tuple(share / total for share in shares))
 
-    equal = divided([total / len(plans)] * len(plans))
+    equal = divide([total / len(plans)] * len(plans))
     errors = [math.sqrt(weight) * error for weight, error in zip(values, equal.errors, strict=True)]
     if len(plans) == 1 or not all(map(math.isfinite, errors)):
         return equal
-    best = divided(split_by_error(errors, total, power=power))
+    best = divide(split_by_error(errors, total, power=power))
     return min((best, equal), key=lambda plan: _objective(plan, values))
 
 

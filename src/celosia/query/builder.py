@@ -1,7 +1,7 @@
-"""Questions put together step by step in Python; each step gives a new query and leaves the old one as it was.
+"""Query builder: each step returns a new query and leaves the old one unchanged.
 
-A query is nothing but a plan and the session that may answer it. ``preview`` spends nothing and reads nothing private;
-``release`` pays first and reads then.
+A query is a plan, or the draft of one, and the session that answers it. ``preview`` spends nothing and reads nothing
+private; ``release`` pays first and then reads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Scalar: TypeAlias = "str | Expression"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Query:
-    """A question to a session. Columns are names or SQL expressions over the columns of the table.
+    """A query to a session. Columns are names or SQL expressions over the columns of the table.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120), sex=cl.Category("F", "M")))
@@ -62,7 +62,7 @@ class Query:
         >>> session.query().where("age >= 18").where("age < 65").count()
         <Query SELECT COUNT(*) FROM deaths WHERE age >= 18 AND age < 65>
         """
-        return self._with(filter=conjunction(self.draft.filter, self._of_rows(condition)))
+        return self._replace(filter=conjunction(self.draft.filter, self._parse_row_expression(condition)))
 
     def derive(self, **columns: Scalar) -> Query:
         """Add columns computed from others; their bounds follow from those of the schema (see ``preview``).
@@ -80,9 +80,9 @@ class Query:
         kinds = columns_of(self.draft.relation, self.session.tables)
         made = {
             **{name: Column(name) for name in kinds},
-            **{name: self._column(text) for name, text in columns.items()},
+            **{name: self._parse_column(text) for name, text in columns.items()},
         }
-        return self._with(relation=Projection(relation=self.draft.relation, columns=tuple(made.items())))
+        return self._replace(relation=Projection(relation=self.draft.relation, columns=tuple(made.items())))
 
     def join(
         self, table: str, *, on: str | Sequence[str] | Mapping[str, str] | None = None, how: str = "inner"
@@ -93,17 +93,17 @@ class Query:
         if how not in ("inner", "left"):
             raise QueryError(f"how must be 'inner' or 'left', not {safe_repr(how)}.")
         if on is None:
-            return self._with(relation=Join(left=self.draft.relation, right=Base(table), by="person", how=how))
-        names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
+            return self._replace(relation=Join(left=self.draft.relation, right=Base(table), by="person", how=how))
+        names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _check_list(on, "on")
         pairs = tuple(names.items()) if isinstance(names, Mapping) else tuple((name, name) for name in names)
-        return self._with(relation=Join(left=self.draft.relation, right=Base(table), on=pairs, by="key", how=how))
+        return self._replace(relation=Join(left=self.draft.relation, right=Base(table), on=pairs, by="key", how=how))
 
     def group_by(self, *columns: Scalar, keys: Sequence[Any] | None = None, **named: Scalar) -> Query:
-        """Answer for each value of the columns, or each combination of them.
+        """Group by the values of the columns, or by their combinations.
 
-        Categories, booleans, short ranges of integers and dates have public keys: all of them appear. A text
-        has private keys, which are chosen by their number of persons (this needs a delta), unless ``keys`` lists them:
-        values for one column, tuples for several.
+        Categories, booleans, short ranges of integers and dates have public keys: all of them appear. The keys of a
+        text are private and chosen by their number of persons, which needs a delta, unless ``keys`` lists them: values
+        for one column, tuples for several.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -114,20 +114,20 @@ class Query:
         if not columns and not named:
             raise QueryError("group_by() needs at least one column.")
         if len(columns) == 1 and isinstance(columns[0], list | tuple):
-            columns = tuple(columns[0])  # as one writes it for a DataFrame
-        found = [self._key(column) for column in columns]
-        added = [Key(name=_name_of(expression), expression=expression) for expression in found]
-        added += [Key(name=name, expression=self._key(text)) for name, text in named.items()]
+            columns = tuple(columns[0])  # as for a DataFrame
+        found = [self._parse_key(column) for column in columns]
+        added = [Key(name=_default_key_name(expression), expression=expression) for expression in found]
+        added += [Key(name=name, expression=self._parse_key(text)) for name, text in named.items()]
         if keys is None:
-            return self._with(keys=(*self.draft.keys, *added))
+            return self._replace(keys=(*self.draft.keys, *added))
         if self.draft.keys or self.draft.cells is not None:
             raise QueryError("keys= goes with all the columns at once: give them in one group_by().")
-        listed = _listed(keys, "keys")
+        listed = _check_list(keys, "keys")
         if len(added) == 1:
-            return self._with(keys=(dataclasses.replace(added[0], values=tuple(listed)),))
+            return self._replace(keys=(dataclasses.replace(added[0], values=tuple(listed)),))
         if any(not isinstance(row, tuple | list) or len(row) != len(added) for row in listed):
             raise QueryError(f"keys must be a list of tuples of {len(added)}, one item for each column.")
-        return self._with(keys=tuple(added), cells=tuple(tuple(row) for row in listed))
+        return self._replace(keys=tuple(added), cells=tuple(tuple(row) for row in listed))
 
     # ------------------------------------------------------------------------------------------------- aggregates
 
@@ -180,16 +180,16 @@ class Query:
     def quantiles(self, column: Scalar, qs: Sequence[Exact]) -> Query:
         """Return several quantiles at once, one column each; they never cross."""
         query = self
-        for q in _listed(qs, "qs"):
+        for q in _check_list(qs, "qs"):
             query = query.quantile(column, q)
         return query
 
     def min(self, column: Scalar, *, name: str | None = None) -> Query:
-        """Return a value near the smallest: the true smallest would be somebody's own."""
+        """Return a value near the smallest; the true smallest would reveal the value of one person."""
         return self._aggregate("min", (column,), name)
 
     def max(self, column: Scalar, *, name: str | None = None) -> Query:
-        """Return a value near the largest: the true largest would be somebody's own."""
+        """Return a value near the largest; the true largest would reveal the value of one person."""
         return self._aggregate("max", (column,), name)
 
     def mode(self, column: Scalar, *, name: str | None = None) -> Query:
@@ -199,30 +199,32 @@ class Query:
     def top_k(self, column: Scalar, k: int, *, name: str | None = None) -> Query:
         """Return the ``k`` most frequent categories, or nearly, as a list in order.
 
-        Of a text, whose values nobody listed, at most ``k`` of those that enough persons share; this needs a delta.
+        For a text, whose values are private, at most ``k`` of those that enough persons share; this needs a delta.
         """
         return self._aggregate("top_k", (column,), name, (exact_integer(k, name="k"),))
 
     def histogram(self, column: Scalar, edges: Sequence[float], *, name: str | None = None) -> Query:
         """Count rows between edges: a group-by of intervals that are closed on the left, and a count."""
-        found = self._column(column)
+        found = self._parse_column(column)
         bucket = Call("bucket", (found, *(Literal(edge) for edge in edges)))
-        key = Key(name=name or f"{_name_of(found)}_bin", expression=bucket)
-        return self._with(keys=(*self.draft.keys, key)).count()
+        key = Key(name=name or f"{_default_key_name(found)}_bin", expression=bucket)
+        return self._replace(keys=(*self.draft.keys, key)).count()
 
-    # ------------------------------------------------------------------------------- of the noisy answer: no cost
+    # ---------------------------------------------------------------- post-processing of the noisy answer, at no cost
 
     def having(self, condition: Scalar) -> Query:
         """Show only the cells whose noisy answers satisfy the condition."""
-        return self._with(having=conjunction(self.draft.having, self._of_answers(condition)))
+        return self._replace(having=conjunction(self.draft.having, self._parse_answer_expression(condition)))
 
     def order_by(self, column: Scalar, *, descending: bool = False) -> Query:
         """Sort by a key or a noisy answer."""
-        return self._with(order=(*self.draft.order, Order(expression=self._of_answers(column), descending=descending)))
+        return self._replace(
+            order=(*self.draft.order, Order(expression=self._parse_answer_expression(column), descending=descending))
+        )
 
     def limit(self, rows: int) -> Query:
         """Show only the first rows."""
-        return self._with(limit=exact_integer(rows, name="rows"))
+        return self._replace(limit=exact_integer(rows, name="rows"))
 
     # ------------------------------------------------------------------------------------------------------ answers
 
@@ -237,7 +239,7 @@ class Query:
         rows: float | None = None,
         level: Exact = 0.95,
     ) -> Preview:
-        """Tell what the query would cost and how far off it would be; the parameters are those of the session.
+        """Return the cost and the expected error of the query; the parameters are those of the session.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -258,7 +260,7 @@ class Query:
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> TableRelease:
-        """Pay, read the data once, and answer; the parameters are those of the session.
+        """Pay, read the data once, and return the answer; the parameters are those of the session.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -270,32 +272,32 @@ class Query:
             self.plan, epsilon=epsilon, delta=delta, rho=rho, error=error, confidence=confidence, rows=rows
         )
 
-    def _column(self, text: Scalar) -> Expression:
-        """A column by its name, whatever is in the name, or else an expression."""
+    def _parse_column(self, text: Scalar) -> Expression:
+        """Return a column by its name, or else parse an expression."""
         if isinstance(text, str) and text in columns_of(self.draft.relation, self.session.tables):
             return Column(text)
-        return self._of_rows(text)
+        return self._parse_row_expression(text)
 
-    def _of_rows(self, text: Scalar) -> Expression:
-        """An expression over the columns of rows; texts beside dates are dates, as in SQL."""
-        return _with_dates(_expression(text), lambda: columns_of(self.draft.relation, self.session.tables))
+    def _parse_row_expression(self, text: Scalar) -> Expression:
+        """Parse an expression over row columns; texts beside dates become dates, as in SQL."""
+        return _parse_dates(_parse_expression(text), lambda: columns_of(self.draft.relation, self.session.tables))
 
-    def _of_answers(self, text: Scalar) -> Expression:
-        """The same over keys and aggregates."""
+    def _parse_answer_expression(self, text: Scalar) -> Expression:
+        """Parse an expression over keys and aggregates."""
 
         def kinds() -> dict[str, Kind]:
             known = columns_of(self.draft.relation, self.session.tables)
             return {key.name: kind_of(key.expression, known) for key in self.draft.keys}
 
-        return _with_dates(_expression(text), kinds)
+        return _parse_dates(_parse_expression(text), kinds)
 
-    def _key(self, text: Scalar) -> Expression:
+    def _parse_key(self, text: Scalar) -> Expression:
         persons = {table.person for table in self.session.tables.values() if table.person is not None}
         if isinstance(text, str) and text in persons:
             raise QueryError(f"{safe_repr(text)} says whose row it is: an answer for each person would not be private.")
-        return self._column(text)
+        return self._parse_column(text)
 
-    def _with(self, **changes: Any) -> Query:
+    def _replace(self, **changes: Any) -> Query:
         parts = {field.name: getattr(self.draft, field.name) for field in dataclasses.fields(PlanDraft)}
         return Query(session=self.session, draft=PlanDraft(**{**parts, **changes}))
 
@@ -306,38 +308,38 @@ class Query:
         name: str | None,
         parameters: tuple[int | Fraction | str, ...] = (),
     ) -> Query:
-        arguments = tuple(map(self._column, columns))
+        arguments = tuple(map(self._parse_column, columns))
         taken = {key.name for key in self.draft.keys} | {aggregate.name for aggregate in self.draft.aggregates}
         named = name or default_name(kind, arguments, parameters, taken)
         made = Aggregate(kind=kind, columns=arguments, name=named, parameters=parameters)
-        return self._with(aggregates=(*self.draft.aggregates, made))
+        return self._replace(aggregates=(*self.draft.aggregates, made))
 
     def __repr__(self) -> str:
         return f"<Query {render(self.plan) if self.draft.aggregates else 'without aggregates yet'}>"
 
 
-def _expression(text: object) -> Expression:
+def _parse_expression(text: object) -> Expression:
     if isinstance(text, Column | Literal | Call):
         return text
     if isinstance(text, str):
         return parse_expression(text)
-    # Its type only: what is passed by mistake is often the data.
+    # An argument passed by mistake is often the data: ``safe_repr`` shortens it.
     raise QueryError(f"A column or condition is a text such as 'age' or 'age < 18', not {safe_repr(text)}.")
 
 
-def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
+def _parse_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
     try:
         known = kinds()
-    except CelosiaError:  # a mistake in what was said before: preview and release tell it
+    except CelosiaError:  # an earlier mistake: preview and release report it
         return expression
     return read_dates(expression, known)
 
 
-def _listed(items: object, name: str) -> list[Any]:
+def _check_list(items: object, name: str) -> list[Any]:
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise QueryError(f"{name} must be a list, not {safe_repr(items)}.")
     return list(items)
 
 
-def _name_of(expression: Expression) -> str:
+def _default_key_name(expression: Expression) -> str:
     return expression.name if isinstance(expression, Column) else render(expression)

@@ -1,10 +1,10 @@
-"""What the sessions of several analysts share: the tables, the engine that reads them, the noise, and a secret.
+"""State that the sessions of several analysts share: tables, engine, noise source and a secret.
 
-What depends on the rows of files and frames is done when the tables are given (``preparation``), so that no question
-takes longer, or fails, because of one row. Files that change afterwards must be opened anew.
+Checks and copies that depend on the rows of files and frames are made when the session opens (``preparation``), so that
+no query fails or slows down because of one row. Files that change afterwards need a new session.
 
-The secret decides which rows of a person with too many are left out. It is drawn once, so that the same question reads
-the same rows whoever asks it.
+The secret selects the rows that count for a person with too many. It is drawn once, so that a repeated query reads the
+same rows for every analyst.
 """
 
 import functools
@@ -32,7 +32,7 @@ _MAX_CHECKED_PLANS: Final = 1_000
 
 
 class SessionContext:
-    """Tables that were prepared, and an engine that is opened with the first question."""
+    """Prepared tables, and an engine that opens with the first query."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class SessionContext:
         self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(self.tables)
 
     def is_current(self) -> bool:
-        """Return whether the files are as they were when the tables were given."""
+        """Return whether the files are unchanged since the session opened."""
         return all(data_version(table) == state for table, state in self._file_states)
 
     def check(self, plan: "Plan") -> "Engine":
-        """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows."""
+        """Return the engine after it has checked that it can run a plan, by the types of columns alone."""
         if not self.is_current():
             raise EngineError("The files have changed since the session was opened: open a new session on them.")
         with self._lock:
@@ -71,17 +71,17 @@ class SessionContext:
         self._check_plan(engine, plan)
         return engine
 
-    def fingerprint(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
-        """Return the fingerprint of a question that is to be answered; None where every question is a new one."""
+    def fingerprint(self, strategy: "Strategy", guarantee: "Guarantee") -> str | None:
+        """Return the fingerprint of a query, or None where every query counts as new."""
         with self._lock:
             if self._contents is None:
                 public = {name: content_digest(table) for name, table in self.tables.items() if table.public}
                 self._contents = {name: digest for name, digest in public.items() if digest is not None}
-        plan = strategy.question.plan
-        return fingerprint(plan, self.tables, strategy.event, promise, version=self._version, contents=self._contents)
+        plan = strategy.analyzed.plan
+        return fingerprint(plan, self.tables, strategy.event, guarantee, version=self._version, contents=self._contents)
 
     def close(self) -> None:
-        """Let go of files and connections; the next question opens them again."""
+        """Close files and connections; the next query opens them again."""
         with self._lock:
             engine, self.engine = self.engine, None
         self._check_plan.cache_clear()

@@ -1,6 +1,6 @@
-"""What a session has been asked: one line for each question, in the words of SQL, with what it cost.
+"""History of a session: one entry for each query, in SQL, with its cost.
 
-A line is made of a reservation, which is what a account or a ledger remembers of a question.
+An entry is made of a reservation, the record of a query in a budget account.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from celosia.ledger.reservations.reservation import Reservation
     from celosia.query.release import TableRelease
 
-_WORDS: Final = {"committed": "answered"}
+_STATE_NAMES: Final = {"committed": "answered"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of a session's history: the question, what was paid, and whether it was answered.
+    """One entry of a session's history: the query, its cost, and its state.
 
-    ``state`` is ``"answered"``, ``"failed"`` if the data could not be read, ``"reserved"`` while that is not yet known
-    (or never will be, after a crash): the price stays paid in every case. ``"repeated"`` is an answer that a ledger had
-    in store, at no cost to the data set.
+    ``state`` is ``"answered"``, ``"failed"`` if the data could not be read, or ``"reserved"`` before either (also after
+    a crash); the cost stays spent in every case. ``"repeated"`` is a stored answer of a ledger, at no cost to the data
+    set.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -39,15 +39,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What became of a question: the reservation that paid for it, and the answer.
+    """Result of a query: the reservation that paid for it, and the answer.
 
-    ``release`` is None where a request that was made before has no answer: it is still being computed, or it failed.
+    ``release`` is None if an earlier request with the same key has no answer: it is still running, or it failed.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
     >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> asked = session.ask(session.query().count().plan, epsilon="0.1")
-    >>> asked.reservation.state, asked.release.guarantee
+    >>> result = session.ask(session.query().count().plan, epsilon="0.1")
+    >>> result.reservation.state, result.release.guarantee
     ('committed', PureDP(epsilon='0.1'))
     """
 
@@ -55,11 +55,11 @@ class QueryResult:
     release: "TableRelease | None"
 
 
-def entry_of(reservation: "Reservation", cost: "Guarantee") -> Entry:
-    """Return the line of a history that a reservation makes."""
+def make_entry(reservation: "Reservation", cost: "Guarantee") -> Entry:
+    """Return the history entry of a reservation."""
     return Entry(
         question=reservation.question,
         event=reservation.event,
         cost=cost,
-        state=_WORDS.get(reservation.state, reservation.state),
+        state=_STATE_NAMES.get(reservation.state, reservation.state),
     )

@@ -1,8 +1,8 @@
-"""What is looked at when a session opens: that its tables fit together, that the budget fits them, and who keeps it.
+"""Validate tables and budget, and open the budget account.
 
-A budget in a ledger belongs to a data set, not to a session: it is opened once, and every session on the data set, of
-whatever process, spends from it. So a session may name the budget it expects, and is refused if the ledger has another.
-Of two sessions that open one data set at once with different budgets, the first sets its own and the second is refused.
+A budget in a ledger belongs to a data set, not to a session: it is opened once, and every session on the data set, in
+any process, spends from it. A session may name the budget it expects, and is refused if the ledger has another one. If
+two sessions open one data set at once with different budgets, the first sets its own and the second is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def tables_by_name(tables: object) -> dict[str, Table]:
-    """Return one table or several by name; refuse those that cannot be asked about together."""
+    """Return tables by name; refuse tables that one session cannot hold."""
     given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
     if not given or not all(isinstance(table, Table) for table in given):
         raise ParameterError(
@@ -43,7 +43,7 @@ def tables_by_name(tables: object) -> dict[str, Table]:
 
 
 def scoped_budget(budget: object, table: Table) -> Guarantee:
-    """Return a budget for the neighbours and the unit of a table; refuse one that was meant for others."""
+    """Return a budget with the adjacency and the unit of a table; refuse one with others."""
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
         raise ParameterError(
             f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {safe_repr(budget)}."
@@ -69,7 +69,7 @@ def open_account(
     analyst: str | None = None,
     dataset: str | None = None,
 ) -> "BudgetAccount":
-    """Return who keeps the budget: a account, or the account of an analyst on a data set of a ledger."""
+    """Return the budget account: one in memory, or that of an analyst on a data set of a ledger."""
     private = [table for table in tables.values() if not table.public]
     if ledger is None:
         given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]
@@ -98,7 +98,7 @@ def open_account(
 
 
 def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, table: Table) -> None:
-    """Refuse a ledger's budget that protects others than the table does, or is not the one that was expected."""
+    """Refuse a ledger's budget with another adjacency or unit than the table, or another limit than expected."""
     if limit.adjacency is not table.adjacency or limit.unit != table.unit:
         raise ParameterError(
             f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "

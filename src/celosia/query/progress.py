@@ -1,6 +1,6 @@
-"""A bar for questions that take long: on a terminal, after two seconds, and nowhere else.
+"""Progress bar for long queries, shown on a terminal after two seconds.
 
-It shows how much of the reading is done, as a share. That depends on the size of the files, not on what is in them.
+It shows the share of the files read so far, which depends on their size and not on their content.
 """
 
 import time
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-_PATIENCE = 2.0  # seconds
+_DELAY_SECONDS = 2.0  # seconds
 
 
 class Bar:
-    """Draw a bar on the terminal; a call says which share is done, and 1 takes the bar away."""
+    """Draw a bar on the terminal. A call sets the share that is done; 1 removes the bar."""
 
     def __init__(self, console: "Console | None" = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -23,13 +23,13 @@ class Bar:
         self._drawn: Progress | None = None
 
     def __call__(self, share: float) -> None:
-        """Say that a share of the work is done."""
+        """Set the share of the work that is done."""
         if share >= 1:
-            self._take_away()
+            self._remove()
             return
         if self._started is None:
             self._started = self._clock()
-        if self._drawn is None and self._clock() - self._started >= _PATIENCE:
+        if self._drawn is None and self._clock() - self._started >= _DELAY_SECONDS:
             self._draw()
         if self._drawn is not None:
             self._drawn.update(self._drawn.task_ids[0], completed=share)
@@ -46,7 +46,7 @@ class Bar:
         self._drawn.add_task("Reading", total=1.0)
         self._drawn.start()
 
-    def _take_away(self) -> None:
+    def _remove(self) -> None:
         if self._drawn is not None:
             self._drawn.stop()
         self._drawn, self._started = None, None

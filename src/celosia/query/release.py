@@ -173,7 +173,7 @@ class TableRelease(Release["pa.Table"]):
         """Draw one column of the answer as bars with their intervals; the first that has intervals by default."""
         from celosia.plots import Labels, intervals
 
-        name = self._plotted(column)
+        name = self._draw_chart(column)
         if self.value.num_rows > _MOST_BARS:
             raise ParameterError(f"There are more than {_MOST_BARS} bars: give the query a having or a limit.")
         low, high = self.intervals[name](exact_level(level))
@@ -187,7 +187,7 @@ class TableRelease(Release["pa.Table"]):
             interval=self.name_interval(level),
         )
 
-    def _plotted(self, column: str | None) -> str:
+    def _draw_chart(self, column: str | None) -> str:
         import pyarrow as pa
 
         types = {name: self.value[name].type for name in self.intervals}

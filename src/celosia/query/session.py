@@ -1,8 +1,8 @@
-"""A session: tables, a budget, and the one place where a question is paid for before the data are read.
+"""Sessions: tables with a budget, and the only place that pays for a query before data are read.
 
-The order is fixed. A query is understood and planned from schemas alone; what is wrong with it costs nothing. Its event
-is then reserved by a filter, which refuses what does not fit into the budget. Only then are the data read; whatever
-happens from there on, the event stays spent, because a failure may itself have told something.
+The order is fixed. A query is analyzed and planned from schemas alone, so an invalid query costs nothing. The account
+then reserves its event, or refuses it if the budget does not suffice. Only then are the data read. From there on the
+event stays spent, also after a failure, because a failure can reveal something about the data.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ from celosia.core.strict_json import read_json
 from celosia.data.table import Table
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
-from celosia.query.answering.fitting import check_own, fitting_of
+from celosia.query.answering.fitting import check_own, plan_fitting
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.answering.release_table import answer
 from celosia.query.backend import begin, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
-from celosia.query.history import Entry, QueryResult, entry_of
+from celosia.query.history import Entry, QueryResult, make_entry
 from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
 from celosia.query.plan.to_sql import render
@@ -56,40 +56,40 @@ if TYPE_CHECKING:
 L = TypeVar("L")
 T = TypeVar("T")
 
-_LONGEST_ANSWER = 2**30  # characters of a stored answer
-_LONGEST_QUESTION = 10_000
+_MAX_ANSWER_LENGTH = 2**30
+_MAX_QUESTION_LENGTH = 10_000
 
 
 class Session(NonCopyable):
-    """Ask questions about tables within a budget.
+    """Answer queries about tables within a privacy budget.
 
     Parameters
     ----------
     tables
-        One table or several, made by ``celosia.table``; public ones can be joined. Files and frames are checked now,
-        row by row, so that no question fails or takes longer because of one row.
+        One table or several, made by ``celosia.table``; public tables can be joined. The session checks files and
+        frames row by row when it opens, so that no later query fails or slows down because of one row.
     budget
-        All that may be spent: ``ApproxDP``, ``PureDP`` or ``ZCDP``. Unless it says otherwise it is read for the
-        tables' own neighbours and unit. With a ledger that has one already it may be left out, and must be the same.
+        The whole budget: ``ApproxDP``, ``PureDP`` or ``ZCDP``. By default it has the adjacency and the unit of the
+        tables. A ledger may have a budget already: then leave it out, or give the same one.
     ledger
-        Where the budget is kept, opened by ``celosia.ledger``: then it is shared by all sessions on the data set, what
-        was spent is remembered, and the answer to a question that was asked before is given again.
+        The ledger that stores the budget, opened by ``celosia.open_ledger``. All sessions on the data set share it. It
+        records what is spent, and returns the stored answer to a repeated query.
     analyst
-        With a ledger: who asks. Limits that the ledger has for this analyst hold beside that of the data set.
+        With a ledger: the analyst. The ledger's limits for the analyst hold beside those of the data set.
     dataset
-        With a ledger: the name of the data set there; by default that of the one private table.
+        With a ledger: the name of the data set; by default the name of the only private table.
     version
-        With a ledger: what the owner calls the present state of the data. Files have one by themselves (their last
-        change), beside it; where there is neither, every question is a new one.
+        With a ledger: the owner's name for the current state of the data. Files also have the time of their last
+        change. Without either, the ledger treats every query as new.
     source
-        Where the noise comes from; a seeded source is for tests, shows in every release, and is refused by a ledger.
+        Source of the noise. A seeded source is for tests: every release shows it, and a ledger refuses it.
     engine
         An open engine that reads the tables; ``close`` closes it. By default the session opens the one that fits them.
     progress
-        Told which share of the files is read; by default a bar on the terminal, for what takes long.
+        Function that receives the share of the files read so far; by default a progress bar on the terminal.
     pace
-        What is entered while data are read, and left before it is written down that they were: a server decides in it
-        how many read at a time, and when the end of the work can be seen.
+        Context manager entered while data are read and left before the commit. A server uses it to limit the number of
+        concurrent readers and to fix the time at which a result becomes visible.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Session(NonCopyable):
     (Fraction(1, 1), 2)
     """
 
-    def __init__(  # noqa: PLR0913 - all that has to be said of a session, by name
+    def __init__(  # noqa: PLR0913 - the options of a session, by name
         self,
         tables: "Table | Sequence[Table]",
         *,
@@ -119,22 +119,22 @@ class Session(NonCopyable):
         progress: "Callable[[float], None] | None" = None,
         pace: "Callable[[], AbstractContextManager[object]] | None" = None,
     ) -> None:
-        named, drawn = tables_by_name(tables), source_or_system(source)
+        named, noise_source = tables_by_name(tables), source_or_system(source)
         if version is not None and ledger is None:
             raise ParameterError(
                 "version= goes with a ledger, which keeps answers while the data stay as they are: give ledger=."
             )
-        if drawn.seeded and ledger is not None:
+        if noise_source.seeded and ledger is not None:
             raise ParameterError("A ledger takes no answers whose noise can be repeated: leave source= out.")
-        # Tables that cannot be read leave no budget behind in the ledger.
-        self._context = SessionContext(named, drawn, engine=engine, version=version, progress=progress)
+        # First the tables: unreadable ones must leave no budget in the ledger.
+        self._context = SessionContext(named, noise_source, engine=engine, version=version, progress=progress)
         self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
         self._costs: dict[str, Guarantee] = {}
 
     def for_analyst(self, name: str | None) -> "Session":
-        """Return a session for another analyst, on the same tables and through the same engine; it needs a ledger.
+        """Return a session for another analyst, with the same tables and engine; this needs a ledger.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -144,8 +144,8 @@ class Session(NonCopyable):
         PureDP(epsilon='0.1')
         """
         if self._ledger is None:
-            raise ParameterError("Analysts are told apart by a ledger: open the session with ledger=.")
-        other = object.__new__(type(self))  # no copy: that would be this very object
+            raise ParameterError("Only a ledger distinguishes analysts: open the session with ledger=.")
+        other = object.__new__(type(self))  # a copy would be this object
         other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._context.tables.values() if not table.public)
         other._account = self._ledger.account(self._dataset or dataset, name)
@@ -159,7 +159,7 @@ class Session(NonCopyable):
         return MappingProxyType(self._context.tables)
 
     def is_current(self) -> bool:
-        """Return whether the files are as they were when the session was opened; if not, no question is answered.
+        """Return whether the files are unchanged since the session opened; if not, queries raise ``EngineError``.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -170,31 +170,31 @@ class Session(NonCopyable):
 
     @property
     def account(self) -> "BudgetAccount":
-        """Who keeps the budget: a account of the session's own, or an account in its ledger."""
+        """The budget account: one in memory, or one of the ledger."""
         return self._account
 
     @property
     def budget(self) -> Guarantee:
-        """What the whole session promises, whatever is asked."""
+        """The guarantee of the whole session, whatever the queries."""
         return self._account.budget
 
     @property
     def spent(self) -> Guarantee:
-        """What was paid so far."""
+        """The budget spent so far."""
         return self._account.spent
 
     @property
     def remaining(self) -> Guarantee:
-        """What may still be paid."""
+        """The budget left."""
         return self._account.remaining
 
     @property
     def history(self) -> tuple[Entry, ...]:
-        """The questions so far, with what each cost."""
-        return tuple([entry_of(reservation, self._paid(reservation)) for reservation in self._account.history])
+        """The queries so far, with their costs."""
+        return tuple([make_entry(reservation, self._cost_of(reservation)) for reservation in self._account.history])
 
     def query(self, table: str | None = None) -> Query:
-        """Begin a question about a table; the name may be left out if there is only one private table.
+        """Begin a query about a table; the name is optional if there is only one private table.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -218,7 +218,7 @@ class Session(NonCopyable):
         rows: float | None = ...,
     ) -> "TableRelease": ...
     def sql(self, text: str, **target: Any) -> "Query | TableRelease":
-        """Ask in SQL. With a target the answer is released; without one a query is returned, to preview or release.
+        """Parse SQL. With a target release the answer; without one return a query, to preview or release.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -230,9 +230,9 @@ class Session(NonCopyable):
         return query.release(**target) if target else query
 
     def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> Preview:
-        """Tell what a plan would cost and how far off it would be. Spends nothing and reads nothing private.
+        """Return the cost and the expected error of a plan. Spends nothing and reads nothing private.
 
-        ``rows`` is a public guess of how many rows a cell has: the error of a mean depends on it.
+        ``rows`` is a public guess of the number of rows in a cell: the error of a mean depends on it.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -241,13 +241,13 @@ class Session(NonCopyable):
         Cost PureDP(epsilon=0.5): fits into the remaining PureDP(epsilon=1); 1 cell.
           mean_age: Laplace noise of scale 2 times what a row can add, 100% of the cost; within ±0.003595 ...
         """
-        rows = _guess(rows)
+        rows = _parse_rows(rows)
         return self._preview(self._strategy(plan, rows=rows, **target), rows, level)
 
     def _preview(self, strategy: Strategy, rows: float | None, level: Exact) -> Preview:
         return preview_of(
             strategy,
-            self._promise(strategy.event, strategy),
+            self._price(strategy.event, strategy),
             self.remaining,
             charge=self._account.charge(strategy.event),
             affordable=self._account.admits(strategy.event),
@@ -255,7 +255,7 @@ class Session(NonCopyable):
             level=level,
         )
 
-    def release(  # noqa: PLR0913 - all that a question can be given, by name
+    def release(  # noqa: PLR0913 - the options of a query, by name
         self,
         plan: Plan,
         *,
@@ -267,14 +267,13 @@ class Session(NonCopyable):
         rows: float | None = None,
         request: "Request | None" = None,
     ) -> "TableRelease":
-        """Pay for a plan, read the data once, and answer.
+        """Pay for a plan, read the data once, and return the answer.
 
-        With a ledger, a question that was answered before is not read again; and a ``request`` that was made before,
-        by its key, is answered as it was then and not charged again.
+        With a ledger, a repeated query returns its stored answer without reading data; a repeated ``request``, by its
+        key, returns its first answer and is not charged again.
 
-        Instead of an ``epsilon`` an ``error`` can be given: the smallest epsilon with which every number is off by no
-        more than that with probability ``confidence`` is then spent, if the budget allows. For means this needs
-        ``rows``, a public guess of how many rows a cell has.
+        ``error`` replaces ``epsilon``: the session spends the smallest epsilon for which every number is off by at
+        most that much with probability ``confidence``. Means also need ``rows``, a public guess of the rows in a cell.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -284,19 +283,19 @@ class Session(NonCopyable):
         PureDP(epsilon='0.0594')
         """
         target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "error": error}
-        asked = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
-        if asked.release is None:
-            failed = asked.reservation.state == "failed"
+        result = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
+        if result.release is None:
+            failed = result.reservation.state == "failed"
             raise EngineError(
                 f"This request was made before, and {'failed' if failed else 'is not answered yet, or never will be'}: "
-                "it stays paid for. Ask anew with another key."
+                "it stays paid for. Ask again with another key."
             )
-        return asked.release
+        return result.release
 
     def ask(
         self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any
     ) -> QueryResult:
-        """Do as ``release`` does, and return the reservation beside the answer.
+        """Release a plan like ``release``, and return the reservation beside the answer.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -306,17 +305,17 @@ class Session(NonCopyable):
         >>> session.ask(count, epsilon="0.1").reservation.state, session.ask(count, epsilon="0.1").reservation.state
         ('committed', 'repeated')
         """
-        strategy = self._strategy(plan, rows=_guess(rows), **target)
-        promise = self._promise(strategy.event, strategy)
-        engine = self._context.check(strategy.question.plan)
-        mark = self._context.fingerprint(strategy, promise) if self._account.caches else None
-        question = _shortened(render(strategy.question.plan))
-        reservation = self._account.reserve(strategy.event, question=question, fingerprint=mark, request=request)
+        strategy = self._strategy(plan, rows=_parse_rows(rows), **target)
+        guarantee = self._price(strategy.event, strategy)
+        engine = self._context.check(strategy.analyzed.plan)
+        fingerprint = self._context.fingerprint(strategy, guarantee) if self._account.caches else None
+        question = _shorten(render(strategy.analyzed.plan))
+        reservation = self._account.reserve(strategy.event, question=question, fingerprint=fingerprint, request=request)
         if not reservation.fresh:
-            return QueryResult(reservation=reservation, release=_stored(reservation.answer))
-        self._costs[reservation.id] = promise
+            return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer))
+        self._costs[reservation.id] = guarantee
         secret, source = self._context.secret, self._context.source
-        released = self._read(reservation, answer, strategy, engine, secret, source, promise)
+        released = self._read(reservation, answer, strategy, engine, secret, source, guarantee)
         text = _write_release(released) if self._account.caches else None
         self._account.commit(reservation, released, text=text)
         return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
@@ -330,11 +329,11 @@ class Session(NonCopyable):
         rho: Exact | None = None,
         weights: "Sequence[Exact] | None" = None,
     ) -> "tuple[TableRelease, ...]":
-        """Answer several questions, queries or SQL, for one target, divided so that their errors are smallest.
+        """Answer several queries, as objects or SQL, for one target that is divided among them.
 
-        What is minimised is the sum of squared expected errors, in rows (``preview_batch`` shows them); ``weights``
-        say how much the error of each question counts. All are paid for by one event, before data are read; if one
-        of them cannot be asked, nothing is paid. With a ledger, the answers are not stored to be given again.
+        The division minimizes the weighted sum of squared expected errors, in rows (``preview_batch`` shows them). One
+        event pays for all queries before data are read; if one of them is invalid, nothing is paid. A ledger does not
+        store the answers of a batch.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -344,13 +343,13 @@ class Session(NonCopyable):
         (PureDP(epsilon=0.5), 1)
         """
         plan = self._plan_batch(queries, {"epsilon": epsilon, "delta": delta, "rho": rho}, weights)
-        engines = [self._context.check(strategy.question.plan) for strategy in plan.strategies]
-        promises = [self._promise(strategy.event, strategy) for strategy in plan.strategies]
+        engines = [self._context.check(strategy.analyzed.plan) for strategy in plan.strategies]
+        guarantees = [self._price(strategy.event, strategy) for strategy in plan.strategies]
         secret, source = self._context.secret, self._context.source
 
         def read() -> "tuple[TableRelease, ...]":
-            parts = zip(plan.strategies, engines, promises, strict=True)
-            return tuple(answer(strategy, engine, secret, source, promise) for strategy, engine, promise in parts)
+            parts = zip(plan.strategies, engines, guarantees, strict=True)
+            return tuple(answer(strategy, engine, secret, source, guarantee) for strategy, engine, guarantee in parts)
 
         return self._pay(plan.event, plan.text, read)
 
@@ -363,7 +362,7 @@ class Session(NonCopyable):
         level: Exact = 0.95,
         **target: Any,
     ) -> BatchPreview:
-        """Tell what ``batch`` would cost, and each question's share and expected error. Spends nothing.
+        """Return the cost of ``batch``, and the share and expected error of each query. Spends nothing.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -372,18 +371,18 @@ class Session(NonCopyable):
         >>> [round(float(line.share), 2) for line in session.preview_batch([few, many], epsilon=1).lines]
         [0.44, 0.56]
         """
-        plan, guess = self._plan_batch(queries, target, weights), _guess(rows)
+        plan, expected_rows = self._plan_batch(queries, target, weights), _parse_rows(rows)
         lines = tuple(
             BatchLine(
-                question=render(strategy.question.plan),
+                question=render(strategy.analyzed.plan),
                 share=share,
                 error=error,
-                preview=self._preview(strategy, guess, level),
+                preview=self._preview(strategy, expected_rows, level),
             )
             for strategy, share, error in zip(plan.strategies, plan.shares, plan.errors, strict=True)
         )
         return BatchPreview(
-            cost=self._promise(plan.event),
+            cost=self._price(plan.event),
             remaining=self.remaining,
             affordable=self._account.admits(plan.event),
             lines=lines,
@@ -404,11 +403,11 @@ class Session(NonCopyable):
         table: str | None = None,
         where: "Scalar | None" = None,
     ) -> L:
-        """Fit an estimator of ``celosia.learn`` inside the engine, which sums what it needs: no row leaves it.
+        """Fit an estimator of ``celosia.learn`` inside the engine, which computes the sums: no row leaves it.
 
-        ``features`` and ``target`` are columns of the table, with the bounds that its schema declares; ``where`` keeps
-        some of the rows, as in a query. Rows in which one of the columns has no value are left out, if the schema says
-        so. The estimator says what may be spent, and the session pays. It is returned as well, fitted.
+        ``features`` and ``target`` are columns of the table, with the bounds of its schema; ``where`` filters rows, as
+        in a query. Rows without a value in one of the columns are dropped if the schema declares that. The estimator
+        has the privacy target, and the session pays. Returns the fitted estimator.
 
         >>> import celosia as cl
         >>> from celosia.learn import StandardScaler
@@ -419,10 +418,10 @@ class Session(NonCopyable):
         (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
         """
         rows = begin(self, table)
-        fitting = fitting_of(estimator, rows if where is None else rows.where(where), features, target)
+        fitting = plan_fitting(estimator, rows if where is None else rows.where(where), features, target)
         check_own(estimator, self)
         release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy)
-        fitted: L = fitting.concluded(release.value, seeded=release.seeded)
+        fitted: L = fitting.finish(release.value, seeded=release.seeded)
         return fitted
 
     def suggest_limits(
@@ -435,20 +434,20 @@ class Session(NonCopyable):
         most_rows: int = MOST_ROWS,
         **target: Any,
     ) -> "LimitSuggestion":
-        """Measure privately how many groups and rows persons have, and compare limits by their bias and noise.
+        """Measure privately how many groups and rows persons have; compare limits by their bias and noise.
 
         Parameters
         ----------
         group_by, keys, where
-            The groups that the limits are about, and the rows, as in a query; the groups must be public.
+            The groups and rows that the limits apply to, as in a query; the groups must be public.
         table
             The table, if there are several.
         planned
-            The epsilon (or rho) that a later query will spend; by default as much as this measurement.
+            The epsilon (or rho) of a later query; by default that of this measurement.
         most_rows
-            The largest limit of rows in a group that is tried, a power of two.
+            The largest limit of rows in a group to try, a power of two.
         target
-            What is spent: ``epsilon=``, or ``rho=`` where the budget is one.
+            The cost: ``epsilon=``, or ``rho=`` where the budget is one.
 
         Examples
         --------
@@ -460,12 +459,12 @@ class Session(NonCopyable):
         ... )
         >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
         >>> suggestion = session.suggest_limits("sex", epsilon="0.1")
-        >>> suggestion.best.groups, suggestion.best.rows  # everybody has two rows in each of two groups
+        >>> suggestion.best.groups, suggestion.best.rows  # every person has two rows in each of two groups
         (2, 2)
         >>> session = cl.Session(suggestion.apply(visits), budget=session.remaining)
         """
         plan = self._plan_limits(group_by, keys, where, table, planned, most_rows, target)
-        return plan.suggestion(self._measure(plan.question.plan, plan.event, plan.text, plan.noisy))
+        return plan.suggestion(self._measure(plan.analyzed.plan, plan.event, plan.text, plan.noisy))
 
     def preview_limits(
         self,
@@ -477,7 +476,7 @@ class Session(NonCopyable):
         level: Exact = 0.95,
         **target: Any,
     ) -> Preview:
-        """Tell what ``suggest_limits`` would cost, and how far off its numbers of persons would be.
+        """Return the cost of ``suggest_limits``, and the expected error of its numbers of persons.
 
         >>> import celosia as cl, pyarrow as pa
         >>> visits = cl.table(
@@ -490,7 +489,7 @@ class Session(NonCopyable):
           Note: Persons are counted in 24 buckets ...
         """
         plan = self._plan_limits(group_by, keys, where, table, None, most_rows, target)
-        cost, affordable = self._promise(plan.event), self._account.admits(plan.event)
+        cost, affordable = self._price(plan.event), self._account.admits(plan.event)
         return plan.preview(cost, self.remaining, affordable=affordable, level=level)
 
     def _plan_limits(
@@ -522,36 +521,36 @@ class Session(NonCopyable):
         """Pay for an event, read the data once, and return noisy numbers."""
         engine, source = self._context.check(plan), self._context.source
         found = self._pay(event, question, lambda: noisy(engine, self._context.secret, source))
-        return Release(value=found, event=event, guarantee=self._promise(event), seeded=source.seeded)
+        return Release(value=found, event=event, guarantee=self._price(event), seeded=source.seeded)
 
     def _pay(self, event: "Event", question: str, read: "Callable[[], T]") -> T:
-        """Pay for an event, read the data, and tell that the answer is there."""
-        promise = self._promise(event)
-        reservation = self._account.reserve(event, question=_shortened(question))
-        self._costs[reservation.id] = promise
+        """Pay for an event, read the data, and commit."""
+        guarantee = self._price(event)
+        reservation = self._account.reserve(event, question=_shorten(question))
+        self._costs[reservation.id] = guarantee
         found = self._read(reservation, read)
-        release = Release(value=found, event=event, guarantee=promise, seeded=self._context.source.seeded)
+        release = Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded)
         self._account.commit(reservation, release)
         return found
 
     def _read(self, reservation: "Reservation", read: "Callable[..., T]", *arguments: object) -> T:
-        """Read the data for what was paid for; whatever happens here, it stays paid for."""
+        """Read the data of a reservation. Whatever happens here, it stays spent."""
         try:
             with self._pace():
                 return read(*arguments)
         except CelosiaError:
-            self._failed(reservation)
+            self._mark_failed(reservation)
             raise
-        except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
+        except Exception:  # noqa: BLE001, S110 - it could quote the data; the error below does not carry it
             pass
-        self._failed(reservation)
+        self._mark_failed(reservation)
         raise EngineError(
             "The query could not be answered. It stays paid for, because data may have been read: before asking "
             "again, let the owner of the data look at the source."
         )
 
-    def _promise(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
-        """What a query or a fit promises on its own, if the budget is of a kind that can tell."""
+    def _price(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
+        """Return the guarantee of one event, if the budget is of a kind that can price it."""
         try:
             return self._account.cost(event)
         except NotPricedError:
@@ -562,11 +561,11 @@ class Session(NonCopyable):
                 f"The budget is of the kind {type(self._limit).__name__}: give {name}= instead of what was given."
             ) from None
 
-    def _failed(self, reservation: "Reservation") -> None:
-        with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
+    def _mark_failed(self, reservation: "Reservation") -> None:
+        with contextlib.suppress(CelosiaError):  # otherwise it stays reserved, which counts as spent
             self._account.fail(reservation)
 
-    def _paid(self, reservation: "Reservation") -> Guarantee:
+    def _cost_of(self, reservation: "Reservation") -> Guarantee:
         if reservation.id not in self._costs:
             self._costs[reservation.id] = self._account.cost(reservation.event)
         return self._costs[reservation.id]
@@ -593,12 +592,12 @@ class Session(NonCopyable):
 
     @property
     def _limit(self) -> Guarantee:
-        """What targets are made of: the limit in its accountant's kind, if questions can be given one of that kind."""
+        """The limit that targets refer to: in the kind of the accountant, if queries can have a target of that kind."""
         limit = self._account.limit
         return limit if isinstance(limit, PureDP | ApproxDP | ZCDP) else self._account.budget
 
     def close(self) -> None:
-        """Let go of files and connections; the next question opens them again.
+        """Close files and connections; the next query opens them again.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
@@ -621,19 +620,19 @@ class Session(NonCopyable):
         return f"<Session on {', '.join(self._context.tables)}: {self.remaining} of {self.budget} left>"
 
 
-def _guess(rows: object) -> float | None:
-    """A public guess of a number of rows, from a caller who may pass anything."""
+def _parse_rows(rows: object) -> float | None:
+    """Return a public guess of a number of rows; the caller may pass anything."""
     return None if rows is None else float(exact_positive(rows, name="rows"))  # type: ignore[arg-type] # looks for itself
 
 
-def _shortened(text: str) -> str:
-    """A question as a ledger keeps it: one with very many listed keys is cut off, its fingerprint is not."""
-    return text if len(text) <= _LONGEST_QUESTION else f"{text[: _LONGEST_QUESTION - 1]}…"
+def _shorten(text: str) -> str:
+    """Shorten the text of a query for the ledger; its fingerprint still covers all listed keys."""
+    return text if len(text) <= _MAX_QUESTION_LENGTH else f"{text[: _MAX_QUESTION_LENGTH - 1]}…"
 
 
 def _write_release(release: "TableRelease") -> str:
     return json.dumps(release_to_json(release), allow_nan=False, separators=(",", ":"))
 
 
-def _stored(text: str | None) -> "TableRelease | None":
-    return None if text is None else release_from_json(read_json(text, max_length=_LONGEST_ANSWER))
+def _parse_stored(text: str | None) -> "TableRelease | None":
+    return None if text is None else release_from_json(read_json(text, max_length=_MAX_ANSWER_LENGTH))

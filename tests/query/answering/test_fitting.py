@@ -22,7 +22,7 @@ from celosia.data.schema.axis import Axis
 from celosia.data.sources.classify import SparkSource
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.query.answering.fitting import Fitting, fitting_of
+from celosia.query.answering.fitting import Fitting, plan_fitting
 from celosia.query.engines.registry import open_engine
 from celosia.query.execution import person_level, row_level
 from celosia.statistics import Bins, Part, SummaryRequest, unit_sensitivity
@@ -86,7 +86,7 @@ def planned(
     learner: Adding, table: Table, features: Sequence[str], target: str | None = None, where: str | None = None
 ) -> Fitting:
     rows = session_on(table, budget=cl.PureDP(epsilon=1, adjacency=table.adjacency, unit=table.unit)).query()
-    return fitting_of(learner, rows if where is None else rows.where(where), features, target)
+    return plan_fitting(learner, rows if where is None else rows.where(where), features, target)
 
 
 def values(frame: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -273,7 +273,7 @@ def test_no_person_moves_combined_numbers_more_than_is_paid_for(
     kind, parameters, _, _ = ESTIMATORS[name]
     features, target = (["age"], "dose") if name == "line, functional" else (["age", "dose"], "ill")
     query = session_on(tables[0], budget=cl.PureDP(epsilon=1, adjacency=adjacency, unit=tables[0].unit)).query()
-    fitting = fitting_of(getattr(cl.learn, kind)(**parameters), query, features, target)
+    fitting = plan_fitting(getattr(cl.learn, kind)(**parameters), query, features, target)
     first, *others = all_exact(fitting, tables)
     paid: Any = fitting.request.noise.mechanism
     assert all(np.abs(other - first).sum() <= paid.event.sensitivity for other in others)

@@ -125,7 +125,7 @@ def test_a_mean_is_the_ratio_of_two_noisy_sums() -> None:
     """Against the same ratio of draws that NumPy made: 60 rows of value 30, on an axis from 0 to 100."""
     made = strategy(ask(FAR).group_by("key").mean("x"), FAR, cl.PureDP(epsilon=1), epsilon=1)
     assert isinstance(made.event, LaplaceEvent)
-    low, high = made.parts[0].need.measure.features(30)  # type: ignore[union-attr]
+    low, high = made.parts[0].measurement.measure.features(30)  # type: ignore[union-attr]
     means = answered(made, Pretending([cells(60 * low, 60 * high)])).value["mean_x"].to_numpy()
 
     def expected(scale: float) -> NDArray[np.float64]:
@@ -167,7 +167,7 @@ def test_measurements_of_one_query_have_noise_of_their_own() -> None:
     made = strategy(
         ask(FAR).group_by("key").count().sum("x", name="s").count("c", name="n"), FAR, cl.PureDP(epsilon=9), epsilon=9
     )
-    release = answered(made, Pretending([cells(*[0] * part.need.measure.width) for part in made.parts]))
+    release = answered(made, Pretending([cells(*[0] * part.measurement.measure.width) for part in made.parts]))
     one, two = release.value["count"].to_numpy(), release.value["n"].to_numpy()
     assert abs(np.corrcoef(one, two)[0, 1]) < 5 / math.sqrt(MANY)
 
@@ -280,7 +280,7 @@ def test_categories_stand_in_place_of_their_numbers() -> None:
     query = ask().median("risk").mode("alive").top_k("sex", 2)
     made = strategy(query, rows_table(), SURE, epsilon=60_000)
     made_up = {3: np.array([[0, 10**6, 0]]), 2: np.array([[1, 10**6]])}
-    release = answered(made, Pretending([made_up[part.need.measure.width] for part in made.parts]))
+    release = answered(made, Pretending([made_up[part.measurement.measure.width] for part in made.parts]))
     assert release.value.to_pydict() == {"median_risk": ["middle"], "mode_alive": [True], "top_k_sex": [["M", "F"]]}
 
 
@@ -299,8 +299,8 @@ def test_dates_and_times_stand_in_place_of_days_and_seconds() -> None:
     made = strategy(ask(table).min("day").max("at"), table, cl.PureDP(epsilon=100), epsilon=100)
     summaries = []
     for part, step in zip(made.parts, (17, 86_400 + 3_661), strict=True):
-        counts = np.zeros((1, part.need.measure.width), dtype=np.int64)
-        counts[0, step // part.need.measure.bin_width] = 10**6  # type: ignore[union-attr]
+        counts = np.zeros((1, part.measurement.measure.width), dtype=np.int64)
+        counts[0, step // part.measurement.measure.bin_width] = 10**6  # type: ignore[union-attr]
         summaries.append(counts)
     row = answered(made, Pretending(summaries)).value.to_pylist()[0]
     assert row["min_day"] == dt.date(1969, 12, 18)

@@ -99,7 +99,7 @@ def test_results_come_in_the_order_of_the_requests() -> None:
 def test_no_cells_take_no_query() -> None:
     with of_rows() as engine:
         found = engine.summaries(
-            plan("town"), [need(FirstMoments(AGE.axis), "age")], ContributionBounds(), SECRET, Cells.listed([], 1)
+            plan("town"), [need(FirstMoments(AGE.axis), "age")], ContributionBounds(), SECRET, Cells.from_rows([], 1)
         )
         assert [array.shape for array in found] == [(0, 2)]
         assert engine.ran == 0

@@ -17,7 +17,7 @@ from scipy import stats
 from celosia.query.execution import hashing
 from celosia.query.execution.dialect import PRIME
 from celosia.query.execution.hashing import KeyedOrder
-from celosia.query.planning.cells import MOST_CELLS
+from celosia.query.planning.cells import MAX_CELLS
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PERSONS = {
     "negative": -np.arange(MANY) * 7 - 2**62,
     "anything": np.random.default_rng(7).integers(-(2**63), 2**63 - 1, MANY),
 }
-CELLS = [(0, 1), (0, 1, 2, 3), (10, 20, 30, 40), (3, 17, 400, MOST_CELLS - 1)]
+CELLS = [(0, 1), (0, 1, 2, 3), (10, 20, 30, 40), (3, 17, 400, MAX_CELLS - 1)]
 EXTREMES = [-(2**63), -(2**63) + 1, -(2**32), -PRIME, -1, 0, 1, PRIME, 2**31, 2**32, 2**63 - 1]
 
 secrets = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4).map(tuple)
@@ -122,13 +122,13 @@ def test_the_order_of_parts_counts(secret: tuple[int, ...], parts: list[int]) ->
 # ---------------------------------------------------------------------------------------------------------- bounds
 
 
-@given(secret=secrets, person=wide, cells=st.sets(st.integers(0, MOST_CELLS - 1), min_size=2, max_size=20))
+@given(secret=secrets, person=wide, cells=st.sets(st.integers(0, MAX_CELLS - 1), min_size=2, max_size=20))
 def test_ranks_of_one_person_are_all_different(secret: tuple[int, ...], person: int, cells: set[int]) -> None:
     order = KeyedOrder(secret)
     assert len({order.rank(cell, order.fold(person)) for cell in cells}) == len(cells)
 
 
-@given(cells=st.sets(st.integers(0, MOST_CELLS - 1), min_size=2, max_size=20))
+@given(cells=st.sets(st.integers(0, MAX_CELLS - 1), min_size=2, max_size=20))
 def test_ranks_are_different_even_if_all_hashes_are_equal(cells: set[int]) -> None:
     class Equal(KeyedOrder):
         def hash_integers(self, *_: Any) -> Any:
@@ -140,7 +140,7 @@ def test_ranks_are_different_even_if_all_hashes_are_equal(cells: set[int]) -> No
 
 
 def test_every_cell_has_room_below_its_hash() -> None:
-    assert MOST_CELLS <= hashing._MAX_CELLS
+    assert MAX_CELLS <= hashing._MAX_CELLS
 
 
 @given(secret=secrets, person=wide)
@@ -177,18 +177,18 @@ def _remainder(value: int, divisor: int) -> int:
 @given(secret=secrets, person=st.one_of(wide, st.sampled_from(EXTREMES)), part=st.integers(0, 2**32))
 def test_nothing_on_the_way_leaves_64_bits(secret: tuple[int, ...], person: int, part: int) -> None:
     order = KeyedOrder(secret)
-    found = order.rank(Watched(MOST_CELLS - 1), order.fold(Watched(person)), Watched(part))
-    assert found.value == order.rank(MOST_CELLS - 1, order.fold(person), part), "a remainder's sign is of no account"
+    found = order.rank(Watched(MAX_CELLS - 1), order.fold(Watched(person)), Watched(part))
+    assert found.value == order.rank(MAX_CELLS - 1, order.fold(person), part), "a remainder's sign is of no account"
 
 
 def test_the_largest_constants_leave_no_more_room_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KeyedOrder, "_constant", lambda _, __, least: 2 * least - 1)
     order = KeyedOrder(SECRET)
     for part, state in itertools.product([0, 2**32], repeat=2):
-        order.rank(Watched(MOST_CELLS - 1), Watched(part), Watched(state))
+        order.rank(Watched(MAX_CELLS - 1), Watched(part), Watched(state))
     monkeypatch.setattr(KeyedOrder, "_constant", lambda _, __, least: 8 * least)
     with pytest.raises(AssertionError, match="64 bits"):
-        order.rank(Watched(MOST_CELLS - 1), Watched(2**32))
+        order.rank(Watched(MAX_CELLS - 1), Watched(2**32))
 
 
 # ---------------------------------------------------------------------------------------------------------- DuckDB
@@ -197,7 +197,7 @@ def test_the_largest_constants_leave_no_more_room_than_needed(monkeypatch: pytes
 def test_duckdb_computes_the_same_without_overflow() -> None:
     rng = np.random.default_rng(3)
     persons = [*EXTREMES, *rng.integers(-(2**63), 2**63 - 1, 2000).tolist()]
-    cells = [(MOST_CELLS - 1, 0)[place % 2] for place in range(len(persons))]
+    cells = [(MAX_CELLS - 1, 0)[place % 2] for place in range(len(persons))]
     rows = pa.table({"person": pa.array(persons, pa.int64()), "cell": pa.array(cells, pa.int64())})
     for secret in [SECRET, (0,), *((int(word),) for word in rng.integers(0, 2**62, 5))]:
         order = KeyedOrder(secret)

@@ -49,7 +49,7 @@ CELLS = [
     (["sex"], Cells.product([("M", "F")])),
     (["age"], Cells.product([(-2, -1, 0, 1, 2, 3)])),
     (["age", "sex"], Cells.product([(3, 0), ("F",)])),
-    (["town", "sex"], Cells.listed([("A", "F"), ("B", "M"), ("A", "M")], 2)),
+    (["town", "sex"], Cells.from_rows([("A", "F"), ("B", "M"), ("A", "M")], 2)),
     ([], Cells.product([])),
 ]
 ROWS = st.lists(
@@ -107,6 +107,6 @@ def test_keys_outside_the_query_cost_a_person_nothing() -> None:
     keys = (Key(name="age", expression=Column("age")),)
     with DuckDBEngine(tables(rows)) as engine:
         known = rows_of(Base("t"), engine)
-        level = PersonLevel(known, keys, Cells.listed([(2,)], 1), bounding, KeyedOrder(SECRET), engine.run)
+        level = PersonLevel(known, keys, Cells.from_rows([(2,)], 1), bounding, KeyedOrder(SECRET), engine.run)
         (count,) = level.sums(plan_sums([need(RowCount())], known))
     assert count.tolist() == [[1]]

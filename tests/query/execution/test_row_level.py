@@ -78,7 +78,7 @@ def test_every_row_is_counted_in_its_cell(rows: list[Row]) -> None:
 @settings(max_examples=12)
 @given(ROWS)
 def test_null_rules_hold_for_keys(rows: list[Row]) -> None:
-    cells = Cells.listed([("none",), ("A",), ("Z",)], 1)
+    cells = Cells.from_rows([("none",), ("A",), ("Z",)], 1)
     total = Measurement(measure=Total(cl.Integer(0, 3).axis), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
         (found,) = level(engine, cells, "town").sums(plan_sums([total], rows_of(Base("t"), engine)))
@@ -118,7 +118,7 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
 
         rows = rows_of(Base("t"), engine)
         keys = [Key(name="town", expression=Column("town"))]
-        (found,) = RowLevel(rows, keys, Cells.listed([("7",), ("x",)], 1), watched).sums(plan_sums([COUNT], rows))
+        (found,) = RowLevel(rows, keys, Cells.from_rows([("7",), ("x",)], 1), watched).sums(plan_sums([COUNT], rows))
     assert found.tolist() == [[1], [0]]
     assert largest <= 100_000
 

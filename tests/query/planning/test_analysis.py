@@ -14,7 +14,7 @@ from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, PerPerson, Plan, Projection
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.cells import MOST_CELLS
+from celosia.query.planning.cells import MAX_CELLS
 from tests.query.samples import ask, persons_table, question, rows_table
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_public_keys_make_a_cell_for_every_combination() -> None:
 def test_private_keys_have_no_cells_yet() -> None:
     asked = question(ask().group_by("sex", "town").count())
     assert asked.cells is None
-    assert asked.dimension == asked.bounding.cells == MOST_CELLS
+    assert asked.dimension == asked.bounding.cells == MAX_CELLS
 
 
 def test_a_person_is_in_no_more_groups_than_there_are() -> None:

@@ -40,7 +40,7 @@ def worst(strategy: Strategy, rows: float | None, level: float) -> float:
     errors = [
         spread_of(part, quantity, strategy, rows=rows, level=level)
         for part in strategy.parts
-        for _, quantity in part.need.answers
+        for _, quantity in part.measurement.answers
     ]
     return max(error for error in errors if error is not None)
 

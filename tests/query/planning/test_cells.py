@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
-from celosia.query.planning.cells import MOST_CELLS, Cells
+from celosia.query.planning.cells import MAX_CELLS, Cells
 
 keys = st.one_of(
     st.lists(st.integers(-5, 5), max_size=5, unique=True),
@@ -74,7 +74,7 @@ def test_a_column_without_keys_leaves_no_cells() -> None:
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4), st.booleans()), unique=True, max_size=20), st.data()
 )
 def test_listed_combinations_keep_their_order_and_are_found(rows: list[tuple[Any, ...]], data: st.DataObject) -> None:
-    cells = Cells.listed(rows, 3)
+    cells = Cells.from_rows(rows, 3)
     assert len(cells) == len(rows)
     assert cells.columns() == [[row[j] for row in rows] for j in range(3)]
     asked = data.draw(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(-1, 5), st.booleans()), max_size=20))
@@ -86,7 +86,7 @@ def test_many_columns_of_many_keys_do_not_overflow() -> None:
     many = 100_000  # to the fourth power far beyond 64 bits
     generator = np.random.default_rng(4)
     columns = [generator.permutation(many) for _ in range(4)]
-    cells = Cells.listed(list(zip(*(column.tolist() for column in columns), strict=True)), 4)
+    cells = Cells.from_rows(list(zip(*(column.tolist() for column in columns), strict=True)), 4)
     places = generator.permutation(many)
     arrays = [pa.array(column[places]) for column in columns]
     assert np.array_equal(cells.locate(arrays), places)
@@ -95,11 +95,11 @@ def test_many_columns_of_many_keys_do_not_overflow() -> None:
 
 
 def test_listed_none() -> None:
-    cells = Cells.listed([], 2)
+    cells = Cells.from_rows([], 2)
     assert len(cells) == 0
     assert cells.columns() == [[], []]
     assert cells.locate([pa.array(["a"]), pa.array([1])]).tolist() == [-1]
-    assert len(Cells.listed([()], 0)) == 1
+    assert len(Cells.from_rows([()], 0)) == 1
 
 
 def test_what_is_no_list_of_combinations_is_refused() -> None:
@@ -117,7 +117,7 @@ def test_what_is_no_list_of_combinations_is_refused() -> None:
     ]
     for rows, columns, word in cases:
         with pytest.raises(QueryError, match=word):
-            Cells.listed(rows, columns)
+            Cells.from_rows(rows, columns)
 
 
 def test_what_is_no_list_of_keys_is_refused() -> None:
@@ -128,13 +128,13 @@ def test_what_is_no_list_of_keys_is_refused() -> None:
 
 
 def test_there_are_at_most_a_million_cells() -> None:
-    assert len(Cells.product([range(1000), range(1000)])) == MOST_CELLS
+    assert len(Cells.product([range(1000), range(1000)])) == MAX_CELLS
     with pytest.raises(QueryError, match="more than 1,000,000 cells"):
         Cells.product([range(1000), range(1001)])
     with pytest.raises(QueryError, match="more than 1,000,000 cells"):
         Cells.product([range(1000)] * 30)
     with pytest.raises(QueryError, match="more than 1,000,000 cells"):
-        Cells.listed([(i,) for i in range(MOST_CELLS + 1)], 1)
+        Cells.from_rows([(i,) for i in range(MAX_CELLS + 1)], 1)
 
 
 # --------------------------------------------------------------------------------------------------------------- lookup
@@ -143,13 +143,13 @@ def test_there_are_at_most_a_million_cells() -> None:
 def test_codes_that_are_out_of_range_are_in_no_cell() -> None:
     cells = Cells.product([("F", "M"), (1, 2, 3)])
     assert cells.places([0, 0, 2, -1, 1], [2, 3, 0, 0, -9]).tolist() == [2, -1, -1, -1, -1]
-    listed = Cells.listed([("F", 1), ("M", 3)], 2)
+    listed = Cells.from_rows([("F", 1), ("M", 3)], 2)
     assert listed.places([0, 1, 1, 5], [0, 1, 0, 0]).tolist() == [0, 1, -1, -1]
 
 
 @pytest.mark.parametrize("columns", [0, 1, 3])
 def test_the_number_of_columns_must_be_right(columns: int) -> None:
-    for cells in (Cells.product([("F", "M"), (1, 2)]), Cells.listed([("F", 1)], 2)):
+    for cells in (Cells.product([("F", "M"), (1, 2)]), Cells.from_rows([("F", 1)], 2)):
         with pytest.raises(QueryError, match=f"by 2 columns of keys, not by {columns}"):
             cells.places(*([0] for _ in range(columns)))
         with pytest.raises(QueryError, match=f"by 2 columns of keys, not by {columns}"):
@@ -167,12 +167,12 @@ def test_a_row_with_one_unknown_key_is_in_no_cell() -> None:
 
 
 def test_cells_are_a_value() -> None:
-    cells = Cells.listed([("F", 1), ("M", 3)], 2)
+    cells = Cells.from_rows([("F", 1), ("M", 3)], 2)
     again = pickle.loads(pickle.dumps(cells))
     assert again == cells
     assert hash(again) == hash(cells)
     assert again.locate([pa.array(["M"]), pa.array([3])]).tolist() == [1]
-    assert cells != Cells.listed([("M", 3), ("F", 1)], 2)
+    assert cells != Cells.from_rows([("M", 3), ("F", 1)], 2)
     assert cells != Cells.product([("F", "M"), (1, 3)])
     assert repr(cells) == "<Cells: 2, of 2 columns>"
     with pytest.raises(FrozenInstanceError):

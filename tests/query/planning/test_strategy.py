@@ -124,16 +124,16 @@ def test_the_event_says_what_will_be_run(asked: Callable[[Query], Query]) -> Non
     leaves = inside(strategy.event)
     assert len(leaves) == len(strategy.parts)
     for part, leaf in zip(strategy.parts, leaves, strict=True):
-        if isinstance(part.need.measure, Measure):
-            bounding = part.need.bounding(strategy.question.bounding)
+        if isinstance(part.measurement.measure, Measure):
+            bounding = part.measurement.bounding(strategy.analyzed.bounding)
             assert isinstance(leaf, LaplaceEvent)
-            assert leaf.sensitivity == part.need.measure.sensitivity(bounding).l1
+            assert leaf.sensitivity == part.measurement.measure.sensitivity(bounding).l1
             assert leaf.scale == leaf.sensitivity / part.share
-            assert leaf.dimension == strategy.question.dimension * part.need.measure.width
+            assert leaf.dimension == strategy.analyzed.dimension * part.measurement.measure.width
         else:
-            assert isinstance(part.need.measure, Choice)
+            assert isinstance(part.measurement.measure, Choice)
             assert isinstance(leaf, PermuteAndFlipEvent | ExponentialEvent)
-            times = strategy.question.bounding.groups * part.need.measure.parts(strategy.question.bounding)
+            times = strategy.analyzed.bounding.groups * part.measurement.measure.parts(strategy.analyzed.bounding)
             assert leaf.epsilon == part.share / times
 
 
@@ -198,7 +198,7 @@ def test_private_keys_are_paid_for_first(table: Table) -> None:
     assert strategy.keys is not None
     assert first == strategy.keys.event
     assert isinstance(first, KeySelectionEvent)
-    groups = strategy.question.bounding.groups
+    groups = strategy.analyzed.bounding.groups
     assert first.groups == groups
     assert first.affected_keys == (2 if table.adjacency is ReplaceOne else 1) * groups
     assert first.scale == first.affected_keys / strategy.keys.epsilon

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
-from celosia.query.postprocessing.vectors import LARGEST, Vector, aligned, to_list, vector_of
+from celosia.query.postprocessing.vectors import LARGEST, Vector, align, to_list, vector_of
 
 NOON = dt.datetime(2021, 12, 31, 12, tzinfo=dt.UTC)
 FAMILIES: dict[str, st.SearchStrategy[Any]] = {
@@ -99,13 +99,13 @@ def test_one_item_is_repeated_without_being_copied() -> None:
 
 def test_columns_are_brought_to_one_type() -> None:
     whole, real, nothing = vector_of([1, 2]), vector_of([0.5, None]), vector_of([None, None])
-    assert [vector.items.dtype.kind for vector in aligned("+", [whole, real, nothing])] == ["f", "f", "f"]
-    assert [vector.items.dtype.kind for vector in aligned("+", [whole, nothing])] == ["i", "i"]
-    assert [vector.family for vector in aligned("+", [nothing, nothing])] == ["null", "null"]
-    texts = aligned("<", [vector_of(["a", None]), nothing])
+    assert [vector.items.dtype.kind for vector in align("+", [whole, real, nothing])] == ["f", "f", "f"]
+    assert [vector.items.dtype.kind for vector in align("+", [whole, nothing])] == ["i", "i"]
+    assert [vector.family for vector in align("+", [nothing, nothing])] == ["null", "null"]
+    texts = align("<", [vector_of(["a", None]), nothing])
     assert (texts[0].items < texts[1].items).tolist() == [False, False]  # without a value, but comparable
     with pytest.raises(QueryError, match="LEAST cannot combine numbers with texts in an answer"):
-        aligned("least", [nothing, whole, vector_of(["a", "b"])])
+        align("least", [nothing, whole, vector_of(["a", "b"])])
 
 
 def test_dates_outside_the_calendar_are_masked() -> None:

@@ -14,14 +14,14 @@ from celosia.core.errors import FormatError
 from celosia.core.strict_json import read_json
 from celosia.query.serial.json_fields import (
     bounded,
+    check_version,
     fields,
-    listed,
     number_from_json,
     number_to_json,
     one_of,
+    read_list,
     text,
     truth,
-    versioned,
     whole_number,
 )
 
@@ -104,11 +104,11 @@ def test_fields_are_those_that_are_known() -> None:
 
 
 def test_versions_are_told_before_anything_else() -> None:
-    assert versioned({"version": 1, "new": 2}, "thing", 1)["new"] == 2
+    assert check_version({"version": 1, "new": 2}, "thing", 1)["new"] == 2
     wrongs: list[object] = [{"version": 2}, {"version": True}, {"version": "1"}, {"version": 1.0}, {}, [], None]
     for wrong in wrongs:
         with pytest.raises(FormatError, match="newer release"):
-            versioned(wrong, "thing", 1)
+            check_version(wrong, "thing", 1)
 
 
 def test_every_type_is_the_one_that_is_meant() -> None:
@@ -120,9 +120,9 @@ def test_every_type_is_the_one_that_is_meant() -> None:
         (whole_number, True),
         (whole_number, 1.0),
         (whole_number, "1"),
-        (listed, (1,)),
-        (listed, {}),
-        (listed, "ab"),
+        (read_list, (1,)),
+        (read_list, {}),
+        (read_list, "ab"),
         (number_from_json, True),
         (number_from_json, "inf"),
         (number_from_json, None),

@@ -20,7 +20,7 @@ from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM
 from celosia.query.backend import begin, draw_session
 from celosia.query.builder import Query
-from celosia.query.serial.json_fields import listed
+from celosia.query.serial.json_fields import read_list
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.serial.preview import preview_from_json
 from celosia.query.serial.release import release_from_json
@@ -242,7 +242,7 @@ class Connection:
         reply = self._transport.get("/v1/queries", limit=_MAX_LISTED)
         queries = [
             read_past_query(item)
-            for item in listed(reply.get("queries") if isinstance(reply, dict) else None, "queries")
+            for item in read_list(reply.get("queries") if isinstance(reply, dict) else None, "queries")
         ]
         return tuple([past for past in reversed(queries) if past.dataset == name])
 
@@ -273,7 +273,7 @@ class Connection:
 
 
 def _cards(reply: object) -> list[dict[str, Any]]:
-    cards = listed(reply.get("datasets") if isinstance(reply, dict) else None, "datasets")
+    cards = read_list(reply.get("datasets") if isinstance(reply, dict) else None, "datasets")
     return [card for card in cards if isinstance(card, dict)]
 
 

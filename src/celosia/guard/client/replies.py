@@ -18,7 +18,7 @@ from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.query.serial.json_fields import FORMATS, listed, text, truth, whole_number
+from celosia.query.serial.json_fields import FORMATS, read_list, text, truth, whole_number
 from celosia.query.serial.release import record_from_json
 
 _STATES: Final = {"committed": "answered"}
@@ -65,7 +65,7 @@ def read_formats(reply: object, url: str) -> None:
 
 def read_tables(card: object) -> dict[str, Table]:
     """Return the tables of a data set by name, with their schemas and without rows."""
-    tables = [_table(item) for item in listed(_field(card, "tables"), "tables")]
+    tables = [_table(item) for item in read_list(_field(card, "tables"), "tables")]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
         raise FormatError("A data set has at least one table, each with its own name.")
@@ -84,7 +84,7 @@ def _table(value: object) -> Table:
             max_rows_per_person=_whole_or_none(value, "max_rows_per_person"),
             adjacency=exact_adjacency(text(_field(value, "adjacency"), "adjacency")),
             public=truth(_field(value, "public"), "public"),
-            key=tuple([text(name, "key") for name in listed(_field(value, "key"), "key")]),
+            key=tuple([text(name, "key") for name in read_list(_field(value, "key"), "key")]),
         )
     except FormatError:
         raise
@@ -94,7 +94,7 @@ def _table(value: object) -> Table:
 
 def read_budget(reply: object, dataset: str) -> Budget:
     """Return the budget of a data set from the guard's lines of all budgets that apply to it."""
-    lines = [_fields(line) for line in listed(_field(reply, "lines"), "lines")]
+    lines = [_fields(line) for line in read_list(_field(reply, "lines"), "lines")]
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
     if len(own) != 1:

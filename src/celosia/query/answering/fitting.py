@@ -1,8 +1,8 @@
-"""Fitting an estimator inside the engine: it says which integers it wants summed, and gets them noisy.
+"""Fit an estimator inside the engine: it requests sums of integers and receives them with noise.
 
-No row leaves the database, and no exact sum leaves this file. What an estimator asks is known from the schema alone, so
+No row leaves the database, and no exact sum leaves this file. The request follows from the schema alone, so
 its cost is reserved before anything is read. A row counts where every column that was named has a value; the rows of
-one person are averaged towards zero as in every question, and what that does to the noise is in ``proofs/fitting.md``.
+one person are averaged towards zero as in every query; the effect on the noise is in ``proofs/fitting.md``.
 """
 
 from collections.abc import Sequence
@@ -79,14 +79,14 @@ class Fitting:
         """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
         return self.request.release(self.exact(engine, secret), source)
 
-    def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
+    def finish(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
         """Hand the noisy numbers to the estimator; what it does with them is post-processing."""
         assert isinstance(self.plan.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
         provenance = Provenance(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
         return self.learner.finish_fit(noisy, self.request, provenance)
 
 
-def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
+def plan_fitting(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
     """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted."""
     learner = check_learner(estimator)
     assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
@@ -109,10 +109,10 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
         learner=learner,
         request=request,
         plan=plan,
-        measurements=tuple(_need(part, names, kinds) for part in request.parts),
+        measurements=tuple(_make_measurement(part, names, kinds) for part in request.parts),
         bounding=asked.bounding,
         cells=asked.cells,
-        question=_worded(estimator, rows, features, target),
+        question=_describe_fit(estimator, rows, features, target),
         where=None if rows.draft.filter is None else render(rows.draft.filter),
         schema=Schema(dict(zip(names, kinds, strict=True))).to_toml(),
     )
@@ -126,7 +126,7 @@ class _Known(TypedDict):
 
 
 def check_own(estimator: object, session: object) -> None:
-    """Refuse an estimator that would pay elsewhere, draw elsewhere or promise something else than the session."""
+    """Refuse an estimator with its own account, noise source or guarantee."""
     budget = getattr(estimator, "budget", None)
     if budget is not None and as_account(budget) is not as_account(session):
         raise ParameterError(
@@ -177,7 +177,7 @@ def _request(
     question: AnalyzedPlan,
     known: "_Known",
 ) -> SummaryRequest:
-    """What the estimator asks. In how many classes a person may be is known only when the classes are."""
+    """Return the request of the estimator; the number of classes of a person depends on the classes."""
     features = {name: kind for name, kind in kinds.items() if name != target}
     label = None if target is None else kinds[target]
     bounding = question.bounding
@@ -222,8 +222,8 @@ def _is_missed(place: int, request: SummaryRequest) -> bool:
     return any(place not in part.columns for part in request.parts)
 
 
-def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Measurement:
-    """A part as the engine is asked for it; refuse one that it could not compute, or not within the stated bounds."""
+def _make_measurement(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Measurement:
+    """Return the measurement of a part; refuse one that the engine cannot compute within the stated bounds."""
     columns = [kinds[place] for place in part.columns]
     if isinstance(part.measure, Bins):
         sizes = [len(kind.domain() or ()) for kind in columns]
@@ -250,8 +250,8 @@ def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
         )
 
 
-def _worded(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:
-    """The fit as the history of a session shows it."""
+def _describe_fit(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:
+    """Return the text of the fit in the history of a session."""
     what = ", ".join(features) if target is None else f"{target} ~ {', '.join(features)}"
     assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
     condition = "" if rows.draft.filter is None else f" WHERE {render(rows.draft.filter)}"

@@ -1,4 +1,4 @@
-"""What a private measurement says about contribution limits: bias and noise of each choice, and the best of them.
+"""Suggested contribution limits: bias and noise of each choice, from a private measurement.
 
 Small limits cut off rows (bias), large ones need more noise. Both are stated for a count of rows in one group, on
 average over the groups. For a sum multiply both by the largest absolute value of the column: the best choice is the

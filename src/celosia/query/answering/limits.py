@@ -3,7 +3,7 @@
 Each person counts once: in the bucket of its number of groups, and of its number of rows in one of them, which the
 session's secret chooses. One person changes one number of the histogram by one, whatever its rows, so the noise is that
 of a single count. Over that choice, a person's groups times the rows in the chosen one are on average all its rows: the
-histogram says how many rows any limits keep, though no person is counted twice (``proofs/limits.md``).
+histogram gives the number of rows that any limits keep, though no person is counted twice (``proofs/limits.md``).
 """
 
 from dataclasses import dataclass, replace
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Engine
 
 MOST_ROWS: Final = 1024
-"""The largest limit of rows in a group that is tried unless another is asked for."""
+"""The default of the largest limit of rows in a group to try."""
 
 _FALSE_ALARM = 0.05  # that some empty bucket of the histogram is taken for one with persons
-_NEED: Final = Measurement(measure=Bins(BUCKETS**2), columns=(), answers=(), distinct="contributions")
+_MEASUREMENT: Final = Measurement(measure=Bins(BUCKETS**2), columns=(), answers=(), distinct="contributions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class LimitsPlan:
     query spends.
     """
 
-    question: AnalyzedPlan
+    analyzed: AnalyzedPlan
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     noise: Noise
@@ -57,13 +57,13 @@ class LimitsPlan:
 
     @property
     def event(self) -> "Event":
-        """What is run, known before anything is read."""
+        """The event, known before anything is read."""
         return self.noise.event
 
     @property
     def text(self) -> str:
         """The measurement as the history of a session shows it."""
-        return f"Limits of contribution for {render(self.question.plan)}"
+        return f"Limits of contribution for {render(self.analyzed.plan)}"
 
     @property
     def threshold(self) -> int:
@@ -72,11 +72,11 @@ class LimitsPlan:
 
     def noisy(self, engine: "Engine", secret: "Sequence[int]", source: "Source") -> "NDArray[np.int64]":
         """Read the data through the engine and return the histogram with noise; the event must have been paid for."""
-        cells, bounding = self.question.cells, replace(self.question.bounding, groups=1)
+        cells, bounding = self.analyzed.cells, replace(self.analyzed.bounding, groups=1)
         assert cells is not None  # noqa: S101 - for the type checker: the keys are public
-        (found,) = engine.summaries(self.question.plan, [_NEED], bounding, secret, cells)
+        (found,) = engine.summaries(self.analyzed.plan, [_MEASUREMENT], bounding, secret, cells)
         square = np.asarray(found, dtype=np.int64).sum(axis=0).reshape(BUCKETS, BUCKETS)
-        # Nobody is in more groups than there are; whoever has more rows than the largest limit is in the open bucket.
+        # Persons with more rows than the largest limit are in the open bucket; none is in more groups than there are.
         last = len(self.rows)
         rows = np.concatenate([square[:, :last], square[:, last:].sum(axis=1, keepdims=True)], axis=1)
         return self.noise.release(rows[: len(self.groups)].reshape(1, -1), source)
@@ -85,7 +85,7 @@ class LimitsPlan:
         """Make a suggestion of the noisy histogram; this is post-processing."""
         persons = np.asarray(release.value).reshape(len(self.groups), len(self.rows) + 1)
         shown = np.where(persons >= self.threshold, persons, 0).astype(np.float64)
-        assert self.question.cells is not None  # noqa: S101 - for the type checker: the keys are public
+        assert self.analyzed.cells is not None  # noqa: S101 - for the type checker: the keys are public
         candidates = tuple(self._candidate(shown, groups, rows) for groups in self.groups for rows in self.rows)
         return LimitSuggestion(
             value=candidates,
@@ -94,7 +94,7 @@ class LimitsPlan:
             seeded=release.seeded,
             histogram=persons,
             threshold=self.threshold,
-            cells=len(self.question.cells),
+            cells=len(self.analyzed.cells),
             planned=self.planned,
         )
 
@@ -111,7 +111,7 @@ class LimitsPlan:
             f"Persons are counted in {self.noise.width} buckets by their numbers of groups and of rows in one of them; "
             f"a bucket of fewer than {self.threshold:,} counts as empty."
         )
-        cells = None if self.question.cells is None else len(self.question.cells)
+        cells = None if self.analyzed.cells is None else len(self.analyzed.cells)
         return Preview(
             cost=cost,
             remaining=remaining,
@@ -133,39 +133,39 @@ class LimitsPlan:
             rows=rows,
             rows_kept=_share(float((persons * kept).sum()), float((persons * all_rows).sum())),
             persons_kept=_share(float((present * np.minimum(size[0], groups)).sum()), float((present * size[0]).sum())),
-            bias=cut / self.question.bounding.cells,
+            bias=cut / self.analyzed.bounding.cells,
             noise=self._expected_noise(groups, rows),
         )
 
     def _expected_noise(self, groups: int, rows: int) -> float:
-        """How far off noise alone puts a count on average, in rows, if a query spends what is planned."""
-        bounding = replace(self.question.bounding, groups=groups, rows=rows)
-        (part,) = strategy_for(replace(self.question, bounding=bounding), self.planned).parts
-        assert part.noise is not None and isinstance(part.need.measure, Measure)  # noqa: S101, PT018 - a count is measured
+        """Return the mean error of a count by noise alone, in rows, at the planned target."""
+        bounding = replace(self.analyzed.bounding, groups=groups, rows=rows)
+        (part,) = strategy_for(replace(self.analyzed, bounding=bounding), self.planned).parts
+        assert part.noise is not None and isinstance(part.measurement.measure, Measure)  # noqa: S101, PT018 - a count is measured
         factor = np.sqrt(0.5 if part.noise.kind == "Laplace" else 2 / np.pi)
-        return float(factor * np.sqrt(part.noise.variance) / part.need.measure.row_sensitivity.l1)
+        return float(factor * np.sqrt(part.noise.variance) / part.measurement.measure.row_sensitivity.l1)
 
 
 def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: object = MOST_ROWS) -> LimitsPlan:
     """Plan the measurement for the groups and rows of a query, from public knowledge alone."""
-    question = analyze_plan(query.plan, query.session.tables)
-    if question.bounding.unit == "row":
+    analyzed = analyze_plan(query.plan, query.session.tables)
+    if analyzed.bounding.unit == "row":
         raise ParameterError(
             "Limits are about persons with several rows, and every row of this table is somebody else's: "
             "give the table person=."
         )
-    if question.cells is None:
+    if analyzed.cells is None:
         raise QueryError("The groups must be public: list them with keys=, or declare the column as a Category.")
-    groups, rows = _doublings(len(question.cells)), _row_limits(most_rows)
+    groups, rows = _doublings(len(analyzed.cells)), _row_limits(most_rows)
     width = len(groups) * (len(rows) + 1)
-    once = ContributionBounds(adjacency=question.bounding.adjacency, unit=question.bounding.unit)
+    once = ContributionBounds(adjacency=analyzed.bounding.adjacency, unit=analyzed.bounding.unit)
     sensitivity = Bins(width).sensitivity(once)
     if target.rho is None:
         noise = Noise.laplace(target.epsilon, sensitivity, 1, width, once)
     else:
         noise = Noise.gaussian(target.rho, sensitivity, 1, width, once)
     noise.release(np.zeros((1, width), dtype=np.int64), Seeded(0))  # noise that is too wide is refused now
-    return LimitsPlan(question=question, groups=groups, rows=rows, noise=noise, planned=planned)
+    return LimitsPlan(analyzed=analyzed, groups=groups, rows=rows, noise=noise, planned=planned)
 
 
 def _doublings(most: int) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
-"""From exact summaries to a released table: private keys, noise, estimates, and what is done with the noisy answers.
+"""From exact summaries to a released table: private keys, noise, estimates and post-processing.
 
-This is the only place where exact numbers are held in Python, and they do not leave it. Once the noise is in, all that
-follows (computed columns, HAVING, ORDER BY, LIMIT) is post-processing.
+Only this module holds exact numbers in Python, and they do not leave it. Everything after the noise (computed columns,
+HAVING, ORDER BY, LIMIT) is post-processing.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from celosia.mechanisms import StableKeys
 from celosia.query.answering.true_values import TrueValues
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Key, Plan
-from celosia.query.planning.cells import MOST_CELLS, Cells
+from celosia.query.planning.cells import MAX_CELLS, Cells
 from celosia.query.planning.cut_off import Measured, estimate_cut_off
 from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.preview import notes_of
@@ -47,64 +47,69 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 
-_FIRST = dt.date(1970, 1, 1).toordinal()
+_EPOCH_ORDINAL = dt.date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
 
 
 def answer(
-    strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", promise: "Guarantee"
+    strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", guarantee: "Guarantee"
 ) -> TableRelease:
-    """Read the data through the engine and return the noisy answer; the event must have been paid for."""
-    question = strategy.question
-    cells = _chosen(strategy, engine, secret, source) if question.cells is None else question.cells
-    parts = [dataclasses.replace(part, need=part.need.for_cells(len(cells))) for part in strategy.parts]
-    texts = [part for part in parts if isinstance(part.need.measure, PrivateTopK)]
+    """Read the data through the engine and return the noisy answer; the event must be paid for."""
+    analyzed = strategy.analyzed
+    cells = _choose_keys(strategy, engine, secret, source) if analyzed.cells is None else analyzed.cells
+    parts = [dataclasses.replace(part, measurement=part.measurement.for_cells(len(cells))) for part in strategy.parts]
+    texts = [part for part in parts if isinstance(part.measurement.measure, PrivateTopK)]
     parts = [part for part in parts if part not in texts]
-    needs = [part.need for part in parts]
-    extra = [Measurement(measure=RowCount(), columns=(), answers=())] if any(need.public_rows for need in needs) else []
-    requests = [*needs, *extra]
+    measurements = [part.measurement for part in parts]
+    extra = (
+        [Measurement(measure=RowCount(), columns=(), answers=())]
+        if any(measurement.public_rows for measurement in measurements)
+        else []
+    )
+    requests = [*measurements, *extra]
     if len(cells) and requests:
-        summaries = engine.summaries(question.plan, requests, question.bounding, secret, cells)
+        summaries = engine.summaries(analyzed.plan, requests, analyzed.bounding, secret, cells)
     else:  # no key was shown: there is nothing to read
-        summaries = tuple(np.zeros((0, need.measure.width), dtype=np.int64) for need in requests)
-    counts = {one.name for one in question.plan.aggregates if one.kind == "count"}
+        summaries = tuple(np.zeros((0, measurement.measure.width), dtype=np.int64) for measurement in requests)
+    counts = {one.name for one in analyzed.plan.aggregates if one.kind == "count"}
     columns: dict[str, Estimate] = {}
     measured: list[Measured] = []
     for part, summary in zip(parts, summaries, strict=False):
-        if isinstance(part.need.measure, Measure):
-            rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
+        if isinstance(part.measurement.measure, Measure):
+            rows = int(summaries[-1][0, 0]) if part.measurement.public_rows else None
             measure, noise = _fit_to_cells(part, len(summary), rows)
             noisy = noise.release(summary, source) if len(summary) else summary
-            measured.append(Measured(need=part.need, measure=measure, noisy=noisy, noise=noise))
+            measured.append(Measured(measurement=part.measurement, measure=measure, noisy=noisy, noise=noise))
             columns |= {
-                name: _estimate(measured[-1], quantity, whole=name in counts) for name, quantity in part.need.answers
+                name: _estimate(measured[-1], quantity, whole=name in counts)
+                for name, quantity in part.measurement.answers
             }
         else:
             columns |= _choose(part, strategy, summary, source)
     for part in texts:
         columns |= _frequent_texts(part, strategy, engine, secret, source, cells)
     beyond = [one for one in measured if isinstance(one.measure, CutOffMeasure)]
-    true = TrueValues(question.plan, measured, beyond[0]).interval if beyond else None
-    table = _table(strategy, cells, columns, true, seeded=source.seeded, promise=promise)
+    true = TrueValues(analyzed.plan, measured, beyond[0]).interval if beyond else None
+    table = _table(strategy, cells, columns, true, seeded=source.seeded, guarantee=guarantee)
     cut_off = estimate_cut_off(beyond) if beyond and len(cells) else None
     found = () if cut_off is None else (cut_off.describe(),)
-    return dataclasses.replace(table, cut_off=cut_off, notes=(*found, *table.notes, *_clipped(parts, columns)))
+    return dataclasses.replace(table, cut_off=cut_off, notes=(*found, *table.notes, *_note_clipped(parts, columns)))
 
 
-def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source") -> Cells:
+def _choose_keys(strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source") -> Cells:
     """Choose private keys by their noisy numbers of units, a batch at a time, and sort those that are shown."""
-    question = strategy.question
+    analyzed = strategy.analyzed
     found: list[tuple[Any, ...]] = []
     assert strategy.keys is not None  # noqa: S101 - for the type checker: private keys have a threshold
-    for names, _ in _selected(strategy.keys, engine.key_counts(question.plan, question.bounding, secret), source):
+    for names, _ in _select_keys(strategy.keys, engine.key_counts(analyzed.plan, analyzed.bounding, secret), source):
         found += zip(*(column.to_pylist() for column in names), strict=True)
     # The engine's order could depend on keys that are not shown.
-    return Cells.listed(
-        sorted(found, key=lambda row: [(str(type(item)), item) for item in row]), len(question.plan.keys)
+    return Cells.from_rows(
+        sorted(found, key=lambda row: [(str(type(item)), item) for item in row]), len(analyzed.plan.keys)
     )
 
 
-def _selected(
+def _select_keys(
     keys: StableKeys, batches: "Iterable[pa.RecordBatch]", source: "Source"
 ) -> "Iterator[tuple[list[pa.Array], NDArray[np.int64]]]":
     """Yield the columns of keys that are shown, and their noisy numbers of units."""
@@ -119,30 +124,30 @@ def _frequent_texts(
     part: Part, strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", cells: Cells
 ) -> dict[str, Estimate]:
     """Find the most common texts of each cell, as private keys beside its own keys."""
-    measure, question, plan = part.need.measure, strategy.question, strategy.question.plan
+    measure, analyzed, plan = part.measurement.measure, strategy.analyzed, strategy.analyzed.plan
     assert isinstance(measure, PrivateTopK)  # noqa: S101 - for the type checker
-    expressions = (*(key.expression for key in plan.keys), part.need.columns[0])
+    expressions = (*(key.expression for key in plan.keys), part.measurement.columns[0])
     counted = Plan(
         relation=plan.relation,
         filter=plan.filter,
         keys=tuple(Key(name=f"k{place}", expression=each) for place, each in enumerate(expressions)),
         aggregates=(Aggregate(kind="count", name="units"),),
     )
-    bounding = dataclasses.replace(question.bounding, groups=measure.groups, cells=MOST_CELLS)
+    bounding = dataclasses.replace(analyzed.bounding, groups=measure.groups, cells=MAX_CELLS)
     places, texts, counts = [], [], []
-    shown = _selected(measure.keys(part.share, bounding), engine.key_counts(counted, bounding, secret), source)
+    shown = _select_keys(measure.keys(part.share, bounding), engine.key_counts(counted, bounding, secret), source)
     for (*own, values), numbers in shown:
         places.append(cells.locate(own) if own else np.zeros(len(values), dtype=np.int64))
         texts += values.to_pylist()
         counts.append(numbers)
     empty = np.empty(0, dtype=np.int64)
     best = measure.best(np.concatenate([empty, *places]), texts, np.concatenate([empty, *counts]), len(cells))
-    return {name: Estimate(value=_objects(best)) for name, _ in part.need.answers}
+    return {name: Estimate(value=_object_array(best)) for name, _ in part.measurement.answers}
 
 
 def _fit_to_cells(part: Part, cells: int, rows: int | None) -> "tuple[Measure, Noise]":
     """Return the measure and the noise of a part for the cells that are shown, with a public number of rows."""
-    measure = part.need.measure
+    measure = part.measurement.measure
     assert isinstance(measure, Measure) and part.noise is not None  # noqa: S101, PT018 - for the type checker
     if isinstance(measure, CentredSum) and rows is not None:
         measure = dataclasses.replace(measure, rows=rows)
@@ -156,67 +161,67 @@ def _estimate(measured: Measured, quantity: str, *, whole: bool) -> Estimate:
 
 
 def _choose(part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source") -> dict[str, Estimate]:
-    choice = part.need.measure
+    choice = part.measurement.measure
     assert isinstance(choice, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
     epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
-    chosen = choice.release(summary, epsilon, strategy.question.bounding, rho=rho, source=source)
-    return {name: _picked(chosen, part.need, int(position)) for name, position in part.need.answers}
+    chosen = choice.release(summary, epsilon, strategy.analyzed.bounding, rho=rho, source=source)
+    return {name: _pick_column(chosen, part.measurement, int(position)) for name, position in part.measurement.answers}
 
 
-def _picked(chosen: Estimate, need: Measurement, position: int) -> Estimate:
-    """One column of what was chosen, with categories in place of their indices and dates in place of days."""
+def _pick_column(chosen: Estimate, measurement: Measurement, position: int) -> Estimate:
+    """Return one chosen column, with categories for indices and dates for days."""
     value = np.asarray(chosen.value)
-    labels = need.labels
-    if labels is not None and isinstance(need.measure, TopK):
-        return Estimate(value=_objects([[labels[i] for i in row] for row in value.tolist()]))
+    labels = measurement.labels
+    if labels is not None and isinstance(measurement.measure, TopK):
+        return Estimate(value=_object_array([[labels[i] for i in row] for row in value.tolist()]))
     if value.ndim == 1:
-        return Estimate(value=_named(value, need))
+        return Estimate(value=_label_numbers(value, measurement))
     between = chosen.interval
     if between is None:
-        return Estimate(value=_named(value[:, position], need))
+        return Estimate(value=_label_numbers(value[:, position], measurement))
 
     def interval(level: float) -> "tuple[NDArray[Any], NDArray[Any]]":
         low, high = between(level)
-        return _named(low[:, position], need), _named(high[:, position], need)
+        return _label_numbers(low[:, position], measurement), _label_numbers(high[:, position], measurement)
 
-    return Estimate(value=_named(value[:, position], need), interval=interval)
+    return Estimate(value=_label_numbers(value[:, position], measurement), interval=interval)
 
 
-def _named(numbers: "NDArray[Any]", need: Measurement) -> "NDArray[Any]":
-    """Numbers as what they stand for: categories, dates, timestamps or themselves."""
-    if need.labels is not None:
-        last = len(need.labels) - 1  # the axis of a single category still has two ends
-        return _objects([need.labels[min(int(i), last)] for i in numbers])
-    if need.unit is not None:
-        days, seconds = (numbers, 0 * numbers) if need.unit == "days" else np.divmod(numbers, _SECONDS_A_DAY)
-        return _objects([_moment(*pair, need.unit) for pair in zip(days, seconds, strict=True)])
+def _label_numbers(numbers: "NDArray[Any]", measurement: Measurement) -> "NDArray[Any]":
+    """Return the categories, dates or timestamps that numbers stand for, or the numbers."""
+    if measurement.labels is not None:
+        last = len(measurement.labels) - 1  # the axis of a single category still has two ends
+        return _object_array([measurement.labels[min(int(i), last)] for i in numbers])
+    if measurement.unit is not None:
+        days, seconds = (numbers, 0 * numbers) if measurement.unit == "days" else np.divmod(numbers, _SECONDS_A_DAY)
+        return _object_array([_make_date(*pair, measurement.unit) for pair in zip(days, seconds, strict=True)])
     return numbers
 
 
-def _clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[str, ...]:
-    """Say of which minimum or maximum the released value is the bound of its column."""
+def _note_clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[str, ...]:
+    """Return notes on released minima and maxima that equal the bound of their column."""
     notes = []
     for part in parts:
-        measure = part.need.measure
-        if not isinstance(measure, Quantiles) or part.need.labels is not None:
+        measure = part.measurement.measure
+        if not isinstance(measure, Quantiles) or part.measurement.labels is not None:
             continue
-        bounds = dict(zip((0, 1), _named(measure.bounds, part.need).tolist(), strict=True))
-        for name, position in part.need.answers:
+        bounds = dict(zip((0, 1), _label_numbers(measure.bounds, part.measurement).tolist(), strict=True))
+        for name, position in part.measurement.answers:
             bound = bounds.get(int(share)) if (share := measure.quantiles[int(position)]) in (0, 1) else None
             if bound is not None and bound in columns[name].value.tolist():
                 notes.append(f"{name} is {bound}, the bound of its column: values beyond it were clipped to it.")
     return tuple(notes)
 
 
-def _moment(days: float, seconds: float, unit: str) -> dt.date | dt.datetime:
-    """What so many days and seconds after 1970 are; a step may reach beyond the calendar, which the ends bound."""
-    day = dt.date.fromordinal(min(max(_FIRST + int(days), 1), dt.date.max.toordinal()))
+def _make_date(days: float, seconds: float, unit: str) -> dt.date | dt.datetime:
+    """Return the date or timestamp of days and seconds after 1970, clipped to the calendar."""
+    day = dt.date.fromordinal(min(max(_EPOCH_ORDINAL + int(days), 1), dt.date.max.toordinal()))
     if unit == "days":
         return day
     return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) + dt.timedelta(seconds=int(seconds))
 
 
-def _objects(values: list[Any]) -> "NDArray[Any]":
+def _object_array(values: list[Any]) -> "NDArray[Any]":
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -232,16 +237,16 @@ def _table(
     true: "Callable[[Expression], Interval | None] | None",
     *,
     seeded: bool,
-    promise: "Guarantee",
+    guarantee: "Guarantee",
 ) -> TableRelease:
     import pyarrow as pa
 
-    plan, rows = strategy.question.plan, len(cells)
+    plan, rows = strategy.analyzed.plan, len(cells)
     keys = dict(zip((key.name for key in plan.keys), cells.columns(), strict=True))
     known: dict[str, list[Any]] = keys | {name: estimate.value.tolist() for name, estimate in estimates.items()}
     shown = {name: _values(expression, known, rows) for name, expression in plan.outputs}
-    places = _kept(strategy, known | shown, rows)
-    examples: dict[str, list[Any]] = {name: [value] for name, value in strategy.question.samples().items()}
+    places = _select_rows(strategy, known | shown, rows)
+    examples: dict[str, list[Any]] = {name: [value] for name, value in strategy.analyzed.samples().items()}
     examples |= {
         name: np.zeros(1, estimate.value.dtype).tolist()
         for name, estimate in estimates.items()
@@ -249,7 +254,7 @@ def _table(
     }
     table = pa.table(
         {
-            name: _column(shown[name], places, functools.partial(_values, expression, examples, 1))
+            name: _make_array(shown[name], places, functools.partial(_values, expression, examples, 1))
             for name, expression in plan.outputs
         }
     )
@@ -258,50 +263,54 @@ def _table(
     return TableRelease(
         value=table,
         event=strategy.event,
-        guarantee=promise,
+        guarantee=guarantee,
         seeded=seeded,
         keys=tuple(name for name, _ in plan.outputs if name in names),
         intervals=_output_intervals(plan, functools.partial(_interval, noise), places),
-        true_intervals=_output_intervals(plan, true or _find_none, places) if strategy.question.may_cut else None,
+        true_intervals=_output_intervals(plan, true or _find_none, places) if strategy.analyzed.may_cut else None,
         notes=notes_of(strategy),
     )
 
 
 def _values(expression: "Expression", columns: "Mapping[str, list[Any]]", rows: int) -> list[Any]:
-    """The values of a plain column, or of an expression over columns."""
+    """Return the values of a plain column, or of an expression over columns."""
     return columns[expression.name] if isinstance(expression, Column) else evaluate(expression, columns, rows)
 
 
 def _interval(intervals: "Mapping[str, Interval]", expression: "Expression") -> "Interval | None":
-    """The interval of a plain column, or of an expression over columns; None where there is none."""
+    """Return the interval of a plain column, or of an expression over columns, if there is one."""
     if isinstance(expression, Column):
         return intervals.get(expression.name)
     return output_interval(expression, intervals)
 
 
 def _find_none(_: "Expression") -> None:
-    """Find no interval: nothing says how much the limits cut off."""
+    """Find no interval: the cut of the limits is not measured."""
 
 
 def _output_intervals(
     plan: "Plan", find: "Callable[[Expression], Interval | None]", places: list[int]
 ) -> "dict[str, Interval]":
-    """The intervals of all columns of an answer that have one."""
+    """Return the intervals of the output columns that have one."""
     shown = np.asarray(places, dtype=np.int64)
     found = {name: find(expression) for name, expression in plan.outputs}
     return {
-        name: functools.partial(_taken, interval, shown) for name, interval in found.items() if interval is not None
+        name: functools.partial(_take_places, interval, shown)
+        for name, interval in found.items()
+        if interval is not None
     }
 
 
-def _taken(interval: "Interval", places: "NDArray[np.int64]", level: float) -> "tuple[NDArray[Any], NDArray[Any]]":
+def _take_places(
+    interval: "Interval", places: "NDArray[np.int64]", level: float
+) -> "tuple[NDArray[Any], NDArray[Any]]":
     low, high = interval(level)
     return np.asarray(low)[places], np.asarray(high)[places]
 
 
-def _kept(strategy: Strategy, columns: dict[str, list[Any]], rows: int) -> list[int]:
-    """The rows that HAVING and LIMIT leave, in the order that ORDER BY says; nulls come last."""
-    plan = strategy.question.plan
+def _select_rows(strategy: Strategy, columns: dict[str, list[Any]], rows: int) -> list[int]:
+    """Return the places of the rows after HAVING, ORDER BY and LIMIT; nulls come last."""
+    plan = strategy.analyzed.plan
     places = list(range(rows))
     if plan.having is not None:
         true = evaluate(plan.having, columns, rows)
@@ -314,8 +323,8 @@ def _kept(strategy: Strategy, columns: dict[str, list[Any]], rows: int) -> list[
     return places[: plan.limit] if plan.limit is not None else places
 
 
-def _column(column: list[Any], places: list[int], example: "Callable[[], list[Any]]") -> "pa.Array":
-    """The values of a column; where none is left that would tell their type, it is that of an example."""
+def _make_array(column: list[Any], places: list[int], example: "Callable[[], list[Any]]") -> "pa.Array":
+    """Return a column as an Arrow array; if all values are null, its type is that of an example."""
     import pyarrow as pa
 
     values = [column[place] for place in places]

@@ -1,8 +1,8 @@
 """Intervals for true values: noise intervals, and what the rows that limits cut off can add.
 
-What was cut off is one unknown number for all aggregates of a cell. A computed column, such as a share, is enclosed for
-small stretches of that number, one after the other: where many rows are missing, numerator and denominator miss them
-together. Statement and proof are in ``proofs/cut-off.md``.
+The number of rows cut off is one unknown for all aggregates of a cell. A computed column, such as a share, is enclosed
+for small stretches of that number, one after the other: where many rows are missing, numerator and denominator miss
+them together. Statement and proof are in ``proofs/cut-off.md``.
 """
 
 import functools
@@ -32,7 +32,7 @@ _STRETCHES: Final = np.linspace(0.0, 1.0, 33) ** 2  # finer where little was cut
 class TrueValues:
     """Intervals for the true values of an answer, from its measurements and that of what the limits cut off.
 
-    There are some for counts, sums, means, variances and standard deviations, and for what is computed from them.
+    There are some for counts, sums, means, variances and standard deviations, and for expressions over them.
     """
 
     def __init__(self, plan: "Plan", measured: Sequence[Measured], cut: Measured) -> None:
@@ -41,8 +41,8 @@ class TrueValues:
         self._bounds: Mapping[str, _Bounds] = {
             name: _Bounds(one=one, quantity=quantity, all_rows=name in all_rows)
             for one in measured
-            if is_bounded(one.need)
-            for name, quantity in one.need.answers
+            if is_bounded(one.measurement)
+            for name, quantity in one.measurement.answers
         }
 
     def interval(self, expression: Expression) -> Interval | None:
@@ -54,7 +54,7 @@ class TrueValues:
 
     def _ends(self, expression: Expression, level: float) -> Ends:
         bounds = {name: self._bounds[name] for name in columns_in(expression)}
-        # The failures of all parts add up to that of the whole.
+        # The failures of all parts add up.
         sure = 1 - (1 - level) / (1 + sum(one.parts for one in bounds.values()))
         noisy, reach = self._cut.noisy[:, 1].astype(np.float64), self._cut.noise.margin(sure)
         least, most = np.maximum(noisy - reach, 0.0), np.maximum(noisy + reach, 0.0)
@@ -94,7 +94,7 @@ class _Bounds:
     def enclose(
         self, known: tuple[Ends, NDArray[np.float64]], least: NDArray[np.float64], most: NDArray[np.float64]
     ) -> Ends:
-        """Return where the true value lies if the noise intervals hold and so many rows were cut off."""
+        """Return an interval of the true value if the noise intervals hold, for this number of rows cut off."""
         ends, counted = known
         ends = self._draw_out(ends, most / np.maximum(counted, 1.0))
         if self._is_ratio:
@@ -126,7 +126,7 @@ class _Bounds:
 
     @property
     def _rounding(self) -> float:
-        """What is lost of a row, at most, where the average of a person is rounded down: a part of each feature."""
+        """Return the largest loss of a row by rounding the average of a person down: a part of each feature."""
         measure = self._alone[1]
         return measure.width / measure.row_sensitivity.l1 if measure.axes else 0.0
 

@@ -1,7 +1,7 @@
-"""A plan in the light of the schemas: what its columns are, which cells there are, whom it protects, what it needs.
+"""Analysis of a plan against the schemas: kinds of columns, cells, privacy unit and measurements.
 
-Everything that can be wrong with a query is found here, from public knowledge alone. What is refused here has cost
-nothing; what passes fails no more, whatever the rows hold, for a failure that depended on them would tell about them.
+Every error in a query is found here, from public knowledge alone, before anything is spent. A plan that passes cannot
+fail later because of the rows: such a failure would reveal something about them.
 """
 
 import datetime as dt
@@ -20,8 +20,8 @@ from celosia.query.plan.expressions import Call, Expression, Literal, columns_in
 from celosia.query.plan.nodes import Join, PerPerson, Plan, Projection, Relation
 from celosia.query.plan.relations import columns_of, counts_all_rows, reads_one_table, unit_of
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.cells import MOST_CELLS, Cells
-from celosia.query.planning.cut_off import cut_off_needs
+from celosia.query.planning.cells import MAX_CELLS, Cells
+from celosia.query.planning.cut_off import cut_off_measurements
 from celosia.query.planning.measurements import Measurement, plan_measurements
 from celosia.query.postprocessing.evaluate import rehearse
 from celosia.statistics import ContributionBounds, Measure, PrivateTopK, TopK
@@ -45,7 +45,7 @@ _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedPlan:
-    """A plan with all that the schemas say about it.
+    """A plan with everything that follows from the schemas.
 
     ``cells`` is None where the keys are private; ``cut_off`` are the measurements of what the limits cut off.
     """
@@ -60,38 +60,40 @@ class AnalyzedPlan:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All that is measured: what the aggregates need, then what the limits cut off."""
+        """All measurements: those of the aggregates, then those of the rows that limits cut off."""
         return (*self.aggregate_measurements, *self.cut_off)
 
     @property
     def dimension(self) -> int:
-        """How many cells there are, or may be."""
-        return MOST_CELLS if self.cells is None else len(self.cells)
+        """The largest possible number of cells."""
+        return MAX_CELLS if self.cells is None else len(self.cells)
 
     @property
     def may_cut(self) -> bool:
         """Whether contribution limits can leave rows or persons out of the answer."""
         if self.bounding.unit == "row" or counts_all_rows(self.plan.relation):
             return False
-        only_persons = all(need.distinct == "persons" for need in self.aggregate_measurements)
+        only_persons = all(measurement.distinct == "persons" for measurement in self.aggregate_measurements)
         return not (only_persons and self.bounding.groups == self.bounding.cells)
 
     @property
     def clipped(self) -> frozenset[str]:
         """The columns that a number with an interval is computed from, and whose values are clipped to bounds."""
         numbers = (
-            need for need in self.aggregate_measurements if isinstance(need.measure, Measure) and need.measure.axes
+            measurement
+            for measurement in self.aggregate_measurements
+            if isinstance(measurement.measure, Measure) and measurement.measure.axes
         )
-        names = {name for need in numbers for column in need.columns for name in columns_in(column)}
+        names = {name for measurement in numbers for column in measurement.columns for name in columns_in(column)}
         return frozenset(name for name in names if isinstance(self.kinds[name], Integer | Real | Date | Timestamp))
 
     def samples(self) -> dict[str, Any]:
-        """Return one made-up value for each key and aggregate: of what type the answer is, before there is one."""
+        """Return one made-up value for each key and aggregate, which has the type of the answer."""
         return dict(_samples(self.plan, self.key_kinds, self.aggregate_measurements))
 
 
 def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
-    """Read a plan in the light of the schemas; refuse what cannot be asked."""
+    """Analyze a plan against the schemas; raise ``QueryError`` if it is invalid."""
     kinds = columns_of(plan.relation, tables)
     for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
         if condition is not None and not is_condition(condition, known):
@@ -105,7 +107,7 @@ def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
     if cells is not None and not len(cells):
         raise QueryError("There is no key to answer for: list at least one.")
     unit = unit_of(plan.relation, tables)
-    many = MOST_CELLS if cells is None else len(cells)
+    many = MAX_CELLS if cells is None else len(cells)
     bounding = ContributionBounds(
         groups=min(unit.groups, many),
         rows=unit.rows,
@@ -113,20 +115,22 @@ def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
         adjacency=unit.table.adjacency,
         unit=unit.table.unit,
     )
-    needs = plan_measurements(plan, kinds, bounding, unit.groups)
+    measurements = plan_measurements(plan, kinds, bounding, unit.groups)
     if plan.computes:
-        rehearse(plan, dict(_samples(plan, key_kinds, needs)))
-    question = AnalyzedPlan(
-        plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, aggregate_measurements=needs
+        rehearse(plan, dict(_samples(plan, key_kinds, measurements)))
+    analyzed = AnalyzedPlan(
+        plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, aggregate_measurements=measurements
     )
-    measured = question.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
-    return replace(question, cut_off=cut_off_needs(unit.table.max_rows_per_person or 1)) if measured else question
+    measured = analyzed.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
+    return (
+        replace(analyzed, cut_off=cut_off_measurements(unit.table.max_rows_per_person or 1)) if measured else analyzed
+    )
 
 
 def _inner_conditions(
     relation: Relation, tables: "Mapping[str, Table]"
 ) -> "Iterator[tuple[Expression | None, Mapping[str, Kind]]]":
-    """The filters of subqueries, with the columns that each can speak of."""
+    """Yield the filters of subqueries, each with the columns it can use."""
     match relation:
         case Projection(relation=inner, filter=condition) | PerPerson(relation=inner, filter=condition):
             yield from _inner_conditions(inner, tables)
@@ -146,7 +150,7 @@ def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value]
             tuple(_read_key(value, name, kind) for value, name, kind in zip(row, names, kinds, strict=True))
             for row in plan.cells
         ]
-        return Cells.listed(listed, len(plan.keys))
+        return Cells.from_rows(listed, len(plan.keys))
     columns: list[Sequence[Value]] = []
     private = False
     for key, name, kind, values in zip(plan.keys, names, kinds, domains, strict=True):
@@ -184,7 +188,7 @@ def key_domain(expression: Expression, kind: Kind) -> tuple[Value, ...] | None:
 
 
 def _beginnings(kind: Date | Timestamp, unit: str) -> Iterator[dt.datetime]:
-    """The beginnings from the lower bound, which is one, to the upper."""
+    """Yield the beginnings from the lower bound, which is one, to the upper bound."""
     now, last = (_moment(end) for end in (kind.low, kind.high))
     while now <= last:
         yield now
@@ -202,7 +206,7 @@ def _moment(end: dt.date) -> dt.datetime:
 
 
 def _read_key(value: Any, name: str, kind: Kind) -> Any:
-    """A key that was listed, as a value that the column can have; what it can never have is a mistake."""
+    """Return a listed key as a value of its column; refuse a value that the column cannot have."""
     try:
         found = _read(value, kind)
     except ParameterError:
@@ -222,16 +226,16 @@ def _read(value: Any, kind: Kind) -> Any:
     return float(math.floor(found / kind.axis.grid + _HALF) * kind.axis.grid) if isinstance(kind, Real) else found
 
 
-# -------------------------------------------------------------------------------------------------- what comes of it
+# -------------------------------------------------------------------------------------------------- samples
 
 
-def _samples(plan: Plan, key_kinds: Sequence[Kind], needs: Sequence[Measurement]) -> "Iterator[tuple[str, Any]]":
-    """Yield one made-up value for each key and aggregate, to see whether the answer can be computed."""
+def _samples(plan: Plan, key_kinds: Sequence[Kind], measurements: Sequence[Measurement]) -> "Iterator[tuple[str, Any]]":
+    """Yield one made-up value for each key and aggregate."""
     for key, kind in zip(plan.keys, key_kinds, strict=True):
         yield key.name, _sample(kind)
-    for need in needs:
-        for name, _ in need.answers:
-            yield name, _sample_answer(need)
+    for measurement in measurements:
+        for name, _ in measurement.answers:
+            yield name, _sample_answer(measurement)
 
 
 def _sample(kind: Kind) -> Any:
@@ -249,11 +253,11 @@ def _sample(kind: Kind) -> Any:
     return 0
 
 
-def _sample_answer(need: Measurement) -> Any:
-    if isinstance(need.measure, PrivateTopK):
+def _sample_answer(measurement: Measurement) -> Any:
+    if isinstance(measurement.measure, PrivateTopK):
         return [""]
-    if need.labels is not None:
-        return [need.labels[0]] if isinstance(need.measure, TopK) else need.labels[0]
-    if need.unit == "days":
+    if measurement.labels is not None:
+        return [measurement.labels[0]] if isinstance(measurement.measure, TopK) else measurement.labels[0]
+    if measurement.unit == "days":
         return dt.date(1970, 1, 1)
-    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) if need.unit == "seconds" else 0
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) if measurement.unit == "seconds" else 0

@@ -1,7 +1,7 @@
-"""Which epsilon gives an error of at most so much: the question most people have, answered before spending.
+"""Find the smallest epsilon (or rho) whose error is at most a given one, before anything is spent.
 
 The error of every kind of noise falls as its epsilon grows, so the smallest epsilon at which one of them is enough is
-found by halving an interval. It is rounded up to three digits, and what is returned was itself checked.
+found by bisection. It is rounded up to three digits, and the returned strategy is checked itself.
 """
 
 import math
@@ -20,12 +20,12 @@ from celosia.query.planning.target import Target
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-_STEPS = 60
+_MAX_STEPS = 60
 _SMALLEST = Fraction(1, 10**6)
 
 
 def strategy_within(
-    question: AnalyzedPlan,
+    analyzed: AnalyzedPlan,
     budget: "Guarantee",
     error: "Exact | Mapping[str, Exact]",
     *,
@@ -37,13 +37,13 @@ def strategy_within(
 
     A number holds for all aggregates, a mapping for those it names.
     """
-    wanted = _wanted(question, error)
+    wanted = _parse_errors(analyzed, error)
     level = exact_level(confidence, name="confidence")
 
     def strategies(amount: Fraction) -> list[Strategy]:
         zero = isinstance(budget, ZCDP)
         return strategies_for(
-            question, Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
+            analyzed, Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
         )
 
     def attempt(amount: Fraction) -> Strategy | None:
@@ -61,8 +61,8 @@ def strategy_within(
             f"Not even the whole budget {budget} brings the error down to {safe_repr(error)}: with all of it, "
             f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
         )
-    for _ in range(_STEPS):
-        middle = _rounded_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
+    for _ in range(_MAX_STEPS):
+        middle = _round_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
         if not low < middle < high:
             break
         strategy = attempt(middle)
@@ -70,8 +70,8 @@ def strategy_within(
     return best
 
 
-def _wanted(question: AnalyzedPlan, error: "Exact | Mapping[str, Exact]") -> dict[str, float]:
-    names = [aggregate.name for aggregate in question.plan.aggregates]
+def _parse_errors(analyzed: AnalyzedPlan, error: "Exact | Mapping[str, Exact]") -> dict[str, float]:
+    names = [aggregate.name for aggregate in analyzed.plan.aggregates]
     given = error if isinstance(error, Mapping) else dict.fromkeys(names, error)
     unknown = [name for name in given if name not in names]
     if unknown or not given:
@@ -88,7 +88,7 @@ def _spreads(
     strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None
 ) -> Iterator[tuple[str, float]]:
     for part in strategy.parts:
-        for name, quantity in part.need.answers:
+        for name, quantity in part.measurement.answers:
             if name not in wanted:
                 continue
             spread = spread_of(part, quantity, strategy, rows=rows, level=level)
@@ -107,7 +107,7 @@ def _most(budget: "Guarantee") -> Fraction:
     raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {safe_repr(budget)}.")
 
 
-def _rounded_up(amount: Fraction) -> Fraction:
+def _round_up(amount: Fraction) -> Fraction:
     """Three significant digits, upwards."""
     unit = Fraction(1)
     while amount / unit >= 1000:

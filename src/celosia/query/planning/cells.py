@@ -1,8 +1,8 @@
 """The cells of a group-by: one for each combination of keys, in a fixed order that the data have no say in.
 
-With public keys every combination appears in the answer, also the empty ones; an answer that left them out would tell
-that nobody is there. With private keys the cells are those that were chosen privately. Looking up a row's cell never
-fails, whatever the row holds: what is no known key is in no cell.
+With public keys every combination appears in the answer, also the empty ones: to leave them out would reveal that they
+are empty. Private keys are chosen privately first. Looking up the cell of a row never fails, whatever the row holds: an
+unknown key is in no cell.
 """
 
 import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Value
 
-MOST_CELLS: Final = 1_000_000
+MAX_CELLS: Final = 1_000_000
 """Cells of the largest group-by."""
 
 
@@ -45,7 +45,7 @@ class Cells:
         object.__setattr__(self, "_codes", None if self.rows is None else self._columns_of(self.rows))
 
     def _columns_of(self, rows: "tuple[tuple[int, ...], ...]") -> "tuple[NDArray[np.int64], ...]":
-        """The indices column by column, as arrays: what is looked up is looked up often."""
+        """Return the indices column by column, as arrays."""
         many = range(len(self.values))
         return tuple(np.fromiter((row[j] for row in rows), dtype=np.int64, count=len(rows)) for j in many)
 
@@ -55,7 +55,7 @@ class Cells:
         return cls(values=tuple(tuple(column) for column in values))
 
     @classmethod
-    def listed(cls, combinations: "Sequence[Sequence[Value]]", columns: int) -> "Cells":
+    def from_rows(cls, combinations: "Sequence[Sequence[Value]]", columns: int) -> "Cells":
         """Return the given combinations of keys, in the given order."""
         _check_number(len(combinations))
         rows = list(map(tuple, combinations))
@@ -107,17 +107,17 @@ class Cells:
     def _listed_places(
         self, codes: "tuple[NDArray[np.int64], ...]", arrays: "list[NDArray[np.int64]]", known: "NDArray[np.bool_]"
     ) -> "NDArray[np.int64]":
-        # Column by column, numbering anew the combinations that are left: a product of all columns could overflow.
-        listed, asked = np.zeros(len(self), dtype=np.int64), np.zeros(known.shape, dtype=np.int64)
+        # Column by column, renumbering the combinations that are left: a product of all columns could overflow.
+        listed, found = np.zeros(len(self), dtype=np.int64), np.zeros(known.shape, dtype=np.int64)
         if not len(self):
-            return asked - 1
+            return found - 1
         for column, array, keys in zip(codes, arrays, self.values, strict=True):
             numbers, listed = np.unique(listed * len(keys) + column, return_inverse=True)
-            wanted = asked * len(keys) + array
-            asked = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-            known = known & (numbers[asked] == wanted)
+            wanted = found * len(keys) + array
+            found = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            known = known & (numbers[found] == wanted)
         order = np.argsort(listed)  # every combination is listed once, so these are its numbers
-        return np.where(known, order[asked], -1)
+        return np.where(known, order[found], -1)
 
     def locate(self, keys: "Sequence[pa.Array | pa.ChunkedArray]") -> "NDArray[np.int64]":
         """Return the cell of each row of key columns; -1 where a key is unknown or null."""
@@ -127,9 +127,9 @@ class Cells:
 
 
 def _check_number(cells: int) -> None:
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         raise QueryError(
-            f"The keys make more than {MOST_CELLS:,} cells: group by fewer columns, or give the combinations "
+            f"The keys make more than {MAX_CELLS:,} cells: group by fewer columns, or give the combinations "
             "that matter (keys=)."
         )
 

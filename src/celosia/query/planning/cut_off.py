@@ -1,9 +1,9 @@
-"""What contribution limits cut off, measured beside an answer, and intervals for true values that include it.
+"""Measure how much contribution limits cut off, for intervals of true values.
 
-A noise interval holds the number that the limits leave. How much they cut off can be bounded where the owner has
-declared a public fact: no person has more than so many rows. Then a fixed part of the cost of every query counts, with
-noise of that scale, the rows kept and cut off in each cell, and the persons of whom some rows are cut off. All of it is
-read together with the answer, so that the same groups of a person count. Statement and assumptions are in
+A noise interval covers the number after the limits. The cut can be bounded if the owner declares the largest number of
+rows of a person. Then a fixed part of the cost of every query measures, with noise, the rows kept and cut off in each
+cell, and the persons with some rows cut off. It is read together with the answer, so that the same groups of a person
+count. Statement and assumptions are in
 ``proofs/cut-off.md``.
 """
 
@@ -96,51 +96,53 @@ class CutOff:
 class Measured:
     """A measurement with its noisy numbers, cells by width."""
 
-    need: Measurement
+    measurement: Measurement
     measure: Measure
     noisy: "NDArray[np.int64]"
     noise: "Noise"
 
     def answer(self, quantity: str) -> Estimate:
-        """Return what the noisy numbers say of a quantity."""
+        """Estimate a quantity from the noisy numbers."""
         return self.measure.answer(quantity, self.noisy, self.noise)
 
 
-def cut_off_needs(most: int) -> tuple[Measurement, ...]:
-    """Return the measurements of what the limits cut off, a fifth of the cost.
-
-    If nobody has more than ``most`` rows.
-    """
+def cut_off_measurements(most: int) -> tuple[Measurement, ...]:
+    """Return the measurements of the cut if no person has more than ``most`` rows; they take a fifth of the cost."""
     return (
         Measurement(measure=CutRows(most), columns=(), answers=(), part=_ROWS_PART),
         Measurement(measure=CutPersons(), columns=(), answers=(), part=_PERSONS_PART),
     )
 
 
-def cut_off_notes(question: "AnalyzedPlan") -> "Iterator[str]":
-    """Yield what is known before about what the limits cut off."""
-    if not question.may_cut:
+def cut_off_notes(analyzed: "AnalyzedPlan") -> "Iterator[str]":
+    """Yield the notes about the cut that are known before anything is read."""
+    if not analyzed.may_cut:
         return
-    rows = [need.measure.most for need in question.cut_off if isinstance(need.measure, CutRows)]
+    rows = [measurement.measure.most for measurement in analyzed.cut_off if isinstance(measurement.measure, CutRows)]
     if rows:
         yield (
             "A fifth of the cost measures what the limits cut off. That and the intervals for true values hold if no "
             f"person has more than {rows[0]:,} rows in the table, as its owner declares."
         )
-        without = [name for need in question.aggregate_measurements if not is_bounded(need) for name, _ in need.answers]
+        without = [
+            name
+            for measurement in analyzed.aggregate_measurements
+            if not is_bounded(measurement)
+            for name, _ in measurement.answers
+        ]
         if without:
             yield f"There is no interval for the true value of {', '.join(without)}: the limits may cut off more."
     else:
         yield "The limits may cut off more: the true number can lie outside the noise interval."
 
 
-def is_bounded(need: Measurement) -> bool:
+def is_bounded(measurement: Measurement) -> bool:
     """Return whether the answers of a measurement have intervals for the true value."""
-    return isinstance(need.measure, _LINEAR)
+    return isinstance(measurement.measure, _LINEAR)
 
 
 def estimate_cut_off(measured: "Sequence[Measured]") -> CutOff | None:
-    """Return which shares the limits keep, from the measurements of what they cut off; None where there are none."""
+    """Estimate the shares that the limits keep; None without measurements of the cut."""
     found: dict[str, float] = {}
     most = 0
     for one in measured:

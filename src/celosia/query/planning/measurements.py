@@ -1,6 +1,6 @@
-"""Which integers the aggregates of a query need, so that those that can share a measurement do.
+"""Measurements of a query: the integers that its aggregates need, shared where possible.
 
-A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
+A mean is made of the two sums of its distances to the bounds, which together give the number of rows: a count and a
 sum over the same rows come with it, at no further cost. Means of several columns share one measurement and one number
 of rows, and so do sums of columns that have a value in every row. Quantiles of one column are found together and never
 cross.
@@ -18,7 +18,7 @@ from celosia.data.schema.columns import Category, Date, Kind, Text, Timestamp
 from celosia.query.plan.expressions import Call, Expression, Literal, kind_of
 from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.cells import MOST_CELLS
+from celosia.query.planning.cells import MAX_CELLS
 from celosia.statistics import (
     MAX_SHARED_COLUMNS,
     CentredSum,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
     from celosia.statistics import ContributionBounds
 
-_LARGEST = Fraction(2) ** 60  # bounds beyond stand for none
-_MANY_KEYS = 1_000
+_MAX_BOUND = Fraction(2) ** 60  # bounds beyond stand for none
+_EXPECTED_KEYS = 1_000
 _MOMENTS: Final = ("count", "sum", "mean", "variance", "std")
 _CROSS: Final = ("covariance", "correlation")
 _QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": None, "max": Fraction(1)}
@@ -74,13 +74,13 @@ class Measurement:
     part: Fraction | None = None
 
     def bounding(self, bounding: "ContributionBounds") -> "ContributionBounds":
-        """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows."""
-        if isinstance(self.measure, CutOffMeasure):  # it bounds a person by itself
+        """Return the contribution bounds of one unit for this measurement."""
+        if isinstance(self.measure, CutOffMeasure):  # its features bound a person already
             return replace(bounding, groups=1, rows=1, cells=self.count_cells(bounding.cells))
         return replace(bounding, rows=1) if self.distinct == "persons" else bounding
 
     def count_cells(self, cells: int) -> int:
-        """Return in how many cells it is measured, of those of the query."""
+        """Return the number of cells in which it is measured."""
         return 1 if isinstance(self.measure, CutPersons) else cells
 
     @property
@@ -91,7 +91,7 @@ class Measurement:
         )
 
     def for_cells(self, cells: int) -> "Measurement":
-        """Return the measurement with as many bins as so many cells leave room for."""
+        """Return the measurement with as many bins as this number of cells allows."""
         if not isinstance(self.measure, Quantiles):
             return self
         axis, quantiles = self.measure.axis, self.measure.quantiles
@@ -104,7 +104,7 @@ def plan_measurements(
 ) -> tuple[Measurement, ...]:
     """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
 
-    ``groups`` is in how many groups a unit can be: also for how many texts it counts that nobody listed.
+    ``groups`` is the number of groups, and of unlisted texts, that a unit can count for.
     """
     found: list[Measurement] = []
     by_column: dict[Expression, list[Aggregate]] = {}
@@ -114,33 +114,35 @@ def plan_measurements(
         if aggregate.kind == "count" and not any(kind_of(column, kinds).nullable for column in aggregate.columns):
             rows.append(aggregate.name)
         elif aggregate.kind == "count_persons" and bounding.unit == "row":
-            rows.append(aggregate.name)  # in a table of rows every row is somebody
+            rows.append(aggregate.name)  # in a table of rows every row is a person
         elif aggregate.kind in _CROSS:
             by_pair.setdefault(aggregate.columns, []).append(aggregate)
         elif (aggregate.kind in _MOMENTS and not aggregate.parameters) or aggregate.kind in _QUANTILES:
             by_column.setdefault(aggregate.columns[0], []).append(aggregate)
         else:
-            found.append(_single(aggregate, kinds, groups))
-    found += [_cross(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
+            found.append(_measure_alone(aggregate, kinds, groups))
+    found += [_measure_pair(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
     for column, aggregates in by_column.items():
         moments = [aggregate for aggregate in aggregates if aggregate.kind in _MOMENTS]
         if rows and bounding.unit != "row" and {one.kind for one in moments} == {"count"}:
-            found.append(_part_of_rows(moments, column))
+            found.append(_measure_present(moments, column))
         elif moments:
-            found.append(_moments(moments, column, kind_of(column, kinds), plan, bounding))
+            found.append(_measure_moments(moments, column, kind_of(column, kinds), plan, bounding))
         quantiles = [aggregate for aggregate in aggregates if aggregate.kind in _QUANTILES]
-        found += [_quantiles(quantiles, column, kind_of(column, kinds), bounding)] if quantiles else []
-    whole = _with_rows(_sharing(found, kinds, with_rows=bool(rows)), rows, kinds)
+        found += [_measure_quantiles(quantiles, column, kind_of(column, kinds), bounding)] if quantiles else []
+    whole = _attach_row_counts(_share_measurements(found, kinds, with_rows=bool(rows)), rows, kinds)
     if bounding.unit == "row":
         return tuple(whole)
     # The rows of a person are averaged, which needs parts finer than a step.
     return tuple(
-        replace(need, measure=need.measure.refine_for_averages()) if isinstance(need.measure, Measure) else need
-        for need in whole
+        replace(measurement, measure=measurement.measure.refine_for_averages())
+        if isinstance(measurement.measure, Measure)
+        else measurement
+        for measurement in whole
     )
 
 
-def _moments(
+def _measure_moments(
     aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "ContributionBounds"
 ) -> Measurement:
     wanted = {aggregate.kind for aggregate in aggregates}
@@ -157,8 +159,8 @@ def _moments(
     return Measurement(measure=FirstMoments(axis=axis), columns=(column,), answers=serves)
 
 
-def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Measurement:
-    """Count the rows that have a value among all rows, which are asked for as well: as the sum of 0 and 1.
+def _measure_present(aggregates: list[Aggregate], column: Expression) -> Measurement:
+    """Count the rows that have a value as a sum of 0 and 1, beside a count of all rows.
 
     So the rows of a person are averaged down before it is looked which of them have a value. If they were afterwards,
     few of many rows would all count, shares would be too large and those of opposite conditions add up to more than 1.
@@ -168,34 +170,46 @@ def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Measuremen
     return Measurement(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), answers=serves)
 
 
-def _sharing(found: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Measurement]:
+def _share_measurements(found: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Measurement]:
     """Let means of several columns, and sums of those that have a value in every row, share measurements."""
-    several = [need for need in found if _is_shareable(need, kinds)]
+    several = [measurement for measurement in found if _is_shareable(measurement, kinds)]
     groups = [several[start : start + MAX_SHARED_COLUMNS] for start in range(0, len(several), MAX_SHARED_COLUMNS)]
     joined = [_join(group, kinds, with_rows=with_rows) if len(group) > 1 else group[0] for group in groups]
-    return [*joined, *(need for need in found if need not in several)]
+    return [*joined, *(measurement for measurement in found if measurement not in several)]
 
 
-def _is_shareable(need: Measurement, kinds: Mapping[str, Kind]) -> bool:
-    whole = isinstance(need.measure, Total) and not _is_nullable(need, kinds)
-    return not need.public_rows and (whole or isinstance(need.measure, FirstMoments))
+def _is_shareable(measurement: Measurement, kinds: Mapping[str, Kind]) -> bool:
+    whole = isinstance(measurement.measure, Total) and not _is_nullable(measurement, kinds)
+    return not measurement.public_rows and (whole or isinstance(measurement.measure, FirstMoments))
 
 
-def _is_nullable(need: Measurement, kinds: Mapping[str, Kind]) -> bool:
-    return any(kind_of(column, kinds).nullable for column in need.columns)
+def _is_nullable(measurement: Measurement, kinds: Mapping[str, Kind]) -> bool:
+    return any(kind_of(column, kinds).nullable for column in measurement.columns)
 
 
-def _join(needs: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> Measurement:
-    axes = tuple(need.measure.axis for need in needs if isinstance(need.measure, FirstMoments | Total))
-    nullable = tuple(_is_nullable(need, kinds) for need in needs)
+def _join(measurements: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> Measurement:
+    axes = tuple(
+        measurement.measure.axis
+        for measurement in measurements
+        if isinstance(measurement.measure, FirstMoments | Total)
+    )
+    nullable = tuple(_is_nullable(measurement, kinds) for measurement in measurements)
     measure = SharedMoments(axes, nullable, with_rows or not all(nullable))
-    serves = [(name, f"{quantity} {place}") for place, need in enumerate(needs) for name, quantity in need.answers]
+    serves = [
+        (name, f"{quantity} {place}")
+        for place, measurement in enumerate(measurements)
+        for name, quantity in measurement.answers
+    ]
     return Measurement(
-        measure=measure, columns=tuple(column for need in needs for column in need.columns), answers=tuple(serves)
+        measure=measure,
+        columns=tuple(column for measurement in measurements for column in measurement.columns),
+        answers=tuple(serves),
     )
 
 
-def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Measurement:
+def _measure_pair(
+    aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]
+) -> Measurement:
     x, y = (_axis(column, kind_of(column, kinds)) for column in columns)
     degree = 2 if any(aggregate.kind == "correlation" for aggregate in aggregates) else 1
     serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
@@ -208,7 +222,7 @@ def _rows_are_public(plan: Plan, bounding: "ContributionBounds") -> bool:
     return whole and bounding.adjacency is ReplaceOne and bounding.unit == "row"
 
 
-def _quantiles(
+def _measure_quantiles(
     aggregates: list[Aggregate], column: Expression, kind: Kind, bounding: "ContributionBounds"
 ) -> Measurement:
     axis, labels = _ordered_axis(column, kind)
@@ -216,14 +230,14 @@ def _quantiles(
     wanted = [Fraction(a.parameters[0]) if q is None else q for a, q in zip(aggregates, fixed, strict=True)]
     chosen = tuple(sorted(set(wanted)))
     serves = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
-    # How many private keys will be shown is not known yet; when it is, the bins are cut anew (``for_cells``).
-    cells = bounding.cells if bounding.cells < MOST_CELLS else _MANY_KEYS
+    # How many private keys will be shown is not known yet; when it is, the bins are cut again (``for_cells``).
+    cells = bounding.cells if bounding.cells < MAX_CELLS else _EXPECTED_KEYS
     unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
     measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
     return Measurement(measure=measure, columns=(column,), answers=serves, labels=labels, unit=unit)
 
 
-def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Measurement:
+def _measure_alone(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Measurement:
     """The measurement of an aggregate that shares with no other."""
     columns, name = aggregate.columns, aggregate.name
     found = [kind_of(column, kinds) for column in columns]
@@ -237,10 +251,10 @@ def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Mea
                 measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, answers=((name, "mean"),)
             )
         case _:
-            return _of_categories(aggregate, found[0], groups)
+            return _measure_categories(aggregate, found[0], groups)
 
 
-def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measurement:
+def _measure_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measurement:
     values = kind.domain()
     k = aggregate.parameters[0] if aggregate.kind == "top_k" else 1
     if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
@@ -268,28 +282,34 @@ def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measurement
     )
 
 
-def _with_rows(found: list[Measurement], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Measurement]:
-    """Let counts of rows come with the measurement of a column, or be measured by themselves."""
+def _attach_row_counts(found: list[Measurement], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Measurement]:
+    """Add counts of rows to the measurement of a column, or measure them alone."""
     if not names:
         return found
     for kind in (SharedMoments, FirstMoments, Total, SecondMoments, RowCount):
-        for i, need in enumerate(found):
-            shared = _shared(need, names, kinds) if type(need.measure) is kind and not need.public_rows else None
+        for i, measurement in enumerate(found):
+            shared = (
+                _add_row_counts(measurement, names, kinds)
+                if type(measurement.measure) is kind and not measurement.public_rows
+                else None
+            )
             if shared is not None:
                 found[i] = shared
                 return found
     return [*found, Measurement(measure=RowCount(), columns=(), answers=tuple((name, "count") for name in names))]
 
 
-def _shared(need: Measurement, names: list[str], kinds: Mapping[str, Kind]) -> Measurement | None:
+def _add_row_counts(measurement: Measurement, names: list[str], kinds: Mapping[str, Kind]) -> Measurement | None:
     """The same measurement with counts of rows, if it can have them; beside a count a sum is better taken as two."""
-    measure = FirstMoments(axis=need.measure.axis) if isinstance(need.measure, Total) else need.measure
+    measure = (
+        FirstMoments(axis=measurement.measure.axis) if isinstance(measurement.measure, Total) else measurement.measure
+    )
     counted = "rows" if isinstance(measure, SharedMoments) else "count"
-    if counted == "count" and _is_nullable(need, kinds):
+    if counted == "count" and _is_nullable(measurement, kinds):
         if not isinstance(measure, FirstMoments):
             return None
         measure, counted = MomentsOfAll(measure), "rows"
-    return replace(need, measure=measure, answers=(*need.answers, *((name, counted) for name in names)))
+    return replace(measurement, measure=measure, answers=(*measurement.answers, *((name, counted) for name in names)))
 
 
 def _ordered_axis(column: Expression, kind: Kind) -> "tuple[Axis, tuple[Value, ...] | None]":
@@ -306,7 +326,7 @@ def _axis(column: Expression, kind: Kind) -> "Axis":
         raise QueryError(
             f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
         )
-    if max(abs(axis.low), abs(axis.high)) >= _LARGEST:
+    if max(abs(axis.low), abs(axis.high)) >= _MAX_BOUND:
         raise QueryError(
             f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
         )

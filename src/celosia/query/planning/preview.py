@@ -1,7 +1,7 @@
-"""What a query would cost and how far off its answers would be: worked out from the schema, before anything is spent.
+"""Previews: the cost and the expected errors of a query, computed from the schema before anything is spent.
 
-A preview reads nothing private. The error of a sum or a count is known beforehand; that of a mean depends on how many
-rows there are, which is private: give a public guess (``rows=``). Errors speak of the noise alone.
+A preview reads nothing private. The error of a sum or a count is known beforehand; that of a mean depends on the number
+of rows, which is private: give a public guess (``rows=``). Errors cover the noise alone.
 """
 
 import math
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from celosia.query.planning.strategy import Part, Strategy
     from celosia.statistics import Noise
 
-_LESS = Fraction(99, 100)
+_CLEARLY_LESS = Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One aggregate of a preview.
 
-    ``share`` is its part of the cost (aggregates that share a measurement share it), ``error`` how far off it is at
-    most with the preview's level, None where a guess of ``rows`` is needed; ``unit`` says whether that is in the
-    aggregate's own units ("value") or in rows ("rank": how many rows are on the wrong side of a quantile).
+    ``share`` is its part of the cost (aggregates that share a measurement share it), ``error`` its largest error at the
+    preview's level, None where a guess of ``rows`` is needed; ``unit`` is the unit of the error: "value" for that of
+    the aggregate, "rank" for rows on the wrong side of a quantile.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Preview:
 
 def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float | None, level: float) -> float | None:
     """Return the expected half-width of an aggregate's error; for choices in rows."""
-    measure = part.need.measure
+    measure = part.measurement.measure
     if isinstance(measure, CentredSum):
         if rows is None and quantity == "mean":
             return None
@@ -132,7 +132,7 @@ def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float 
         return measure.spread(quantity, part.noise, rows=rows, level=level)
     assert isinstance(measure, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
     epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
-    return measure.spread(epsilon, strategy.question.bounding, rho=rho, rows=rows, level=level)
+    return measure.spread(epsilon, strategy.analyzed.bounding, rho=rho, rows=rows, level=level)
 
 
 def preview_of(
@@ -149,8 +149,8 @@ def preview_of(
     certain = exact_level(level)
     lines: list[Line] = []
     for part in strategy.parts:
-        choice = not isinstance(part.need.measure, Measure)
-        for name, quantity in part.need.answers:
+        choice = not isinstance(part.measurement.measure, Measure)
+        for name, quantity in part.measurement.answers:
             lines.append(
                 Line(
                     name=name,
@@ -160,14 +160,14 @@ def preview_of(
                     unit="rank" if choice else "value",
                 )
             )
-    order = [aggregate.name for aggregate in strategy.question.plan.aggregates]
+    order = [aggregate.name for aggregate in strategy.analyzed.plan.aggregates]
     lines.sort(key=lambda line: order.index(line.name))
     lines += _cut_off_lines(strategy, certain)
     return Preview(
         cost=cost,
         remaining=remaining,
         affordable=affordable,
-        cells=None if strategy.question.cells is None else len(strategy.question.cells),
+        cells=None if strategy.analyzed.cells is None else len(strategy.analyzed.cells),
         lines=tuple(lines),
         bounds=tuple(_bounds(strategy)),
         notes=(*notes_of(strategy), *(_charge_notes(cost, charge) if affordable else ())),
@@ -178,9 +178,9 @@ def preview_of(
 def _cut_off_lines(strategy: "Strategy", level: float) -> Iterator[Line]:
     """What measures the rows and persons that the limits cut off: how far off each number of them is."""
     for part in strategy.parts:
-        if isinstance(part.need.measure, CutOffMeasure) and part.noise is not None:
+        if isinstance(part.measurement.measure, CutOffMeasure) and part.noise is not None:
             yield Line(
-                name="persons_cut_off" if isinstance(part.need.measure, CutPersons) else "rows_cut_off",
+                name="persons_cut_off" if isinstance(part.measurement.measure, CutPersons) else "rows_cut_off",
                 mechanism=noise_words(part.noise),
                 share=part.weight,
                 error=float(part.noise.margin(level)),
@@ -189,18 +189,22 @@ def _cut_off_lines(strategy: "Strategy", level: float) -> Iterator[Line]:
 
 def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
     """Say what a query takes of the budget, where that is clearly less than what it costs alone."""
-    if isinstance(cost, ApproxDP) and isinstance(charge, ApproxDP) and charge.epsilon < _LESS * cost.epsilon:
+    if isinstance(cost, ApproxDP) and isinstance(charge, ApproxDP) and charge.epsilon < _CLEARLY_LESS * cost.epsilon:
         taken = f"{float(charge.epsilon):.2g}"
         yield f"It costs an epsilon of {float(cost.epsilon):.4g} alone; of the budget it takes {taken}."
 
 
 def _mechanism(part: "Part", strategy: "Strategy") -> str:
     if part.noise is not None:
-        return noise_words(part.noise, part.need.measure.row if isinstance(part.need.measure, Measure) else 1)
-    if isinstance(part.need.measure, PrivateTopK):
+        return noise_words(
+            part.noise, part.measurement.measure.row if isinstance(part.measurement.measure, Measure) else 1
+        )
+    if isinstance(part.measurement.measure, PrivateTopK):
         return "Laplace noise on the number of each text, with a threshold"
-    flips = strategy.pure and isinstance(part.need.measure, Mode | TopK)
-    return f"{'permute-and-flip' if flips else 'exponential'} choice among {part.need.measure.width:,} candidates"
+    flips = strategy.pure and isinstance(part.measurement.measure, Mode | TopK)
+    return (
+        f"{'permute-and-flip' if flips else 'exponential'} choice among {part.measurement.measure.width:,} candidates"
+    )
 
 
 def noise_words(noise: "Noise", row: int = 1) -> str:
@@ -215,12 +219,12 @@ def noise_words(noise: "Noise", row: int = 1) -> str:
 
 def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
     """Say which columns are rounded to coarser steps than their own before they are measured."""
-    for need in strategy.question.aggregate_measurements:
-        if not isinstance(need.measure, SecondMoments | CrossMoments):
+    for measurement in strategy.analyzed.aggregate_measurements:
+        if not isinstance(measurement.measure, SecondMoments | CrossMoments):
             continue
-        allowed = "allow for that" if isinstance(need.measure, SecondMoments) else "are about the rounded values"
-        for column, axis in zip(need.columns, need.measure.axes, strict=True):
-            own = kind_of(column, strategy.question.kinds).axis
+        allowed = "allow for that" if isinstance(measurement.measure, SecondMoments) else "are about the rounded values"
+        for column, axis in zip(measurement.columns, measurement.measure.axes, strict=True):
+            own = kind_of(column, strategy.analyzed.kinds).axis
             if own is not None and axis.grid > own.grid:
                 yield (
                     f"{render(column)} is rounded to steps of {float(axis.grid):.3g}, for its squares are summed: "
@@ -228,13 +232,13 @@ def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
                 )
 
 
-def _several(number: int, word: str) -> str:
+def _plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _bounds(strategy: "Strategy") -> Iterator[tuple[str, str]]:
     """The kinds of everything that is computed from columns, as interval arithmetic finds them."""
-    plan, kinds = strategy.question.plan, strategy.question.kinds
+    plan, kinds = strategy.analyzed.plan, strategy.analyzed.kinds
     expressions: list[Expression] = [column for aggregate in plan.aggregates for column in aggregate.columns]
     expressions += [key.expression for key in plan.keys]
     for expression in dict.fromkeys(expressions):
@@ -248,27 +252,28 @@ def notes_of(strategy: "Strategy") -> tuple[str, ...]:
 
 
 def _notes(strategy: "Strategy") -> Iterator[str]:
-    bounding = strategy.question.bounding
+    bounding = strategy.analyzed.bounding
     if strategy.keys is not None:
         yield (
             f"Keys are private: one is shown when its noisy number of {bounding.unit}s reaches "
             f"{strategy.keys.threshold}; those of {strategy.keys.sure_count()} or more are shown with probability 0.95."
         )
     if bounding.unit != "row":
-        rows, cells = _several(bounding.rows, "row"), _several(bounding.groups, "cell")
+        rows, cells = _plural(bounding.rows, "row"), _plural(bounding.groups, "cell")
         yield (
             f"One {bounding.unit} counts with at most {rows} in each of at most {cells}. Errors and intervals are of "
             "the noise: they are about the number that these limits leave."
         )
-        yield from cut_off_notes(strategy.question)
-    clipped = ", ".join(sorted(strategy.question.clipped))
+        yield from cut_off_notes(strategy.analyzed)
+    clipped = ", ".join(sorted(strategy.analyzed.clipped))
     if clipped:
         yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
     yield from _coarse_notes(strategy)
-    shared = [part for part in strategy.parts if len(part.need.answers) > 1]
-    for part in shared:
-        yield f"{', '.join(name for name, _ in part.need.answers)} come from one measurement and share its noise."
     for part in strategy.parts:
-        if isinstance(part.need.measure, Choice):
+        names = [name for name, _ in part.measurement.answers]
+        if len(names) > 1:
+            yield f"{', '.join(names)} come from one measurement and share its noise."
+    for part in strategy.parts:
+        if isinstance(part.measurement.measure, Choice):
             epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
-            yield from part.need.measure.explain(epsilon, bounding, rho=rho)
+            yield from part.measurement.measure.explain(epsilon, bounding, rho=rho)

@@ -1,10 +1,10 @@
-"""How a query will be answered, decided before anything is read: measurements, their shares of the budget, the noise.
+"""Strategy of a query, decided before anything is read: measurements, their shares of the budget, the noise.
 
 Shares go by expected error. A measurement with error ``e / epsilon`` gets a share in proportion to ``e^(2/3)``, which
 makes the sum of the squared errors smallest; for Gaussian noise, where the square of the error is ``e^2 / rho``, in
 proportion to ``e``. Numbers get Laplace or Gaussian noise, whichever has the smaller error at the given delta: Gaussian
 wins when a person is in many cells or many numbers are wanted. Choices are permute-and-flip where the budget is a sum
-of epsilons, exponential where it is a rho. The shares add up exactly to what was asked for.
+of epsilons, exponential where it is a rho. The shares add up exactly to the target.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ PRIVATE_KEYS = (
 )
 """Why private keys are refused where nothing can pay for their delta."""
 
-_SMALLEST_SHARE = 1e-300
-_FINE = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
+_MIN_SHARE = 1e-300
+_SHARE_PARTS = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Part:
     ``weight`` is the part of the whole cost; ``noise`` is None for choices.
     """
 
-    need: Measurement
+    measurement: Measurement
     share: Fraction
     weight: Fraction
     noise: Noise | None
@@ -52,7 +52,7 @@ class Part:
 class Strategy:
     """All decisions about a query, and the event that a session reserves."""
 
-    question: AnalyzedPlan
+    analyzed: AnalyzedPlan
     target: Target
     parts: tuple[Part, ...]
     keys: StableKeys | None
@@ -64,9 +64,9 @@ class Strategy:
         return self.target.rho is None
 
 
-def strategy_for(question: AnalyzedPlan, target: Target) -> Strategy:
+def strategy_for(analyzed: AnalyzedPlan, target: Target) -> Strategy:
     """Decide how to spend the target on a query: with the noise that has the smaller error."""
-    return best_of(strategies_for(question, target))
+    return best_of(strategies_for(analyzed, target))
 
 
 def best_of(strategies: Sequence[Strategy]) -> Strategy:
@@ -74,33 +74,35 @@ def best_of(strategies: Sequence[Strategy]) -> Strategy:
     return strategies[0] if len(strategies) == 1 else min(strategies, key=squared_error)
 
 
-def strategies_for(question: AnalyzedPlan, target: Target) -> list[Strategy]:
+def strategies_for(analyzed: AnalyzedPlan, target: Target) -> list[Strategy]:
     """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter."""
-    if _has_texts(question) and target.delta == 0:
+    if _has_texts(analyzed) and target.delta == 0:
         raise QueryError(
             "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: ask the owner "
             "of the data to list the values in the schema (Category) or for a budget with a delta, "
             "ApproxDP(epsilon=…, delta=…)."
         )
-    if question.cells is None and target.delta == 0:
+    if analyzed.cells is None and target.delta == 0:
         raise QueryError(PRIVATE_KEYS)
     if target.rho is not None:
-        return [_concentrated(question, target)]
-    found = [_laplace(question, target)]
-    if target.delta > 0 and any(isinstance(need.measure, Measure) for need in question.aggregate_measurements):
+        return [_plan_concentrated(analyzed, target)]
+    found = [_plan_laplace(analyzed, target)]
+    if target.delta > 0 and any(
+        isinstance(measurement.measure, Measure) for measurement in analyzed.aggregate_measurements
+    ):
         with contextlib.suppress(ParameterError):  # a delta can be too small for any Gaussian noise
-            found.append(_gaussian(question, target))
+            found.append(_plan_gaussian(analyzed, target))
     return found
 
 
 def check_noise(strategy: Strategy) -> Strategy:
-    """Return a strategy whose noise can be drawn; one whose noise is too wide is refused, before it is paid for.
+    """Return the strategy, or raise ``ParameterError`` if its noise is too wide to draw.
 
-    Whether noise fits follows from its scale alone, so it is tried on nothing, with draws that nobody sees.
+    Whether noise fits follows from its scale alone, so it is tried on zeros; the draws are discarded.
     """
     for part in strategy.parts:
-        if part.noise is not None and isinstance(part.need.measure, Measure):
-            nothing = np.zeros((1, part.need.measure.width), dtype=np.int64)
+        if part.noise is not None and isinstance(part.measurement.measure, Measure):
+            nothing = np.zeros((1, part.measurement.measure.width), dtype=np.int64)
             try:
                 replace(part.noise, cells=1).release(nothing, Seeded(0))
             except ParameterError:  # noise beyond 64 bits
@@ -114,162 +116,180 @@ def check_noise(strategy: Strategy) -> Strategy:
 # ---------------------------------------------------------------------------------------------------------- shares
 
 
-def _has_texts(question: AnalyzedPlan) -> bool:
-    return any(isinstance(need.measure, PrivateTopK) for need in question.aggregate_measurements)
+def _has_texts(analyzed: AnalyzedPlan) -> bool:
+    return any(isinstance(measurement.measure, PrivateTopK) for measurement in analyzed.aggregate_measurements)
 
 
-def _deltas(question: AnalyzedPlan, delta: Fraction, *, others: int) -> tuple[AnalyzedPlan, Fraction]:
+def _divide_delta(analyzed: AnalyzedPlan, delta: Fraction, *, others: int) -> tuple[AnalyzedPlan, Fraction]:
     """Divide a delta among private keys, each list of texts, and others; the texts get theirs, the rest is returned."""
-    texts = [need for need in question.aggregate_measurements if isinstance(need.measure, PrivateTopK)]
-    each = delta / max(1, (question.cells is None) + len(texts) + others)
-    needs = tuple(
-        replace(need, measure=replace(need.measure, delta=each)) if isinstance(need.measure, PrivateTopK) else need
-        for need in question.aggregate_measurements
+    texts = [
+        measurement for measurement in analyzed.aggregate_measurements if isinstance(measurement.measure, PrivateTopK)
+    ]
+    each = delta / max(1, (analyzed.cells is None) + len(texts) + others)
+    measurements = tuple(
+        replace(measurement, measure=replace(measurement.measure, delta=each))
+        if isinstance(measurement.measure, PrivateTopK)
+        else measurement
+        for measurement in analyzed.aggregate_measurements
     )
-    return (replace(question, aggregate_measurements=needs) if texts else question), each
+    return (replace(analyzed, aggregate_measurements=measurements) if texts else analyzed), each
 
 
-def _laplace(question: AnalyzedPlan, target: Target) -> Strategy:
-    question, delta = _deltas(question, target.delta, others=0)
-    private = question.cells is None
-    free = target.epsilon * (1 - _fixed(question))
+def _plan_laplace(analyzed: AnalyzedPlan, target: Target) -> Strategy:
+    analyzed, delta = _divide_delta(analyzed, target.delta, others=0)
+    private = analyzed.cells is None
+    free = target.epsilon * (1 - _fixed_part(analyzed))
     shares = split_by_error(
-        [*_errors(question.aggregate_measurements, question), *([1.0] if private else [])], free, power=2 / 3
+        [*_expected_errors(analyzed.aggregate_measurements, analyzed), *([1.0] if private else [])], free, power=2 / 3
     )
-    stable = _stable(question, shares.pop(), delta) if private else None
-    shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
+    stable = _make_stable_keys(analyzed, shares.pop(), delta) if private else None
+    shares += [target.epsilon * (measurement.part or 0) for measurement in analyzed.cut_off]
     parts = []
-    for need, share in zip(question.measurements, shares, strict=True):
-        measure, cells = need.measure, need.count_cells(question.dimension)
-        bounding = need.bounding(question.bounding)
+    for measurement, share in zip(analyzed.measurements, shares, strict=True):
+        measure, cells = measurement.measure, measurement.count_cells(analyzed.dimension)
+        bounding = measurement.bounding(analyzed.bounding)
         noise = measure.pure_noise(share, cells, bounding) if isinstance(measure, Measure) else None
-        parts.append(Part(need=need, share=share, weight=share / target.epsilon, noise=noise))
-    events = [_event(part, question, pure=True) for part in parts]
-    return _strategy(question, target, tuple(parts), stable, events)
+        parts.append(Part(measurement=measurement, share=share, weight=share / target.epsilon, noise=noise))
+    events = [_event(part, analyzed, pure=True) for part in parts]
+    return _make_strategy(analyzed, target, tuple(parts), stable, events)
 
 
-def _gaussian(question: AnalyzedPlan, target: Target) -> Strategy:
+def _plan_gaussian(analyzed: AnalyzedPlan, target: Target) -> Strategy:
     """Numbers together get a part of epsilon and of delta, which Gaussian noise divides among them as a rho."""
     from celosia.accounting.prices.certified import certificate_holds, certified_rhos
 
-    question, delta = _deltas(question, target.delta, others=1)
-    numbers = [need for need in question.aggregate_measurements if isinstance(need.measure, Measure)]
-    choices = [need for need in question.aggregate_measurements if not isinstance(need.measure, Measure)]
-    private, fixed = question.cells is None, target.epsilon * _fixed(question)
-    together = sum(_errors(numbers, question))
-    errors = [together, *_errors(choices, question), *([1.0] if private else [])]
+    analyzed, delta = _divide_delta(analyzed, target.delta, others=1)
+    numbers = [
+        measurement for measurement in analyzed.aggregate_measurements if isinstance(measurement.measure, Measure)
+    ]
+    choices = [
+        measurement for measurement in analyzed.aggregate_measurements if not isinstance(measurement.measure, Measure)
+    ]
+    private, fixed = analyzed.cells is None, target.epsilon * _fixed_part(analyzed)
+    together = sum(_expected_errors(numbers, analyzed))
+    errors = [together, *_expected_errors(choices, analyzed), *([1.0] if private else [])]
     free, *others = split_by_error(errors, target.epsilon - fixed, power=2 / 3)
-    stable = _stable(question, others.pop(), delta) if private else None
+    stable = _make_stable_keys(analyzed, others.pop(), delta) if private else None
     first = free + fixed
     for rho in certified_rhos(first, delta):
-        divided = split_by_error(_errors(numbers, question), rho * free / first, power=1)
-        divided += [rho * target.epsilon * (need.part or 0) / first for need in question.cut_off]
-        shares = dict(zip(map(id, [*numbers, *question.cut_off]), divided, strict=True))
+        divided = split_by_error(_expected_errors(numbers, analyzed), rho * free / first, power=1)
+        divided += [rho * target.epsilon * (measurement.part or 0) / first for measurement in analyzed.cut_off]
+        shares = dict(zip(map(id, [*numbers, *analyzed.cut_off]), divided, strict=True))
         shares |= dict(zip(map(id, choices), others, strict=True))
-        noises = {id(need): _gaussian_noise(need, question, shares[id(need)]) for need in question.measurements}
+        noises = {
+            id(measurement): _gaussian_noise(measurement, analyzed, shares[id(measurement)])
+            for measurement in analyzed.measurements
+        }
         noisy = [noise.event for noise in noises.values() if noise is not None]
-        certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
+        certified = CertifiedEvent(event=_compose(noisy), epsilon=first, delta=delta)
         if certificate_holds(certified):
             break
     parts = tuple(
         Part(
-            need=need,
-            share=shares[id(need)],
-            weight=shares[id(need)] / target.epsilon
-            if not isinstance(need.measure, Measure)
-            else first / target.epsilon * shares[id(need)] / rho,
-            noise=noises[id(need)],
+            measurement=measurement,
+            share=shares[id(measurement)],
+            weight=shares[id(measurement)] / target.epsilon
+            if not isinstance(measurement.measure, Measure)
+            else first / target.epsilon * shares[id(measurement)] / rho,
+            noise=noises[id(measurement)],
         )
-        for need in question.measurements
+        for measurement in analyzed.measurements
     )
-    events = [certified, *(_event(part, question, pure=True) for part in parts if part.noise is None)]
-    return _strategy(question, target, parts, stable, events)
+    events = [certified, *(_event(part, analyzed, pure=True) for part in parts if part.noise is None)]
+    return _make_strategy(analyzed, target, parts, stable, events)
 
 
-def _concentrated(question: AnalyzedPlan, target: Target) -> Strategy:
+def _plan_concentrated(analyzed: AnalyzedPlan, target: Target) -> Strategy:
     rho = target.rho or Fraction(0)
-    shares = split_by_error(_errors(question.aggregate_measurements, question), rho * (1 - _fixed(question)), power=1)
-    shares += [rho * (need.part or 0) for need in question.cut_off]
-    parts = tuple(
-        Part(need=need, share=share, weight=share / rho, noise=_gaussian_noise(need, question, share))
-        for need, share in zip(question.measurements, shares, strict=True)
+    shares = split_by_error(
+        _expected_errors(analyzed.aggregate_measurements, analyzed), rho * (1 - _fixed_part(analyzed)), power=1
     )
-    return _strategy(question, target, parts, None, [_event(part, question, pure=False) for part in parts])
+    shares += [rho * (measurement.part or 0) for measurement in analyzed.cut_off]
+    parts = tuple(
+        Part(
+            measurement=measurement,
+            share=share,
+            weight=share / rho,
+            noise=_gaussian_noise(measurement, analyzed, share),
+        )
+        for measurement, share in zip(analyzed.measurements, shares, strict=True)
+    )
+    return _make_strategy(analyzed, target, parts, None, [_event(part, analyzed, pure=False) for part in parts])
 
 
-def _fixed(question: AnalyzedPlan) -> Fraction:
-    """The part of the cost that measures what the limits cut off."""
-    return sum((need.part or Fraction(0) for need in question.cut_off), start=Fraction(0))
+def _fixed_part(analyzed: AnalyzedPlan) -> Fraction:
+    """Return the part of the cost that measures the cut of the limits."""
+    return sum((measurement.part or Fraction(0) for measurement in analyzed.cut_off), start=Fraction(0))
 
 
-def _errors(needs: Sequence[Measurement], question: AnalyzedPlan) -> list[float]:
-    return [_error(need, question) for need in needs]
+def _expected_errors(measurements: Sequence[Measurement], analyzed: AnalyzedPlan) -> list[float]:
+    return [_expected_error(measurement, analyzed) for measurement in measurements]
 
 
 def split_by_error(errors: Sequence[float], total: Fraction, *, power: float) -> list[Fraction]:
     """Divide a total in proportion to a power of errors, exactly."""
     raw = [(error / max(errors)) ** power for error in errors]
-    parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
+    parts = [max(1, round(_SHARE_PARTS * value / sum(raw))) for value in raw]
     return [total * Fraction(part, sum(parts)) for part in parts]
 
 
-def _error(need: Measurement, question: AnalyzedPlan) -> float:
-    """The expected error in rows at an epsilon of one: what makes measurements of different kinds comparable."""
-    measure = need.measure
+def _expected_error(measurement: Measurement, analyzed: AnalyzedPlan) -> float:
+    """Return the expected error in rows at an epsilon of one, comparable between kinds of measurements."""
+    measure = measurement.measure
     if isinstance(measure, Measure):
-        answers = len(need.columns) if isinstance(measure, SharedMoments) else 1  # each of them counts
+        answers = len(measurement.columns) if isinstance(measure, SharedMoments) else 1  # each of them counts
         return math.sqrt(measure.width * answers)
-    return max(1.0, measure.parts(question.bounding) * math.log(max(measure.width, 2)))
+    return max(1.0, measure.parts(analyzed.bounding) * math.log(max(measure.width, 2)))
 
 
-def _gaussian_noise(need: Measurement, question: AnalyzedPlan, rho: Fraction) -> Noise | None:
+def _gaussian_noise(measurement: Measurement, analyzed: AnalyzedPlan, rho: Fraction) -> Noise | None:
     """Return the Gaussian noise of a measurement; None for choices."""
-    measure, bounding = need.measure, need.bounding(question.bounding)
+    measure, bounding = measurement.measure, measurement.bounding(analyzed.bounding)
     if not isinstance(measure, Measure):
         return None
-    cells = need.count_cells(question.dimension)
+    cells = measurement.count_cells(analyzed.dimension)
     return Noise.gaussian(rho, measure.sensitivity(bounding), cells, measure.width, bounding)
 
 
-def _stable(question: AnalyzedPlan, epsilon: Fraction, delta: Fraction) -> StableKeys:
+def _make_stable_keys(analyzed: AnalyzedPlan, epsilon: Fraction, delta: Fraction) -> StableKeys:
     return StableKeys(
         epsilon=epsilon,
         delta=delta,
-        groups=question.bounding.groups,
-        adjacency=question.bounding.adjacency,
-        unit=question.bounding.unit,
+        groups=analyzed.bounding.groups,
+        adjacency=analyzed.bounding.adjacency,
+        unit=analyzed.bounding.unit,
     )
 
 
-def _event(part: Part, question: AnalyzedPlan, *, pure: bool) -> Event:
+def _event(part: Part, analyzed: AnalyzedPlan, *, pure: bool) -> Event:
     if part.noise is not None:
         return part.noise.event
-    choice = part.need.measure
+    choice = part.measurement.measure
     assert isinstance(choice, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
-    return choice.event(part.share if pure else None, question.bounding, rho=None if pure else part.share)
+    return choice.event(part.share if pure else None, analyzed.bounding, rho=None if pure else part.share)
 
 
-def _together(events: Sequence[Event]) -> Event:
+def _compose(events: Sequence[Event]) -> Event:
     return events[0] if len(events) == 1 else ComposedEvent(events=events)
 
 
-def _strategy(
-    question: AnalyzedPlan, target: Target, parts: tuple[Part, ...], keys: StableKeys | None, events: list[Event]
+def _make_strategy(
+    analyzed: AnalyzedPlan, target: Target, parts: tuple[Part, ...], keys: StableKeys | None, events: list[Event]
 ) -> Strategy:
     paid = [*([] if keys is None else [keys.event]), *events]
-    return Strategy(question=question, target=target, parts=parts, keys=keys, event=_together(paid))
+    return Strategy(analyzed=analyzed, target=target, parts=parts, keys=keys, event=_compose(paid))
 
 
 def squared_error(strategy: Strategy) -> float:
-    """Return the sum of the variances of what is measured, each relative to what one row can do to it."""
+    """Return the sum of the variances of all measurements, each relative to the contribution of one row."""
     total = 0.0
-    for part in strategy.parts[: len(strategy.question.aggregate_measurements)]:
-        if part.noise is not None and isinstance(part.need.measure, Measure):
-            row = part.need.measure.row
-            total += part.need.measure.width * part.noise.variance / row**2
+    for part in strategy.parts[: len(strategy.analyzed.aggregate_measurements)]:
+        if part.noise is not None and isinstance(part.measurement.measure, Measure):
+            row = part.measurement.measure.row
+            total += part.measurement.measure.width * part.noise.variance / row**2
         else:
-            # A share may be too small for a double: then its error is beyond all, which is all that is asked here.
+            # A share may be too small for a double: then its error is infinite.
             share = float(part.share)
-            error = _error(part.need, strategy.question) / share if share > _SMALLEST_SHARE else math.inf
+            error = _expected_error(part.measurement, strategy.analyzed) / share if share > _MIN_SHARE else math.inf
             total += error * error
     return total

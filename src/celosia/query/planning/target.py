@@ -1,8 +1,7 @@
-"""How much a query may spend: an epsilon with or without a delta, or a rho, in exact numbers.
+"""Privacy target of a query: an epsilon with or without a delta, or a rho, in exact numbers.
 
-A delta that was not asked for is the budget's in proportion to the epsilon, so that queries which add up to the
-budget's epsilon add up to at most its delta. Where such a share is too long to be written down, it is rounded down:
-the query then spends less.
+A delta that is not given is the budget's in proportion to the epsilon, so that queries which add up to the budget's
+epsilon add up to at most its delta. A share that is too long to store is rounded down: the query then spends less.
 """
 
 import math
@@ -17,14 +16,14 @@ from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-_SMALLEST_DELTA: Final = Fraction(1, 10**200)
-_LONG_BITS: Final = 1_000  # a share is divided further, and events take three times as many
-_SHORT_BITS: Final = 128
+_MIN_DELTA: Final = Fraction(1, 10**200)
+_MAX_SHARE_BITS: Final = 1_000  # a share is divided further, and events take three times as many
+_ROUNDED_BITS: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What one query may spend. With a ``rho`` the noise is Gaussian and choices are exponential."""
+    """The cost of one query. With a ``rho`` the noise is Gaussian and choices are exponential."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -51,7 +50,7 @@ class Target:
             )
         spent = exact_epsilon(epsilon)
         if isinstance(budget, ApproxDP):
-            return cls(epsilon=spent, delta=_share(budget, spent) if delta is None else _exact_delta(delta))
+            return cls(epsilon=spent, delta=_delta_share(budget, spent) if delta is None else _exact_delta(delta))
         if delta is not None and exact_non_negative(delta, name="delta") != 0:
             raise ParameterError(
                 f"The budget has no delta: leave delta={safe_repr(delta)} out, or ask the owner of the data for one."
@@ -60,30 +59,30 @@ class Target:
 
 
 def _list_given(**given: object) -> str:
-    """Return what was given instead of the right number."""
+    """Return the given numbers in words."""
     shown = [f"{name}={safe_repr(value)}" for name, value in given.items() if value is not None]
     return f", not {' and '.join(shown)}" if shown else ""
 
 
-def _share(budget: ApproxDP, spent: Fraction) -> Fraction:
+def _delta_share(budget: ApproxDP, spent: Fraction) -> Fraction:
     if budget.delta >= 1:
         raise ParameterError(
             f"A delta of 1 promises nothing: take a budget with a smaller one than {safe_repr(budget)}."
         )
     # More epsilon than there is gets no more delta: the session refuses it anyway.
-    share = budget.delta if spent >= budget.epsilon else _short_at_most(budget.delta * spent / budget.epsilon)
-    return share if share >= _SMALLEST_DELTA else Fraction(0)
+    share = budget.delta if spent >= budget.epsilon else _shorten_down(budget.delta * spent / budget.epsilon)
+    return share if share >= _MIN_DELTA else Fraction(0)
 
 
-def _short_at_most(share: Fraction) -> Fraction:
-    if share.denominator.bit_length() <= _LONG_BITS:
+def _shorten_down(share: Fraction) -> Fraction:
+    if share.denominator.bit_length() <= _MAX_SHARE_BITS:
         return share
-    unit = Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - _SHORT_BITS)
+    unit = Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - _ROUNDED_BITS)
     return math.floor(share / unit) * unit
 
 
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
-    if number >= 1 or 0 < number < _SMALLEST_DELTA:
+    if number >= 1 or 0 < number < _MIN_DELTA:
         raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
     return number

@@ -46,7 +46,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
     """Return an operation on each date or time; what would leave the calendar is null."""
     time = moment.family == "timestamp"
     if not time and (name in ("hour", "add_seconds") or (name == "date_trunc" and given[0] == "hour")):
-        raise QueryError(f"{name.upper()} of hours or seconds cannot be used on {moment.called} of an answer.")
+        raise QueryError(f"{name.upper()} of hours or seconds cannot be used on {moment.description} of an answer.")
     items = moment.items.astype(np.int64)
     days, seconds = np.divmod(items, _SECONDS_A_DAY) if time else (items, np.zeros_like(items))
     if name == "hour":
@@ -56,26 +56,26 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
     if name in _PARTS:
         return Vector("number", _PARTS[name](days), moment.null)
     if name == "date_trunc":
-        return _truncated(moment, days, seconds, given[0])
+        return _truncate(moment, days, seconds, given[0])
     number = given[0]
     if type(number) is not int or abs(number) > _MOST:
         raise QueryError(f"{name.upper()} takes an integer that is written out.")
     if name == "add_months":
-        return _joined(moment, _months_later(days, number), seconds)
-    return _joined(moment, days, seconds + number)
+        return _combine(moment, _months_later(days, number), seconds)
+    return _combine(moment, days, seconds + number)
 
 
-def _truncated(moment: Vector, days: "_Days", seconds: "_Days", unit: "Scalar") -> Vector:
+def _truncate(moment: Vector, days: "_Days", seconds: "_Days", unit: "Scalar") -> Vector:
     if unit not in UNITS:
         raise QueryError(f"DATE_TRUNC takes {', '.join(UNITS)} in quotes.")
     if unit == "hour":
-        return _joined(moment, days, seconds - seconds % 3600)
+        return _combine(moment, days, seconds - seconds % 3600)
     if unit == "week":
         days = days - (days + 3) % 7
     elif unit != "day":
         months = _months(days)
         days = _first_of_month(months - months % {"month": 1, "quarter": 3, "year": 12}[str(unit)])
-    return _joined(moment, days, np.zeros_like(seconds))
+    return _combine(moment, days, np.zeros_like(seconds))
 
 
 def _months_later(days: "_Days", number: int) -> "_Days":
@@ -85,7 +85,7 @@ def _months_later(days: "_Days", number: int) -> "_Days":
     return found
 
 
-def _joined(moment: Vector, days: "_Days", seconds: "_Days") -> Vector:
+def _combine(moment: Vector, days: "_Days", seconds: "_Days") -> Vector:
     time = moment.family == "timestamp"
     items = days * _SECONDS_A_DAY + seconds if time else days
     day = items // _SECONDS_A_DAY if time else items

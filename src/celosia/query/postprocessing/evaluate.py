@@ -1,7 +1,7 @@
 """Expressions over noisy answers: outputs, HAVING and ORDER BY. Nothing private is left in them, so they cost nothing.
 
 They mean the same as in a query (``plan.operations``): null passes through, and AND, OR, IN and BETWEEN
-know three booleans as SQL does. A quotient by zero and a number that is not finite, or whole and beyond 2^62, are
+know three booleans as SQL does. A quotient by zero and a number that is not finite, or an integer beyond 2^62, are
 null. Whether an expression can be computed depends on the types of the columns alone, never on their values, and a
 column of nothing but nulls fits every type: what passes a rehearsal before anything is paid for does not fail later.
 """
@@ -19,7 +19,7 @@ from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.postprocessing.calendar_vectors import CALENDAR_FUNCTIONS, apply_calendar
 from celosia.query.postprocessing.text_vectors import apply_text_function
-from celosia.query.postprocessing.vectors import LARGEST, Vector, aligned, to_list, vector_of
+from celosia.query.postprocessing.vectors import LARGEST, Vector, align, to_list, vector_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def evaluate(expression: Expression, columns: "Mapping[str, _Values]", rows: int
         column = _column(expression.name, columns, rows)
         return column.tolist() if isinstance(column, np.ndarray) else list(column)
     with np.errstate(all="ignore"):  # what comes of it is masked
-        return to_list(_evaluated(expression, columns, rows))
+        return to_list(_evaluate_vector(expression, columns, rows))
 
 
 def rehearse(plan: "Plan", samples: Mapping[str, Any]) -> None:
@@ -65,30 +65,30 @@ def _column(name: str, columns: "Mapping[str, _Values]", rows: int) -> "_Values"
     return columns[name]
 
 
-def _evaluated(expression: Expression, columns: "Mapping[str, _Values]", rows: int) -> Vector:
+def _evaluate_vector(expression: Expression, columns: "Mapping[str, _Values]", rows: int) -> Vector:
     match expression:
         case Column(name=name):
             return vector_of(_column(name, columns, rows))
         case Literal(value=value):
             return vector_of([value]).repeated(rows)
         case Call(name="bucket", arguments=(argument, *edges)):
-            return _bucket(_evaluated(argument, columns, rows), edges)
+            return _bucket(_evaluate_vector(argument, columns, rows), edges)
         case Call(name=name, arguments=(first, *others)) if name in _WITH_WRITTEN:
-            return _with_written(name, _evaluated(first, columns, rows), others)
+            return _with_written(name, _evaluate_vector(first, columns, rows), others)
         case Call(name=name, arguments=arguments):
             if name not in _OPERATIONS:
                 known = ", ".join([*_OPERATIONS, *sorted(_WITH_WRITTEN)])
                 raise QueryError(f"{name} cannot be used on an answer; there are {known}.")
-            return _OPERATIONS[name](name, [_evaluated(argument, columns, rows) for argument in arguments])
+            return _OPERATIONS[name](name, [_evaluate_vector(argument, columns, rows) for argument in arguments])
     raise QueryError(f"{safe_repr(expression)} is no expression.")
 
 
-def _only(name: str, vectors: Sequence[Vector], families: Sequence[str]) -> list[Vector]:
+def _check_families(name: str, vectors: Sequence[Vector], families: Sequence[str]) -> list[Vector]:
     """Return columns of one family, which must be one of those that the operation knows."""
     wrong = next((vector for vector in vectors if vector.family not in (*families, "null")), None)
     if wrong is not None:
-        raise QueryError(f"{name.upper()} cannot be used on {wrong.called} of an answer.")
-    return aligned(name, vectors)
+        raise QueryError(f"{name.upper()} cannot be used on {wrong.description} of an answer.")
+    return align(name, vectors)
 
 
 def _any_null(vectors: Sequence[Vector]) -> "NDArray[np.bool_]":
@@ -99,7 +99,7 @@ def _any_null(vectors: Sequence[Vector]) -> "NDArray[np.bool_]":
 
 
 def _number(items: "NDArray[Any]", null: "NDArray[np.bool_]", estimate: "NDArray[Any] | None" = None) -> Vector:
-    """Return numbers, null where they are not finite; whole ones also where an estimate in doubles says too large."""
+    """Return numbers, null where they are not finite, or where an estimate in doubles is too large for an integer."""
     if items.dtype.kind == "f":
         return Vector("number", items, null | ~np.isfinite(items))
     far = np.abs(items.astype(np.float64) if estimate is None else estimate) > _ALMOST_LARGEST
@@ -113,7 +113,7 @@ def _arithmetic(name: str, vectors: Sequence[Vector]) -> Vector:
         return Vector("null", np.zeros_like(vectors[0].null), np.ones_like(vectors[0].null))
     if name != "*" and families & {"date", "timestamp"}:
         return _days(name, *vectors)
-    a, b = (_as_numbers(vector) for vector in _only(name, vectors, ["number"]))
+    a, b = (_as_numbers(vector) for vector in _check_families(name, vectors, ["number"]))
     function, null = _ARITHMETIC[name], a.null | b.null
     estimate = function(a.items.astype(np.float64), b.items.astype(np.float64)) if a.is_integer else None
     return _number(function(a.items, b.items), null, estimate)
@@ -129,9 +129,9 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
         return _number(a.items - b.items, a.null | b.null)
     day, number = (b, a) if a.family == "number" else (a, b)
     if number.family != "number" or not number.is_integer:
-        raise QueryError(f"{name} of {day.called} takes whole days in an answer, not {number.called}.")
+        raise QueryError(f"{name} of {day.description} takes whole days in an answer, not {number.description}.")
     if name == "-" and day is b:
-        raise QueryError(f"- cannot take {day.called} from a number in an answer.")
+        raise QueryError(f"- cannot take {day.description} from a number in an answer.")
     unit = _SECONDS_A_DAY if day.family == "timestamp" else 1
     moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_FARTHEST, _FARTHEST) * unit)
     beyond = (moved < _EARLIEST * unit) | (moved >= (_LATEST + 1) * unit)
@@ -139,18 +139,18 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
 
 
 def _divide(name: str, vectors: Sequence[Vector]) -> Vector:
-    a, b = (vector.items.astype(np.float64) for vector in _only(name, vectors, ["number"]))
+    a, b = (vector.items.astype(np.float64) for vector in _check_families(name, vectors, ["number"]))
     return _number(a / b, _any_null(vectors))  # by zero it is not finite
 
 
 def _remainder(name: str, vectors: Sequence[Vector]) -> Vector:
-    a, b = (_as_numbers(vector) for vector in _only(name, vectors, ["number"]))
+    a, b = (_as_numbers(vector) for vector in _check_families(name, vectors, ["number"]))
     zero = b.items == 0
     return _number(np.fmod(a.items, np.where(zero, 1, b.items)), a.null | b.null | zero)
 
 
 def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
-    (a,) = map(_as_numbers, _only(name, vectors, ["number"]))
+    (a,) = map(_as_numbers, _check_families(name, vectors, ["number"]))
     if name == "real" or (a.is_integer and name in {"floor", "ceil"}):
         return _number(a.items.astype(np.float64) if name == "real" else a.items, a.null)
     items = _ALONE[name](a.items)
@@ -161,20 +161,20 @@ def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
 
 
 def _integer(name: str, vectors: Sequence[Vector]) -> Vector:
-    (a,) = _only(name, vectors, ["truth", "number"])
+    (a,) = _check_families(name, vectors, ["truth", "number"])
     if a.family == "number" and not a.is_integer:
         raise QueryError("Only what is true or false can be cast to an integer; for a number use FLOOR or CEIL.")
     return Vector("number", a.items.astype(np.int64), a.null)
 
 
 def _extreme(name: str, vectors: Sequence[Vector]) -> Vector:
-    several = _only(name, vectors, _ORDERED)
+    several = _check_families(name, vectors, _ORDERED)
     function = np.minimum if name == "least" else np.maximum
     return Vector(several[0].family, reduce(function, (vector.items for vector in several)), _any_null(vectors))
 
 
 def _clip(name: str, vectors: Sequence[Vector]) -> Vector:
-    x, low, high = _only(name, vectors, _ORDERED)
+    x, low, high = _check_families(name, vectors, _ORDERED)
     return Vector(x.family, np.minimum(np.maximum(x.items, low.items), high.items), _any_null(vectors))
 
 
@@ -182,34 +182,34 @@ def _clip(name: str, vectors: Sequence[Vector]) -> Vector:
 
 
 def _compare(name: str, vectors: Sequence[Vector]) -> Vector:
-    a, b = _only(name, vectors, _EQUAL if name in {"=", "<>"} else _ORDERED)
+    a, b = _check_families(name, vectors, _EQUAL if name in {"=", "<>"} else _ORDERED)
     return Vector("truth", _COMPARISONS[name](a.items, b.items).astype(bool), a.null | b.null)
 
 
 def _between(_: str, vectors: Sequence[Vector]) -> Vector:
-    x, low, high = _only("between", vectors, _ORDERED)
+    x, low, high = _check_families("between", vectors, _ORDERED)
     return _and("and", [_compare(">=", [x, low]), _compare("<=", [x, high])])
 
 
 def _in(_: str, vectors: Sequence[Vector]) -> Vector:
-    x, *choices = _only("in", vectors, _EQUAL)
+    x, *choices = _check_families("in", vectors, _EQUAL)
     return reduce(lambda found, choice: _or("or", [found, choice]), (_compare("=", [x, choice]) for choice in choices))
 
 
 def _and(_: str, vectors: Sequence[Vector]) -> Vector:
-    conditions = _only("and", vectors, ["truth"])
+    conditions = _check_families("and", vectors, ["truth"])
     false = reduce(np.logical_or, (~vector.items & ~vector.null for vector in conditions))
     return Vector("truth", ~false, _any_null(conditions) & ~false)
 
 
 def _or(_: str, vectors: Sequence[Vector]) -> Vector:
-    conditions = _only("or", vectors, ["truth"])
+    conditions = _check_families("or", vectors, ["truth"])
     true = reduce(np.logical_or, (vector.items & ~vector.null for vector in conditions))
     return Vector("truth", true, _any_null(conditions) & ~true)
 
 
 def _not(name: str, vectors: Sequence[Vector]) -> Vector:
-    (a,) = _only(name, vectors, ["truth"])
+    (a,) = _check_families(name, vectors, ["truth"])
     return Vector("truth", ~a.items, a.null)
 
 
@@ -224,15 +224,15 @@ def _is_null(_: str, vectors: Sequence[Vector]) -> Vector:
 def _case(name: str, vectors: Sequence[Vector]) -> Vector:
     if len(vectors) % 2 == 0:
         raise QueryError("CASE takes pairs of a condition and a result, and one more result for ELSE.")
-    conditions = _only(name, vectors[:-1:2], ["truth"])
-    *results, found = aligned(name, [*vectors[1:-1:2], vectors[-1]])
+    conditions = _check_families(name, vectors[:-1:2], ["truth"])
+    *results, found = align(name, [*vectors[1:-1:2], vectors[-1]])
     for condition, result in zip(reversed(conditions), reversed(results), strict=True):
         found = _either(condition.items & ~condition.null, result, found)
     return found
 
 
 def _coalesce(name: str, vectors: Sequence[Vector]) -> Vector:
-    *others, found = aligned(name, vectors)
+    *others, found = align(name, vectors)
     for vector in reversed(others):
         found = _either(~vector.null, vector, found)
     return found
@@ -246,7 +246,7 @@ def _bucket(x: Vector, edges: Sequence[Expression]) -> Vector:
     written = [edge.value for edge in edges if isinstance(edge, Literal)]
     if len(written) != len(edges):
         raise QueryError("BUCKET(x, edge, edge, …) needs edges that are written out.")
-    x, ends = _only("bucket", [x, vector_of(written)], _ORDERED[:3])
+    x, ends = _check_families("bucket", [x, vector_of(written)], _ORDERED[:3])
     if ends.null.any() or (np.diff(ends.items) <= 0).any():
         raise QueryError("BUCKET(x, edge, edge, …) needs edges each of which is greater than the one before.")
     labels = vector_of(bucket_labels(written)).items
@@ -263,7 +263,9 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
     given = [other.value for other in others if isinstance(other, Literal)]
     if len(given) != len(others):
         raise QueryError(f"{name.upper()} needs values that are written out beside the column.")
-    _only(name, [a], ["text"] if name in TEXT_FUNCTIONS else ["number"] if name == "round" else ["date", "timestamp"])
+    _check_families(
+        name, [a], ["text"] if name in TEXT_FUNCTIONS else ["number"] if name == "round" else ["date", "timestamp"]
+    )
     if a.family == "null":
         return a
     if name in TEXT_FUNCTIONS:

@@ -43,7 +43,7 @@ def output_interval(expression: Expression, intervals: "Mapping[str, Interval]")
 def enclose(expression: Expression, ends: "Mapping[str, Ends]") -> "Ends":
     """Return where an expression lies if each of its columns lies between its ends."""
     with np.errstate(all="ignore"):
-        return _enclosed(expression, {name: (_real(low), _real(high)) for name, (low, high) in ends.items()})
+        return _enclose(expression, {name: (_real(low), _real(high)) for name, (low, high) in ends.items()})
 
 
 def can_enclose(expression: Expression) -> bool:
@@ -57,16 +57,16 @@ def _real(end: "NDArray[Any]") -> "NDArray[np.float64]":
     return np.asarray(end, dtype=np.float64)
 
 
-def _enclosed(expression: Expression, ends: "Mapping[str, Ends]") -> "Ends":
+def _enclose(expression: Expression, ends: "Mapping[str, Ends]") -> "Ends":
     if isinstance(expression, Column):
         return ends[expression.name]
     if isinstance(expression, Literal):
         number = np.full(len(next(iter(ends.values()))[0]), float(str(expression.value)))
         return number, number
     if expression.name in _MONOTONE:
-        low, high = _enclosed(expression.arguments[0], ends)
-        return _applied(expression, low), _applied(expression, high)
-    first, *others = (_enclosed(argument, ends) for argument in expression.arguments)
+        low, high = _enclose(expression.arguments[0], ends)
+        return _apply(expression, low), _apply(expression, high)
+    first, *others = (_enclose(argument, ends) for argument in expression.arguments)
     if expression.name == "neg":
         return -first[1], -first[0]
     low, high = _BINARY[expression.name](first, others[0])
@@ -79,8 +79,8 @@ def _is_whole(end: "NDArray[Any]") -> bool:
     return bool(np.all((end == np.floor(end)) & (np.abs(end) <= _EXACT)))
 
 
-def _applied(expression: Call, end: "NDArray[Any]") -> "NDArray[Any]":
-    """A function that keeps the order, of one end; what is infinite or too far out stays as it is."""
+def _apply(expression: Call, end: "NDArray[Any]") -> "NDArray[Any]":
+    """Apply a monotone function to one end; infinite and very large ends stay as they are."""
     call = Call(expression.name, (Column("x"), *expression.arguments[1:]))
     found = evaluate(call, {"x": end}, len(end))
     return np.array([old if new is None else new for old, new in zip(end, found, strict=True)], dtype=np.float64)

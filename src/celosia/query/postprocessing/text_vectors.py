@@ -19,7 +19,7 @@ _ANY_TEXT = ValueType(family="text", label="the column")
 
 
 def apply_text_function(name: str, text: Vector, given: "Sequence[Scalar]") -> Vector:
-    """Return a text function of each item; what is written out beside it is checked as in a query."""
+    """Apply a text function to each item; literal arguments are checked as in a query."""
     TEXT_RULES[name]([_ANY_TEXT, *map(type_of_literal, given)])
     family, kind = _RESULTS.get(name, ("text", object))
     function = TEXT_FUNCTIONS[name]

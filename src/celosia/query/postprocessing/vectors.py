@@ -31,7 +31,7 @@ _FAMILIES: "Final[tuple[tuple[tuple[type, ...], str], ...]]" = (
     ((dt.datetime,), "timestamp"),
     ((dt.date,), "date"),
 )
-_WORDS: Final = {
+_DESCRIPTIONS: Final = {
     "truth": "what is true or false",
     "number": "numbers",
     "text": "texts",
@@ -44,16 +44,16 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """Items of one family; where ``null`` is true there is no value, whatever the item says."""
+    """Items of one family; where ``null`` is true there is no value, whatever the item is."""
 
     family: str
     items: "NDArray[Any]"
     null: "NDArray[np.bool_]"
 
     @property
-    def called(self) -> str:
+    def description(self) -> str:
         """What a message calls the items."""
-        return _WORDS[self.family]
+        return _DESCRIPTIONS[self.family]
 
     @property
     def is_integer(self) -> bool:
@@ -72,9 +72,11 @@ def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
     types = set(map(type, plain))
     missing = type(None) in types
     null = np.array([value is None for value in plain], dtype=bool) if missing else np.zeros(len(plain), dtype=bool)
-    families = {_family(kind) for kind in types - {type(None)}}
+    families = {_find_family(kind) for kind in types - {type(None)}}
     if len(families) > 1:
-        raise QueryError(f"A column of the answer mixes {' and '.join(sorted(_WORDS[family] for family in families))}.")
+        raise QueryError(
+            f"A column of the answer mixes {' and '.join(sorted(_DESCRIPTIONS[family] for family in families))}."
+        )
     family = next(iter(families), "null")
     if family == "number":
         return _numbers(plain, types, null)
@@ -103,12 +105,12 @@ def to_list(vector: Vector) -> list[Any]:
     return list(items.tolist())
 
 
-def aligned(name: str, vectors: Sequence[Vector]) -> list[Vector]:
+def align(name: str, vectors: Sequence[Vector]) -> list[Vector]:
     """Return columns of one family and type; refuse to mix families. ``name`` is the operation, for the message."""
     given = [vector for vector in vectors if vector.family != "null"]
     other = next((vector for vector in given if vector.family != given[0].family), None)
     if other is not None:
-        raise QueryError(f"{name.upper()} cannot combine {given[0].called} with {other.called} in an answer.")
+        raise QueryError(f"{name.upper()} cannot combine {given[0].description} with {other.description} in an answer.")
     if not given:
         return list(vectors)
     kind = np.result_type(*(vector.items.dtype for vector in given))
@@ -120,7 +122,7 @@ def aligned(name: str, vectors: Sequence[Vector]) -> list[Vector]:
     ]
 
 
-def _family(kind: type) -> str:
+def _find_family(kind: type) -> str:
     return next((family for types, family in _FAMILIES if issubclass(kind, types)), "list")
 
 

@@ -2,7 +2,7 @@
 
 A column is ``{"column": name}``, an operation ``{"call": name, "arguments": [...]}`` and a value
 ``{"literal": value, "type": word}``. Reals are written as the shortest text that reads back to the same double, ratios
-as ``"1/3"``, dates and times as ISO 8601 says. What is read becomes an expression through its own constructor, which
+as ``"1/3"``, dates and times as in ISO 8601. The reader calls the constructors of expressions, which
 looks for itself.
 """
 
@@ -17,7 +17,7 @@ from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.values import as_timestamp
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.serial.json_fields import fields, listed, one_of, text, truth, whole_number
+from celosia.query.serial.json_fields import fields, one_of, read_list, text, truth, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +39,13 @@ def expression_to_json(expression: Expression) -> dict[str, Any]:
 
 
 def expression_from_json(value: object) -> Expression:
-    """Read an expression back; what is not exactly one raises ``FormatError`` or ``QueryError``."""
+    """Parse an expression; raise ``FormatError`` or ``QueryError`` if it is invalid."""
     given = value if isinstance(value, dict) else {}
     if "column" in given:
         return Column(text(fields(value, "column", ["column"])["column"], "column"))
     if "call" in given:
         found = fields(value, "call", ["call", "arguments"])
-        inner = [expression_from_json(item) for item in listed(found["arguments"], "arguments")]
+        inner = [expression_from_json(item) for item in read_list(found["arguments"], "arguments")]
         if not inner:
             raise FormatError("A call needs arguments.")
         return Call(text(found["call"], "call"), tuple(inner))

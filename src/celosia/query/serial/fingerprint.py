@@ -1,10 +1,9 @@
-"""When two questions have one answer: the same plan, the same declared tables, the same data, and equal noise.
+"""Fingerprints of queries: equal for the same plan, declared tables, data and noise.
 
-A fingerprint is a digest of all that an answer depends on besides chance: the canonical plan, what was declared of the
-tables it reads (schemas, persons, limits, neighbours, the whole content of public ones), the version of the private
-data, the event and what it promises. A ledger gives the stored answer again to whoever asks with an equal fingerprint;
-that tells nothing new, so it costs the data set nothing. Data whose version is not known have no fingerprint, and every
-question about them is a new one.
+A fingerprint is a digest of everything that determines an answer besides chance: the canonical plan, the declarations
+of the tables (schemas, persons, limits, adjacency, the content of public ones), the version of the private data, the
+event and its guarantee. A ledger returns the stored answer to a query with an equal fingerprint; that reveals nothing
+new, so it costs the data set nothing. Without a known version of the data there is no fingerprint: every query is new.
 """
 
 import hashlib
@@ -33,16 +32,15 @@ def fingerprint(
     plan: "Plan",
     tables: "Mapping[str, Table]",
     event: "Event",
-    promise: "Guarantee",
+    guarantee: "Guarantee",
     *,
     version: str | None = None,
     contents: "Mapping[str, str] | None" = None,
 ) -> str | None:
-    """Return the digest of all that the answer depends on besides chance, or None where a version is not known.
+    """Return the fingerprint of a plan, or None where the version of the data is not known.
 
-    ``version`` is what the owner calls the state of the data. Files also have that of their last change, so that a file
-    that was replaced is never answered for by the one before; other sources have no state of their own. ``contents``
-    are digests of public tables that are known already.
+    ``version`` is the owner's name for the state of the data. Files also have the time of their last change, so that a
+    replaced file never returns answers of the old one. ``contents`` are known digests of public tables.
     """
     known = dict(contents or {})
     declared = []
@@ -52,7 +50,7 @@ def fingerprint(
         if state is None:
             return None
         declared.append([declaration(table), state])
-    parts = [_FORMAT, canonical(plan), declared, event.to_json(), promise.to_json()]
+    parts = [_FORMAT, canonical(plan), declared, event.to_json(), guarantee.to_json()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
@@ -62,7 +60,7 @@ def _state(table: "Table", version: str | None) -> str | None:
 
 
 def declaration(table: "Table") -> dict[str, Any]:
-    """Return all that was declared of a table, as plain values."""
+    """Return the declaration of a table as plain values."""
     text, most = table.text.to_dict(), table.max_rows_per_person
     return {
         **({"text": text} if text else {}),
@@ -79,12 +77,12 @@ def declaration(table: "Table") -> dict[str, Any]:
 
 
 def data_version(table: "Table") -> str | None:
-    """Return the state of a table's files, by their paths, sizes and last changes; None for what is in no file."""
+    """Return the state of a table's files, by their paths, sizes and last changes; None for other sources."""
     if not isinstance(table.source, Files):
         return None
     try:
         states = [(path, (state := Path(path).stat()).st_size, state.st_mtime_ns) for path in table.source.paths]
-    except OSError:  # the engine will say so
+    except OSError:  # the engine reports it
         return None
     return json.dumps(states)
 

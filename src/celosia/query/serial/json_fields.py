@@ -2,8 +2,8 @@
 
 What a guard is sent was perhaps written to harm it. So a text is refused that names a field twice, holds NaN or a very
 long number, or is nested without end; a value is measured before anything walks it; and a reader that meets a field it
-does not know refuses it, because whoever wrote it meant something by it. Numbers that JSON has no word for (NaN and the
-infinities) are written as texts, so that every reader of JSON can read what is written here.
+does not know refuses it, because its writer gave it a meaning. Numbers that JSON has no word for (NaN and the
+infinities) are written as texts, so that every JSON reader accepts them.
 """
 
 import math
@@ -83,7 +83,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
 
 
 def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of an object; refuse one that lacks a needed field or has one that nobody knows."""
+    """Return the fields of an object; refuse one that lacks a needed field or has an unknown one."""
     required = list(needed)
     allowed = [*required, *optional]
     if not isinstance(value, dict):
@@ -97,7 +97,7 @@ def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[s
     return value
 
 
-def versioned(value: object, name: str, version: int) -> dict[str, Any]:
+def check_version(value: object, name: str, version: int) -> dict[str, Any]:
     """Return an object of the version that is read; refuse others before their fields are looked at."""
     given = value.get("version") if isinstance(value, dict) else None
     if not isinstance(value, dict) or type(given) is not int or given != version:
@@ -136,7 +136,7 @@ def whole_number(value: object, name: str) -> int:
     return value
 
 
-def listed(value: object, name: str) -> list[Any]:
+def read_list(value: object, name: str) -> list[Any]:
     """Return a list."""
     if not isinstance(value, list):
         raise FormatError(f"{name} must be a list, not {safe_repr(value)}.")

@@ -1,9 +1,9 @@
-"""Plans as JSON: what travels to a guard, and the canonical text by which equal questions are known.
+"""Plans as JSON, for requests to a guard, and the canonical text that identifies equal queries.
 
 A plan that comes from the network was perhaps written to harm: its size and depth are measured before anything walks
 it, every field has one type, unknown fields are refused, and each part is made by the constructor that the builder and
-the SQL reader use, so nothing can be asked in JSON that cannot be asked otherwise. ``canonical`` does not see the order
-of what AND and OR join, nor that of a list after IN: it says the same either way. It sees everything else.
+the SQL reader use, so JSON allows no query that SQL and the builder do not. ``canonical`` does not see the order
+of what AND and OR join, nor that of a list after IN: these do not change the meaning. It sees everything else.
 """
 
 import json
@@ -18,12 +18,12 @@ from celosia.query.serial.expressions import expression_from_json, expression_to
 from celosia.query.serial.json_fields import (
     FORMATS,
     bounded,
+    check_version,
     fields,
-    listed,
     one_of,
+    read_list,
     text,
     truth,
-    versioned,
     whole_number,
 )
 
@@ -52,17 +52,19 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(value: object) -> Plan:
     """Read a plan back; whatever is not exactly one raises ``FormatError`` or ``QueryError``."""
     bounded(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL)
+    found = fields(
+        check_version(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL
+    )
     try:
         return Plan(
             relation=_read_relation(found["relation"]),
             filter=_read_optional(found.get("filter")),
-            keys=tuple(_read_key(item) for item in listed(found.get("keys", []), "keys")),
-            aggregates=tuple(_read_aggregate(item) for item in listed(found["aggregates"], "aggregates")),
-            outputs=tuple(_read_named(item, "output") for item in listed(found.get("outputs", []), "outputs")),
+            keys=tuple(_read_key(item) for item in read_list(found.get("keys", []), "keys")),
+            aggregates=tuple(_read_aggregate(item) for item in read_list(found["aggregates"], "aggregates")),
+            outputs=tuple(_read_named(item, "output") for item in read_list(found.get("outputs", []), "outputs")),
             cells=_read_cells(found.get("cells")),
             having=_read_optional(found.get("having")),
-            order=tuple(_read_order(item) for item in listed(found.get("order", []), "order")),
+            order=tuple(_read_order(item) for item in read_list(found.get("order", []), "order")),
             limit=None if found.get("limit") is None else whole_number(found["limit"], "limit"),
         )
     except RecursionError:
@@ -70,7 +72,7 @@ def plan_from_json(value: object) -> Plan:
 
 
 def canonical(plan: Plan) -> str:
-    """Return the text by which a question is known: equal for plans that differ only in the order of AND, OR and IN."""
+    """Return the canonical text of a plan: equal for plans that differ only in the order of AND, OR and IN."""
     written = plan_to_json(plan)
     try:
         return _canonical(written)
@@ -187,7 +189,7 @@ def _read_relation(value: object) -> Relation:
         return _read_joined(value)
     found = fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
     inner, condition = _read_relation(found["relation"]), _read_optional(found.get("filter"))
-    columns = listed(found["columns"], "columns")
+    columns = read_list(found["columns"], "columns")
     if kind == "projected":
         named = tuple(_read_named(item, "column of a subquery") for item in columns)
         return Projection(relation=inner, columns=named, filter=condition)
@@ -198,8 +200,8 @@ def _read_relation(value: object) -> Relation:
 def _read_joined(value: object) -> Join:
     found = fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
     on = []
-    for pair in listed(found.get("on", []), "on"):
-        columns = listed(pair, "on")
+    for pair in read_list(found.get("on", []), "on"):
+        columns = read_list(pair, "on")
         if len(columns) != 2:
             raise FormatError("on must be a list of pairs of columns.")
         on.append((text(columns[0], "on"), text(columns[1], "on")))
@@ -237,11 +239,11 @@ def _read_key(value: object) -> Key:
 
 
 def _read_values(value: object) -> tuple[Any, ...]:
-    return tuple([value_from_json(item) for item in listed(value, "values")])
+    return tuple([value_from_json(item) for item in read_list(value, "values")])
 
 
 def _read_cells(value: object) -> tuple[tuple[Any, ...], ...] | None:
-    return None if value is None else tuple([_read_values(row) for row in listed(value, "cells")])
+    return None if value is None else tuple([_read_values(row) for row in read_list(value, "cells")])
 
 
 def _read_aggregate(value: object) -> Aggregate:
@@ -250,8 +252,10 @@ def _read_aggregate(value: object) -> Aggregate:
     return Aggregate(
         kind=kind,
         name=text(found["name"], "name"),
-        columns=tuple([expression_from_json(item) for item in listed(found.get("columns", []), "columns")]),
-        parameters=tuple([_read_parameter(kind, item) for item in listed(found.get("parameters", []), "parameters")]),
+        columns=tuple([expression_from_json(item) for item in read_list(found.get("columns", []), "columns")]),
+        parameters=tuple(
+            [_read_parameter(kind, item) for item in read_list(found.get("parameters", []), "parameters")]
+        ),
     )
 
 

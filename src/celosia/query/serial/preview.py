@@ -1,4 +1,4 @@
-"""Previews as JSON: what a guard tells of a question before it is asked, exact enough to be the same preview again."""
+"""Previews as JSON, for replies of a guard; reading one back gives an equal preview."""
 
 from fractions import Fraction
 from typing import Any
@@ -10,14 +10,14 @@ from celosia.query.planning.preview import Line, Preview
 from celosia.query.serial.json_fields import (
     FORMATS,
     bounded,
+    check_version,
     fields,
-    listed,
     number_from_json,
     number_to_json,
     one_of,
+    read_list,
     text,
     truth,
-    versioned,
     whole_number,
 )
 from celosia.query.serial.release import record_from_json, record_to_json
@@ -55,16 +55,16 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
 def preview_from_json(value: object) -> Preview:
     """Read a preview back; whatever is not exactly one raises ``FormatError``."""
     bounded(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
+    found = fields(check_version(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(
         cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds
         remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise
         affordable=truth(found["affordable"], "affordable"),
         cells=None if found["cells"] is None else whole_number(found["cells"], "cells"),
         level=_level(found["level"]),
-        lines=tuple([_line(item) for item in listed(found["aggregates"], "aggregates")]),
-        bounds=tuple([_bound(item) for item in listed(found["bounds"], "bounds")]),
-        notes=tuple([text(note, "notes") for note in listed(found["notes"], "notes")]),
+        lines=tuple([_line(item) for item in read_list(found["aggregates"], "aggregates")]),
+        bounds=tuple([_bound(item) for item in read_list(found["bounds"], "bounds")]),
+        notes=tuple([text(note, "notes") for note in read_list(found["notes"], "notes")]),
     )
 
 

@@ -23,14 +23,14 @@ from celosia.query.release import TableRelease
 from celosia.query.serial.json_fields import (
     FORMATS,
     bounded,
+    check_version,
     fields,
-    listed,
     number_from_json,
     number_to_json,
     one_of,
+    read_list,
     text,
     truth,
-    versioned,
     whole_number,
 )
 
@@ -75,8 +75,8 @@ def release_from_json(value: object) -> TableRelease:
     import pyarrow as pa
 
     bounded(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
-    columns = [_read_column(item) for item in listed(found["columns"], "columns")]
+    found = fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
+    columns = [_read_column(item) for item in read_list(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
         raise FormatError("The columns of a release have different names and one length, and there is at least one.")
@@ -140,11 +140,15 @@ def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
     inner = word.removeprefix("list<").removesuffix(">")
     values: list[Any] = column.to_pylist()
     if word != inner:
-        return {"name": name, "type": word, "values": [None if row is None else _written(row, inner) for row in values]}
-    return {"name": name, "type": word, "values": _written(values, inner)}
+        return {
+            "name": name,
+            "type": word,
+            "values": [None if row is None else _write_values(row, inner) for row in values],
+        }
+    return {"name": name, "type": word, "values": _write_values(values, inner)}
 
 
-def _written(values: "Sequence[Any]", word: str) -> list[Any]:
+def _write_values(values: "Sequence[Any]", word: str) -> list[Any]:
     if word == "double":
         return [None if value is None else number_to_json(value) for value in values]
     if word in ("date", "timestamp"):
@@ -159,14 +163,14 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
     name, types = text(found["name"], "name"), _types()
     word = one_of(found["type"], "The type of a column", types)
     inner = word.removeprefix("list<").removesuffix(">")
-    values = listed(found["values"], "values")
+    values = read_list(found["values"], "values")
     read = _READERS[inner]
     try:
         if word == inner:
             plain = [None if item is None else read(item) for item in values]
         else:
             plain = [
-                None if row is None else [None if item is None else read(item) for item in listed(row, "values")]
+                None if row is None else [None if item is None else read(item) for item in read_list(row, "values")]
                 for row in values
             ]
         return name, pa.array(plain, type=types[word])
@@ -176,7 +180,7 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
         raise FormatError(f"A value of the column {safe_repr(name)} is not of its type {word}.") from None
 
 
-def _only(kind: type) -> "Callable[[object], Any]":
+def _reader_of(kind: type) -> "Callable[[object], Any]":
     def read(value: object) -> object:
         if type(value) is not kind:
             raise FormatError(f"A value of a column must be of the type {kind.__name__}, not {safe_repr(value)}.")
@@ -199,11 +203,11 @@ def _moment(value: object) -> dt.datetime:
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
-    "null": _only(type(None)),
-    "bool": _only(bool),
+    "null": _reader_of(type(None)),
+    "bool": _reader_of(bool),
     "int64": _whole,
     "double": lambda value: number_from_json(value, "A value of a column"),
-    "string": _only(str),
+    "string": _reader_of(str),
     "date": lambda value: dt.date.fromisoformat(text(value, "A date")),
     "timestamp": _moment,
 }
@@ -213,7 +217,7 @@ _ARRAYS: Final = {"int64": np.int64, "double": np.float64, "string": object, "da
 
 
 def _read_texts(value: object, name: str) -> tuple[str, ...]:
-    return tuple([text(item, name) for item in listed(value, name)])
+    return tuple([text(item, name) for item in read_list(value, name)])
 
 
 # --------------------------------------------------------------------------------------------------------- intervals
@@ -237,11 +241,11 @@ def _intervals(name: str, interval: "Callable[[float], Ends]", column: "pa.Chunk
 
 
 def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
-    return _written(np.asarray(end).tolist(), word)
+    return _write_values(np.asarray(end).tolist(), word)
 
 
 def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
-    found = [_read_intervals(item, rows) for item in listed(value, "intervals")]
+    found = [_read_intervals(item, rows) for item in read_list(value, "intervals")]
     if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
         raise FormatError("The intervals of a release are of its columns, each once.")
     return dict(found)
@@ -260,18 +264,18 @@ def _read_cut_off(value: object) -> CutOff:
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
     found = fields(value, "interval", ["column", "type", "levels"])
     word = one_of(found["type"], "The type of an interval", tuple(_ARRAYS))
-    levels = [_read_level(item, word, rows) for item in listed(found["levels"], "levels")]
+    levels = [_read_level(item, word, rows) for item in read_list(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
         raise FormatError("The levels of an interval lie between 0 and 1, the lowest first.")
-    return text(found["column"], "column"), functools.partial(_stored, tuple(levels))
+    return text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
 
 
 def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
     found = fields(value, "level", ["level", "low", "high"])
     read, kind = _READERS[word], _ARRAYS[word]
     ends: list[NDArray[Any]] = [
-        np.array([read(item) for item in listed(found[end], end)], dtype=kind) for end in ("low", "high")
+        np.array([read(item) for item in read_list(found[end], end)], dtype=kind) for end in ("low", "high")
     ]
     low, high = ends
     if len(low) != rows or len(high) != rows:
@@ -279,7 +283,7 @@ def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
     return number_from_json(found["level"], "level"), (low, high)
 
 
-def _stored(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
+def _find_level(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
     """The interval of the next level that was written down: it is wider, so it holds."""
     for known, ends in levels:
         if known >= level:

@@ -66,7 +66,7 @@ def _row_cases(tables: dict[str, Table]) -> Iterator[Case]:
         yield make(
             f"by {', '.join(keys)}", base, [(f"k{i}", key) for i, key in enumerate(keys)], [_measurement(RowCount())]
         )
-    listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)
+    listed = Cells.from_rows([("high", 30), ("low", 2), ("low", 1)], 2)
     yield make("listed", base, both, [_measurement(RowCount())], cells=listed)
     yield make("choices", base, sex, _choices())
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
@@ -97,7 +97,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
         yield make(f"beyond {bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], taken, bounds=bounds)
     yield make("no keys", base, [], [*_moments()[:8], _choices()[0]], where="NOT (sex IN ('F', 'M'))")
     both = [("level", "level"), ("code", "code")]
-    listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)
+    listed = Cells.from_rows([("high", 30), ("low", 2), ("low", 1)], 2)
     yield make("listed", base, both, few, cells=listed)
     yield make("several keys", base, [*both, ("flag", "flag")], [*few, _measurement(Distinct(), distinct="persons")])
     yield make("texts", Base("texts"), sex, [*few, contributions, _choices()[0], _choices()[-1]])
