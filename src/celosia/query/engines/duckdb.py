@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _BATCH_ROWS = 100_000
-_POLL_SECONDS = 0.25
+_POLL_SECONDS = 0.1
 _NANOSECONDS = 9
 _BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
 _SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts for which DuckDB's upper and lower agree with ours
@@ -258,13 +258,12 @@ class DuckDBEngine(IbisEngine):
         if self.progress is None:
             yield
             return
-        done, reported, report = threading.Event(), threading.Event(), self.progress
+        done, report = threading.Event(), self.progress
 
         def watch() -> None:
             while not done.wait(_POLL_SECONDS):
                 part = self.backend.con.query_progress()
                 report(min(max(part / 100, 0.0), 1.0))
-                reported.set()
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -273,8 +272,7 @@ class DuckDBEngine(IbisEngine):
         finally:
             done.set()
             thread.join()
-            if reported.is_set():  # a query that ends before the first poll reports nothing
-                report(1.0)
+            report(1.0)
 
 
 def _whole_seconds(count: "ir.Value", a_second: int) -> "ir.Value":
