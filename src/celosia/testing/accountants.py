@@ -116,6 +116,7 @@ class _Kit:
     def __init__(self, make: Callable[[], Accountant], tolerance: float) -> None:
         self._make = make
         self._tolerance = tolerance
+        self._known: dict[tuple[Event, ...], list[float]] = {}
 
     def select_priced(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that the accountant does not refuse."""
@@ -125,6 +126,15 @@ class _Kit:
                 self._make().spend(event)
                 kept.append(event)
         return kept
+
+    def _price(self, *events: Event) -> list[float]:
+        """Return the answers of a new accountant that spends the events in this order; they are computed once."""
+        if events not in self._known:
+            accountant = self._make()
+            for event in events:
+                accountant.spend(event)
+            self._known[events] = self._answers(accountant)
+        return self._known[events]
 
     def _answers(self, accountant: Accountant) -> list[float]:
         """Return epsilons and deltas, infinity where there is none."""
@@ -140,13 +150,13 @@ class _Kit:
         except NotPricedError:
             return math.inf
 
-    def _equal(self, check: str, what: str, one: Accountant, other: Accountant) -> None:
-        for a, b in zip(self._answers(one), self._answers(other), strict=True):
+    def _equal(self, check: str, what: str, one: list[float], other: list[float]) -> None:
+        for a, b in zip(one, other, strict=True):
             if not math.isclose(a, b, rel_tol=self._tolerance, abs_tol=_ROUNDING):
                 _fail(check, f"{what} cost {a!r} and {b!r}, which should be the same")
 
-    def _at_most(self, check: str, what: str, less: Accountant, more: Accountant) -> None:
-        for a, b in zip(self._answers(less), self._answers(more), strict=True):
+    def _at_most(self, check: str, what: str, less: list[float], more: list[float]) -> None:
+        for a, b in zip(less, more, strict=True):
             if a > b * (1 + self._tolerance) + _ROUNDING:
                 _fail(check, f"{what} cost {a!r}, which is more than {b!r}")
 
@@ -210,9 +220,8 @@ class _Kit:
     def check_repetition(self, events: Sequence[Event]) -> str:
         """``times=n`` equals n calls, and one repeated event."""
         for event in events:
-            at_once = self._make().spend(event, times=_TIMES)
-            one_by_one = self._make().spend(event).spend(event).spend(event)
-            as_one = self._make().spend(RepeatedEvent(event=event, times=_TIMES))
+            at_once = self._answers(self._make().spend(event, times=_TIMES))
+            one_by_one, as_one = self._price(*[event] * _TIMES), self._price(RepeatedEvent(event=event, times=_TIMES))
             self._equal("repetition", f"{event} {_TIMES} times at once and one by one", at_once, one_by_one)
             self._equal("repetition", f"{event} {_TIMES} times at once and as one event", at_once, as_one)
         return f"{len(events)} events"
@@ -221,20 +230,18 @@ class _Kit:
         """The order of spending does not matter, nor whether a list is one event."""
         pairs = list(_pairs(events))
         for one, other in pairs:
-            forth = self._make().spend(one).spend(other)
-            back = self._make().spend(other).spend(one)
+            forth, back = self._price(one, other), self._price(other, one)
             self._equal("order", f"{one} and {other} in either order", forth, back)
-            whole = self._make().spend(ComposedEvent(events=(one, other)))
+            whole = self._price(ComposedEvent(events=(one, other)))
             self._equal("order", f"{one} and {other}, apart and as one event,", forth, whole)
         return f"{len(pairs)} pairs"
 
     def check_growth(self, events: Sequence[Event]) -> str:
         """Spending more never costs less; a larger delta or epsilon never makes the other one larger."""
         for one, other in _pairs(events):
-            accountant = self._make().spend(one)
-            self._at_most("growth", f"{one} without {other}", copy.copy(accountant), accountant.spend(other))
+            self._at_most("growth", f"{one} without {other}", self._price(one), self._price(one, other))
         for event in events:
-            answers = self._answers(self._make().spend(event))
+            answers = self._price(event)
             epsilons, deltas = answers[: len(_DELTAS)], answers[len(_DELTAS) :]
             for less, more in (*pairwise(epsilons), *pairwise(reversed(deltas))):
                 if less > more * (1 + self._tolerance) + _ROUNDING:
@@ -264,18 +271,16 @@ class _Kit:
     def check_structures(self, events: Sequence[Event]) -> str:
         """Post-processing is free, a group of one costs the same, parallel costs no more than sequential."""
         for event in events:
-            plain = self._make().spend(event)
-            processed = self._make().spend(PostProcessedEvent(event=event, by="rounding"))
+            plain, processed = self._price(event), self._price(PostProcessedEvent(event=event, by="rounding"))
             self._equal("structures", f"{event} and its answer rounded", plain, processed)
-            self._equal(
-                "structures", f"{event} and its group of 1", plain, self._make().spend(GroupEvent(event=event, size=1))
-            )
+            alone = self._price(GroupEvent(event=event, size=1))
+            self._equal("structures", f"{event} and its group of 1", plain, alone)
         # Compositions are left aside: a part of a partition has one price, where a list may be composed more tightly.
         # Parts are fixed: else a replaced unit changes two of them, which costs as much as one by one.
         single = [event for event in events if sum(times for _, times in self._make().spend(event).events) == 1]
         for one, other in _pairs(single):
-            beside = self._make().spend(ParallelEvent(events=(one, other), fixed=True))
-            self._at_most("structures", f"{one} beside {other}", beside, self._make().spend(one).spend(other))
+            beside = self._price(ParallelEvent(events=(one, other), fixed=True))
+            self._at_most("structures", f"{one} beside {other}", beside, self._price(one, other))
         return f"{len(events)} events"
 
     def check_soundness(self, tables: Sequence[Witness]) -> str:
@@ -290,13 +295,11 @@ class _Kit:
         return f"{len(chosen)} compositions"
 
     def _check_bound(self, parts: list[Witness]) -> None:
-        accountant = self._make()
-        for part in parts:
-            accountant.spend(part.event)
-        asked = [(epsilon, accountant.delta(epsilon)) for epsilon in _EPSILONS]
-        asked += [(epsilon, delta) for delta in _DELTAS if (epsilon := self._epsilon(accountant, delta)) < math.inf]
-        for epsilon, delta in asked:
-            truth = divergence(parts, epsilon)
+        answers = self._price(*(part.event for part in parts))
+        epsilons, deltas = answers[: len(_DELTAS)], answers[len(_DELTAS) :]
+        bounds = [*zip(_EPSILONS, deltas, strict=True), *zip(epsilons, _DELTAS, strict=True)]
+        for epsilon, delta in bounds:
+            truth = divergence(parts, epsilon) if epsilon < math.inf else 0.0
             if truth > delta * (1 + _ROUNDING) + _ROUNDING:
                 events = " and ".join(str(part.event) for part in parts)
                 _fail(

@@ -55,7 +55,7 @@ def only(epsilon: int) -> tuple[Fraction, Fraction]:
 
 
 def test_prices() -> None:
-    cases: list[tuple[Event, Fraction, Fraction]] = [
+    cases: list[tuple[Event, Fraction | int, Fraction | int]] = [
         (COUNT, TENTH, 0),
         (LaplaceEvent(scale=10, sensitivity="3.7"), 3 * TENTH, 0),  # whole steps: neighbours are at most 3 apart
         (LaplaceEvent(scale=10, sensitivity="3.7", arithmetic="real"), Fraction(37, 100), 0),

@@ -67,7 +67,7 @@ def test_reals_are_on_their_grid_and_within_their_bounds(x: float, low: int, wid
 @given(st.integers(0, 1000), st.integers(2, 500))
 def test_a_coarser_step_is_the_nearest(value: int, most: int) -> None:
     fine = Integer(0, 1000)
-    axis = fine.axis.coarsened(most)
+    axis = fine.axis.coarsen(most)
     step = step_on(value, fine, axis)
     assert step is not None
     assert 0 <= step <= axis.steps
