@@ -23,7 +23,7 @@ def table(protocol: Protocol[Any], values: list[Any]) -> Floats:
     assert outputs is not None
     assert outputs.shape[1] == protocol.bytes_per_report
     assert len(np.unique(outputs, axis=0)) == len(outputs)
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
     return np.array([protocol.log_masses(value, outputs) for value in values])
 
 

@@ -10,7 +10,9 @@ import pytest
 from celosia import local
 from celosia.core.errors import ParameterError
 from celosia.local.base.protocol import Protocol
-from celosia.local.catalogue import CATALOGUE, build, find
+from celosia.local.catalogue import build, find, load_catalogue
+
+CATALOGUE = load_catalogue()
 
 STATED: dict[str, dict[str, Any]] = {
     "domain": {"domain": 8},
@@ -67,9 +69,9 @@ def test_bad_requests() -> None:
         (lambda: find(["cms"]), "protocol must be one of"),  # type: ignore[arg-type]  # that is what is tested
         (lambda: build("hcms"), "hcms needs an epsilon"),
         (lambda: build("hcms", epsilon=1, d=4), "hcms takes hashes, width and seed besides epsilon, not d"),
-        (lambda: build("grr", epsilon=1), "grr must be told the domain"),
-        (lambda: build("duchi", epsilon=1, low=0), "duchi must be told the high"),
-        (lambda: build("duchi", epsilon=1), "duchi must be told the low and high"),
+        (lambda: build("grr", epsilon=1), "grr needs the domain"),
+        (lambda: build("duchi", epsilon=1, low=0), "duchi needs the high"),
+        (lambda: build("duchi", epsilon=1), "duchi needs the low and high"),
         (lambda: build("rappor", epsilon=1), "epsilon of rappor follows"),
         (lambda: build("hcms", epsilon=-1), "epsilon must be greater than 0"),
     ]

@@ -38,7 +38,7 @@ def test_the_promise_is_that_of_accounting(protocol: Any, count: int) -> None:
     assert isinstance(promise, ApproxDP)
     assert (promise.adjacency, promise.unit, float(promise.delta)) == (ReplaceOne, "person", 1e-6)
     assert promise.epsilon <= 1
-    priced = best(protocol.shuffled(count), "1e-6").epsilon
+    priced = best(protocol.shuffled_event(count), "1e-6").epsilon
     assert float(promise.epsilon) <= priced * (1 + 1e-9) + 1e-9
     if count == 10_000:
         assert float(promise.epsilon) <= shuffled_closed_form(1, count, "1e-6")
@@ -49,7 +49,7 @@ def test_many_answers_have_the_count_of_any_randomizer() -> None:
     generic = shuffled_epsilon(1, 10_000, "1e-6")
     assert generic == pytest.approx(0.053, abs=1e-3)
     assert float(shuffle(many, 10_000, "1e-6").epsilon) <= generic
-    assert best(many.shuffled(10_000), "1e-6").epsilon <= generic * 1.001
+    assert best(many.shuffled_event(10_000), "1e-6").epsilon <= generic * 1.001
     for size in (2, 3, 4, 5, 10, 30, 100, 1000):
         for local in ("1/4", 1, 3):
             count = shuffled_epsilon(local, 2_000, "1e-6", categories=size)
@@ -84,7 +84,7 @@ def test_what_randomizes_an_answer_has_the_sharper_count() -> None:
 def test_no_crowd_hides_less_than_is_told(protocol: Any, count: int) -> None:
     """The exact divergence of all collections of so many reports, for all pairs of values and crowds that agree."""
     epsilons = np.linspace(0, 2, 9)
-    told = dominating(protocol.shuffled(count)).profile(epsilons)
+    told = dominating(protocol.shuffled_event(count)).profile(epsilons)
     masses = np.unique(
         np.exp([protocol.log_masses(value, protocol.outputs()) for value in range(protocol.size)]), axis=0
     )

@@ -12,9 +12,11 @@ import pytest
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.local import CountMeanSketch, DirectEncoding, Duchi, HierarchicalHistogram, PrefixExtension
-from celosia.local.catalogue import CATALOGUE, build
+from celosia.local.catalogue import build, load_catalogue
 from celosia.local.simulation import simulate
 from celosia.noise import Seeded
+
+CATALOGUE = load_catalogue()
 
 VALUES = np.repeat(np.arange(6), [4000, 2000, 1000, 500, 250, 250])
 WORDS = ["sunshine"] * 4000 + ["rain"] * 3000 + ["fog"] * 3

@@ -191,7 +191,7 @@ def vector(name: str, index: int, protocol: Protocol[Any], value: Any, *, memois
 
 def _from(protocol: Protocol[Any], value: Any) -> str:
     """What a client draws from: a digest in hexadecimal, or a place, a part of an interval, a number."""
-    item = protocol._read([value])[0]
+    item = protocol.encode([value])[0]
     if item.dtype.names:
         item = item["digest"]
     return _hex(item) if item.dtype == np.uint64 else str(int(item))

@@ -79,7 +79,7 @@ def crowd(protocol: Protocol[Any], chances: np.ndarray[Any, Any]) -> Any:
     sizes = [round(Fraction(float(chance)) * PEOPLE) for chance in chances]
     for report, size in zip(outputs, sizes, strict=True):
         one = protocol.aggregate()
-        protocol._absorb(one.state, report[None])
+        protocol.accumulate(one.state, report[None])
         for name, array in one.state.items():
             total[name] = total[name] + array.astype(object) * size
     aggregate.state = {name: array.astype(np.int64) for name, array in total.items()}

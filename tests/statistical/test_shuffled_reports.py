@@ -87,7 +87,7 @@ def test_no_multiset_of_reports_tells_more_than_is_priced(protocol: local.Protoc
     reports = 4
     table = laws(protocol, values)
     counts = multisets(table.shape[1], reports)
-    bound = dominating(protocol.shuffled(reports)).profile(EPSILONS)
+    bound = dominating(protocol.shuffled_event(reports)).profile(EPSILONS)
     for here, there, others in itertools.product(range(len(table)), repeat=3):
         one, other = (shuffled(table[value], table[others], counts) for value in (here, there))
         assert one.sum() == pytest.approx(1, abs=1e-9)
@@ -123,7 +123,7 @@ def answers_of_many(size: int, reports: int, epsilon: float) -> Array:
 @pytest.mark.parametrize("reports", [3, 30, 100])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_many_answers_tell_no_more_than_the_smaller_bound(size: int, reports: int, epsilon: float) -> None:
-    event = local.DirectEncoding(domain=size, epsilon=epsilon).shuffled(reports)
+    event = local.DirectEncoding(domain=size, epsilon=epsilon).shuffled_event(reports)
     exact = answers_of_many(size, reports, epsilon)
     told = dominating(event).profile(EPSILONS)
     assert exact[0] > 0
@@ -157,9 +157,9 @@ def with_coordinates(reports: int, epsilon: float, *, assigned: bool) -> Array:
 @pytest.mark.parametrize("epsilon", [1, 2, 4])
 def test_an_index_that_the_client_drew_costs_nothing(reports: int, epsilon: int) -> None:
     protocol = local.HadamardCountMeanSketch(epsilon=epsilon, hashes=1024, width=1024)
-    assert isinstance(protocol.shuffled(reports).event, RandomizedResponseEvent)
+    assert isinstance(protocol.shuffled_event(reports).event, RandomizedResponseEvent)
     exact = with_coordinates(reports, float(epsilon), assigned=False)
-    assert (exact <= dominating(protocol.shuffled(reports)).profile(EPSILONS) + 1e-13).all()
+    assert (exact <= dominating(protocol.shuffled_event(reports)).profile(EPSILONS) + 1e-13).all()
 
 
 def test_an_index_that_a_server_assigned_splits_the_crowd() -> None:
@@ -171,4 +171,4 @@ def test_an_index_that_a_server_assigned_splits_the_crowd() -> None:
 def test_only_answers_of_randomized_response_say_that_they_are() -> None:
     for protocol, _ in SMALL:
         assert isinstance(protocol.event, RandomizedResponseEvent) == isinstance(protocol, ANSWERS)
-        assert isinstance(protocol.shuffled(10).event, RandomizedResponseEvent) == isinstance(protocol, ANSWERS)
+        assert isinstance(protocol.shuffled_event(10).event, RandomizedResponseEvent) == isinstance(protocol, ANSWERS)

@@ -44,7 +44,7 @@ class StatesTooMuch(DirectEncoding):
     def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:
         lie = 0.98 * (1 - truth(self))
         (said,) = unpack(payload, [self.bits])
-        return np.where(said == self._read([value])[0], math.log1p(-lie), math.log(lie / (self.size - 1)))
+        return np.where(said == self.encode([value])[0], math.log1p(-lie), math.log(lie / (self.size - 1)))
 
 
 class DrawsTooTrue(DirectEncoding):
@@ -52,10 +52,10 @@ class DrawsTooTrue(DirectEncoding):
 
     __slots__ = ()
 
-    def _draw(self, read: NDArray[np.int64], source: Source) -> Bytes:
-        kept = ~bernoulli(Fraction(0.98 * (1 - truth(self))), read.size, source)
-        others = uniform_below(self.size - 1, read.size, source)
-        return pack([(np.where(kept, read, others + (others >= read)), self.bits)])
+    def sample(self, items: NDArray[np.int64], source: Source) -> Bytes:
+        kept = ~bernoulli(Fraction(0.98 * (1 - truth(self))), items.size, source)
+        others = uniform_below(self.size - 1, items.size, source)
+        return pack([(np.where(kept, items, others + (others >= items)), self.bits)])
 
 
 class DevicesDrawTooTrue(DirectEncoding):
@@ -63,10 +63,10 @@ class DevicesDrawTooTrue(DirectEncoding):
 
     __slots__ = ()
 
-    def _draw_one(self, read: Any, source: Source) -> int:
+    def sample_one(self, item: Any, source: Source) -> int:
         kept = not flip(Fraction(0.5 * (1 - truth(self))), source)
         other = integer_below(self.size - 1, source)
-        return int(read) if kept else other + (other >= int(read))
+        return int(item) if kept else other + (other >= int(item))
 
 
 class PromisesTooMuch(DirectEncoding):
@@ -98,9 +98,9 @@ class HalfEpsilon(DirectEncoding):
 
     __slots__ = ()
 
-    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
         half = DirectEncoding(domain=self.domain, epsilon=self.epsilon / 2)
-        return half._estimate(aggregate, candidates, postprocess)
+        return half.estimate(aggregate, candidates, postprocess)
 
 
 class HalfVariance(DirectEncoding):
@@ -126,7 +126,7 @@ class LastBatchWins(DirectEncoding):
 
     __slots__ = ()
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])
         counts = np.bincount(said.astype(np.int64), minlength=self.size)
         state["said"][counts > 0] = counts[counts > 0] + (said[0] if len(said) else 0)
@@ -137,10 +137,10 @@ class TakesAll(DirectEncoding):
 
     __slots__ = ()
 
-    def _valid(self, payload: Bytes) -> NDArray[np.bool_]:
+    def is_valid(self, payload: Bytes) -> NDArray[np.bool_]:
         return np.ones(len(payload), dtype=np.bool_)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [8])
         state["said"] += np.bincount(said.astype(np.int64) % self.size, minlength=self.size)
 
@@ -150,7 +150,7 @@ class TakesTooFew(DirectEncoding):
 
     __slots__ = ()
 
-    def _valid(self, payload: Bytes) -> NDArray[np.bool_]:
+    def is_valid(self, payload: Bytes) -> NDArray[np.bool_]:
         (said,) = unpack(payload, [8])
         return said < self.size - 1
 
@@ -189,11 +189,11 @@ class Quotes(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:
+    def encode(self, values: Any) -> NDArray[np.int64]:
         from celosia.core.errors import InputError
 
         try:
-            return super()._read(values)
+            return super().encode(values)
         except InputError:
             message = f"{values!r} is no good"
             raise InputError(message) from None

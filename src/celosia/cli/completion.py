@@ -17,9 +17,9 @@ def offer(words: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str],
 
 def protocols() -> Iterable[str]:
     """Return the short names of local protocols."""
-    from celosia.local.catalogue import CATALOGUE
+    from celosia.local.catalogue import load_catalogue
 
-    return CATALOGUE
+    return load_catalogue()
 
 
 def models() -> Iterable[str]:

@@ -1,7 +1,7 @@
-"""All protocols by short names, with the parameters that they take and defaults that make sense.
+"""All protocols by short names, with their parameters and sensible defaults.
 
-For commands, experiments and comparisons, where a protocol is chosen by a word. ``build`` says what is missing, and
-refuses a parameter that the protocol does not have rather than pass it over.
+Commands, experiments and comparisons choose a protocol by its short name. ``build`` names missing parameters, and
+refuses a parameter that the protocol does not have. Other packages add entries: see ``celosia.local.base.plugins``.
 """
 
 import string
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, safe_repr
+from celosia.local.base.plugins import load_plugins
 from celosia.local.base.values import domain_size, exact_domain
 from celosia.local.discovery.distinct_count import DistinctCount
 from celosia.local.discovery.prefix_extension import PrefixExtension
@@ -36,18 +37,18 @@ if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
 
 Task: TypeAlias = Literal["counts", "ranges", "words", "mean", "distinct"]
-"""What a protocol finds out; ``words`` are values that nobody listed beforehand, and their counts."""
+"""What a protocol estimates; ``words`` are the counts of values that are not listed beforehand."""
 
 Needs: TypeAlias = Literal["domain", "bounds", "spelling", "nothing"]
-"""What must be stated about values before anything is collected."""
+"""What must be stated about values before collection."""
 
 _TABLE = {"hashes": 1024, "width": 1024}
-_FEW = 4  # of dBitFlip's buckets
+_DEFAULT_BITS = 4  # of dBitFlip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A protocol of the catalogue; ``options`` are the parameters besides epsilon that it takes."""
+    """A protocol of the catalogue; ``options`` are its parameters besides epsilon."""
 
     name: str
     kind: "type[Protocol[Any]]"
@@ -84,7 +85,7 @@ _ENTRIES = (
     Entry(
         name="sfp",
         kind=SequenceFragmentPuzzle,
-        summary="sequence fragment puzzle: words that nobody listed beforehand",
+        summary="sequence fragment puzzle: words that are not listed beforehand",
         options=(
             *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
             *("fragment_hashes", "fragment_width", "seed"),
@@ -95,7 +96,7 @@ _ENTRIES = (
     Entry(
         name="rappor",
         kind=Rappor,
-        summary="RAPPOR: Bloom filters, randomized once for good and once for each report",
+        summary="RAPPOR: Bloom filters, randomized once for all and once for each report",
         task="counts",
         options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
     ),
@@ -193,35 +194,38 @@ _ENTRIES = (
 
 _STATED = {"domain": ("domain",), "bounds": ("low", "high"), "spelling": (), "nothing": ()}
 
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
-"""The protocols by their short names."""
+
+def load_catalogue() -> dict[str, Entry]:
+    """Return the protocols by their short names, with those of other packages."""
+    return {entry.name: entry for entry in (*load_plugins(), *_ENTRIES)}
 
 
 def find(name: str) -> Entry:
-    """Return the protocol of a name."""
-    if name not in tuple(CATALOGUE):  # which looks at any object, hashable or not
-        raise ParameterError(f"protocol must be one of {', '.join(CATALOGUE)}; not {safe_repr(name)}.")
-    return CATALOGUE[name]
+    """Return the entry of a short name."""
+    catalogue = load_catalogue()
+    if name not in tuple(catalogue):  # a tuple also compares unhashable objects
+        raise ParameterError(f"protocol must be one of {', '.join(catalogue)}; not {safe_repr(name)}.")
+    return catalogue[name]
 
 
 def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":
-    """Return a protocol by its short name; options that are None are left to their defaults."""
+    """Return the protocol of a short name; options that are None keep their defaults."""
     entry = find(name)
     stated = _STATED[entry.needs]
     known = entry.options or stated
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in known:
-            raise ParameterError(f"{name} takes {_listed(known)} besides epsilon, not {option}.")
+            raise ParameterError(f"{name} takes {_join_names(known)} besides epsilon, not {option}.")
     missing = [option for option in stated if option not in given]
     if missing:
-        raise ParameterError(f"{name} must be told the {_listed(missing)} of the values.")
-    settings = {**entry.defaults, **given, **_filled(entry, given, epsilon)}
+        raise ParameterError(f"{name} needs the {_join_names(missing)} of the values.")
+    settings = {**entry.defaults, **given, **_derive_options(entry, given, epsilon)}
     return entry.kind(**{entry.renamed.get(option, option): value for option, value in settings.items()})
 
 
-def _filled(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> dict[str, Any]:
-    """Return epsilon, and what depends on other parameters where it was not given."""
+def _derive_options(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> dict[str, Any]:
+    """Return epsilon, and the options whose defaults depend on other parameters."""
     if entry.kind is Rappor:
         if epsilon is not None:
             raise ParameterError("The epsilon of rappor follows from hashes, f, p and q: give those, and no epsilon.")
@@ -230,7 +234,7 @@ def _filled(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> di
         raise ParameterError(f"{entry.name} needs an epsilon, such as 2.")
     filled: dict[str, Any] = {"epsilon": epsilon}
     if entry.kind is DBitFlip:
-        filled["d"] = given.get("d", min(_FEW, domain_size(exact_domain(given["domain"]))))
+        filled["d"] = given.get("d", min(_DEFAULT_BITS, domain_size(exact_domain(given["domain"]))))
     if entry.kind is LOLOHA:
         filled["epsilon_infinity"] = given.get("epsilon_infinity", 2 * exact_epsilon(epsilon))
     if entry.kind is PrefixExtension and not {"domain", "alphabet"} & set(given):
@@ -238,5 +242,5 @@ def _filled(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> di
     return filled
 
 
-def _listed(names: "tuple[str, ...] | list[str]") -> str:
+def _join_names(names: "tuple[str, ...] | list[str]") -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

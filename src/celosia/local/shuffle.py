@@ -38,7 +38,7 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
         if reports.protocol != protocol:
             raise ParameterError("reports must be of the protocol: these were made for another one.")
         reports = len(reports)
-    event = protocol.shuffled(exact_integer(reports, name="reports"))
+    event = protocol.shuffled_event(exact_integer(reports, name="reports"))
     one = event.event
     categories = one.categories if isinstance(one, RandomizedResponseEvent) and one.coins is None else None
     epsilon = _epsilon(protocol.guarantee.epsilon, event.reports, delta, categories)

@@ -244,7 +244,7 @@ class _Truth:
         length = getattr(protocol, "length", None) if task == "words" else None
         self.counts = _counted(values, length)
 
-    def asked(self) -> list[Any] | None:
+    def read_candidates(self) -> list[Any] | None:
         """Return the candidates, or None where a protocol knows them, finds them, or asks about none."""
         return list(self.counts) if self.task == "counts" and self.domain is None else None
 

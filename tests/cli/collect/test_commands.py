@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 from celosia.cli.app import app
 from celosia.cli.collect.commands import Output
 from celosia.core.errors import ParameterError
-from celosia.local.catalogue import CATALOGUE
+from celosia.local.catalogue import load_catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+CATALOGUE = load_catalogue()
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,14 @@ import pytest
 from celosia.core import FormatError, ParameterError
 from celosia.local.base.aggregate import Aggregate
 from celosia.local.base.checks import are_sums_of_signs, check_crowd, exact_total
-from celosia.local.catalogue import CATALOGUE
+from celosia.local.catalogue import load_catalogue
 from celosia.noise import Seeded
 from tests.testing.small_protocols import SMALL
 
 if TYPE_CHECKING:
     State = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
+
+CATALOGUE = load_catalogue()
 
 NAMES = sorted(SMALL)
 MEANS = ("Duchi", "Hybrid", "LocalLaplace", "OneBitMean", "Piecewise")
@@ -61,8 +63,8 @@ def forged(aggregate: Aggregate[Any], state: State) -> Aggregate[Any]:
         name: pa.LargeListArray.from_arrays(pa.array([0, array.size]), pa.array(array.reshape(-1)))
         for name, array in state.items()
     }
-    read: Aggregate[Any] = Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
-    return read
+    items: Aggregate[Any] = Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
+    return items
 
 
 def honest(name: str, count: int = 60) -> Aggregate[Any]:

@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 from celosia.core import ParameterError
 from celosia.local import CountMeanSketch, DirectEncoding, Estimate, MeanEstimate, SubsetSelection
-from celosia.local.base.estimate import estimate_of, norm_sub
+from celosia.local.base.estimate import build_estimate, norm_sub
 from celosia.local.frequency.optimized_unary import OptimizedUnary
 from celosia.noise import Seeded
 
@@ -51,7 +51,7 @@ def test_norm_sub_of_nothing() -> None:
 def _estimate(raw: Any, error: float = 10.0, postprocess: str | None = None, reports: int = 1000) -> Estimate:
     raw = np.asarray(raw, dtype=np.float64)
     same = np.full(raw.shape, error**2)
-    return estimate_of(
+    return build_estimate(
         list(range(raw.size)), raw, variances=same, null_variances=same, reports=reports, postprocess=postprocess
     )
 

@@ -10,8 +10,9 @@ import pytest
 from celosia.core import CelosiaError, InputError
 from celosia.local import CountMeanSketch, HadamardCountMeanSketch
 from celosia.local.base.estimate import critical_value
-from celosia.local.base.hashed_rows import asked, digests, exact_seed, exact_table, family
+from celosia.local.base.hashed_rows import build_hash_family, exact_seed, exact_table, read_candidates
 from celosia.noise import Seeded
+from celosia.sketches.hashing.digest import digest
 from celosia.sketches.hashing.family import HashFamily
 
 if TYPE_CHECKING:
@@ -19,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def test_the_functions_are_those_of_sketches() -> None:
-    assert family(4, 10, 7) == HashFamily(4, 10, independence=3, seed=7)
-    assert family(4, 10, 7) is family(4, 10, 7)  # a device does not compute them anew for each report
-    assert digests(["", "a"]).tolist() == [0xEF46DB3751D8E999, 0xD24EC4F1A98C6E5B]  # published values of XXH64
+    assert build_hash_family(4, 10, 7) == HashFamily(4, 10, independence=3, seed=7)
+    assert build_hash_family(4, 10, 7) is build_hash_family(4, 10, 7)  # cached
+    assert digest(["", "a"]).tolist() == [0xEF46DB3751D8E999, 0xD24EC4F1A98C6E5B]  # published values of XXH64
 
 
 def test_candidates_are_values() -> None:
-    labels, words = asked([7, -1])
+    labels, words = read_candidates([7, -1])
     assert labels == [7, -1]
-    assert words.tolist() == digests([7, -1]).tolist()
-    assert asked([b"sun"])[0] == [b"sun"]
-    assert asked([])[0] == []
+    assert words.tolist() == digest([7, -1]).tolist()
+    assert read_candidates([b"sun"])[0] == [b"sun"]
+    assert read_candidates([])[0] == []
     with pytest.raises(InputError, match="candidates must be given"):
-        asked(None)
+        read_candidates(None)
 
 
 def test_sizes_that_fit() -> None:
@@ -51,9 +52,9 @@ def test_what_makes_no_sense_is_refused() -> None:
         lambda: exact_seed(-1),
         lambda: exact_seed(2**64),
         lambda: exact_seed(0.0),  # type: ignore[arg-type]
-        lambda: asked([0.5]),
-        lambda: asked("sun"),
-        lambda: digests([None]),
+        lambda: read_candidates([0.5]),
+        lambda: read_candidates("sun"),
+        lambda: digest([None]),
     ]
     for ask in cases:
         with pytest.raises(CelosiaError):

@@ -24,7 +24,7 @@ from celosia.core import (
     SameChanges,
 )
 from celosia.ledger.in_memory_budget import InMemoryBudget
-from celosia.local.base.memoised import Memoised, coins_from, numbers_from
+from celosia.local.base.memoised import Memoised, flip_words, reduce_words
 from celosia.local.longitudinal.d_bit_flip import DBitFlip
 from celosia.local.longitudinal.loloha import LOLOHA
 from celosia.local.longitudinal.one_bit_mean import OneBitMean
@@ -53,7 +53,7 @@ def secrets(count: int, seed: int = 5) -> np.ndarray[Any, np.dtype[np.uint8]]:
 @given(numerator=st.integers(0, 97), key=st.binary(min_size=32, max_size=32))
 def test_coins_are_those_of_flip(numerator: int, key: bytes) -> None:
     words = keyed_words(np.frombuffer(key, dtype=np.uint8)[None], 20)
-    shown, tied = coins_from(words, ratio_enclosure(Fraction(numerator, 97)))
+    shown, tied = flip_words(words, ratio_enclosure(Fraction(numerator, 97)))
     source = Keyed(key)
     assert shown[0].tolist() == [flip(Fraction(numerator, 97), source) for _ in range(20)]
     assert not tied.any()
@@ -62,16 +62,16 @@ def test_coins_are_those_of_flip(numerator: int, key: bytes) -> None:
 def test_a_word_that_is_the_probabilitys_own_digits_is_a_tie() -> None:
     third = 2**64 // 3
     words = np.array([third - 1, third, third + 1], dtype=np.uint64)
-    shown, tied = coins_from(words, ratio_enclosure(Fraction(1, 3)))
+    shown, tied = flip_words(words, ratio_enclosure(Fraction(1, 3)))
     assert (shown.tolist(), tied.tolist()) == ([True, False, False], [False, True, False])
-    shown, tied = coins_from(np.array([2**62 - 1, 2**62], dtype=np.uint64), ratio_enclosure(Fraction(1, 4)))
+    shown, tied = flip_words(np.array([2**62 - 1, 2**62], dtype=np.uint64), ratio_enclosure(Fraction(1, 4)))
     assert (shown.tolist(), tied.tolist()) == ([True, False], [False, False])
 
 
 @given(bound=st.integers(1, 2**52), key=st.binary(min_size=32, max_size=32))
 def test_numbers_are_those_of_integer_below(bound: int, key: bytes) -> None:
     words = keyed_words(np.frombuffer(key, dtype=np.uint8)[None], 5)
-    numbers, rejected = numbers_from(words, bound)
+    numbers, rejected = reduce_words(words, bound)
     if not rejected.any():
         source = Keyed(key)
         assert numbers[0].tolist() == [integer_below(bound, source) for _ in range(5)]
@@ -79,8 +79,8 @@ def test_numbers_are_those_of_integer_below(bound: int, key: bytes) -> None:
 
 def test_what_would_bias_a_remainder_is_rejected() -> None:
     words = np.array([2**64 - 1, 2**64 - 2, 0], dtype=np.uint64)
-    assert numbers_from(words, 3)[1].tolist() == [True, False, False]  # 2^64 is 1 mod 3
-    assert not numbers_from(words, 4)[1].any()
+    assert reduce_words(words, 3)[1].tolist() == [True, False, False]  # 2^64 is 1 mod 3
+    assert not reduce_words(words, 4)[1].any()
 
 
 @EACH
@@ -90,8 +90,8 @@ def test_keys_are_hmacs_of_the_protocol_and_the_number(protocol: Memoised[Any], 
     kind = f"celosia/{type(protocol).__name__}/value/1/".encode()
     message = kind + hashlib.sha256(protocol.to_json().encode()).digest() + (300).to_bytes(8, "little")
     key = hmac.digest(secret, message, "sha256")
-    assert protocol._memo(secret)("value", 300).word() == Keyed(key).word()
-    keys = protocol._keys(np.frombuffer(secret, dtype=np.uint8)[None], "value", 300)
+    assert protocol.open_memo(secret)("value", 300).word() == Keyed(key).word()
+    keys = protocol.derive_keys(np.frombuffer(secret, dtype=np.uint8)[None], "value", 300)
     assert keys.tobytes() == key
 
 
@@ -117,11 +117,11 @@ def test_one_by_one_is_bit_by_bit_what_all_at_once_is(protocol: Memoised[Any], v
 def test_another_protocol_has_other_answers(protocol: Memoised[Any], values: list[Any]) -> None:
     # Keys that two protocols share would share noise: the difference of their answers would be the truth.
     rows = secrets(64)
-    keys = {type(one).__name__: one._keys(rows, "value", 0).tobytes() for one, _ in ALL}
+    keys = {type(one).__name__: one.derive_keys(rows, "value", 0).tobytes() for one, _ in ALL}
     assert len(set(keys.values())) == len(ALL)
     seeded = DBitFlip(buckets=10, d=4, epsilon=1, seed=1)
-    assert seeded._keys(rows, "value", 0).tobytes() != keys["DBitFlip"]
-    assert (protocol._keys(rows, "client", 0) != protocol._keys(rows, "value", 0)).any()
+    assert seeded.derive_keys(rows, "value", 0).tobytes() != keys["DBitFlip"]
+    assert (protocol.derive_keys(rows, "client", 0) != protocol.derive_keys(rows, "value", 0)).any()
     assert len(values) == 3
 
 

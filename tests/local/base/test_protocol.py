@@ -36,7 +36,7 @@ def test_what_one_report_promises(protocol: Any) -> None:
     promise = PureDP(epsilon=protocol.epsilon, adjacency=ReplaceOne, unit="person")
     assert protocol.guarantee == promise
     assert (protocol.event.unit, protocol.event.adjacency) == ("person", ReplaceOne)
-    life, crowd = protocol.lifetime(30), protocol.shuffled(1000)
+    life, crowd = protocol.lifetime(30), protocol.shuffled_event(1000)
     assert (life.times, life.event) == (30, protocol.event)
     assert (crowd.reports, crowd.unit) == (1000, "person")
     assert crowd.event in (protocol.event, GuaranteedEvent(guarantee=promise))
@@ -44,7 +44,7 @@ def test_what_one_report_promises(protocol: Any) -> None:
         with pytest.raises(ParameterError, match="reports"):
             protocol.lifetime(bad)
         with pytest.raises(ParameterError, match="reports"):
-            protocol.shuffled(bad)
+            protocol.shuffled_event(bad)
 
 
 @ALL

@@ -127,7 +127,7 @@ def test_random_payloads_leave_a_sound_state(protocol: Any, rows: int, seed: int
     aggregate = protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
     assert aggregate.reports + aggregate.rejected == rows
     assert all((array >= 0).all() and (array <= rows).all() for array in aggregate.state.values())
-    valid = payload[protocol._valid(payload)] if rows else payload
+    valid = payload[protocol.is_valid(payload)] if rows else payload
     assert aggregate == _with_rejected(protocol.aggregate().absorb(Reports(protocol=protocol, payload=valid)), rows)
     assert np.isfinite(protocol.log_masses(3, valid)).all()
 
@@ -191,11 +191,11 @@ def test_damaged_streams_raise_nothing_of_ours(place: int, by: int, cut: int) ->
     damaged = bytearray(sink.getvalue().to_pybytes())
     damaged[place % len(damaged)] ^= by
     try:
-        read = pa.ipc.open_stream(bytes(damaged[: len(damaged) - cut])).read_all()
+        items = pa.ipc.open_stream(bytes(damaged[: len(damaged) - cut])).read_all()
     except (pa.ArrowException, OSError, EOFError, ValueError):
         return
-    aggregate = protocol.aggregate().absorb(read)
-    assert aggregate.reports + aggregate.rejected == read.num_rows
+    aggregate = protocol.aggregate().absorb(items)
+    assert aggregate.reports + aggregate.rejected == items.num_rows
     assert aggregate.reports <= 20
 
 
@@ -207,9 +207,9 @@ def test_batches_that_claim_more_rows_than_they_have_are_dropped_one_by_one_and_
         writer.write_batch(batch)
         writer.write_batch(batch)
     told, real = claimed.to_bytes(8, "little"), (1234).to_bytes(8, "little")
-    read = list(pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(real, told)))
-    assert [part.num_rows for part in read] == [claimed] * 2
-    for sent in (read[0], pa.Table.from_batches(read), pa.chunked_array([part.column(0) for part in read])):
+    items = list(pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(real, told)))
+    assert [part.num_rows for part in items] == [claimed] * 2
+    for sent in (items[0], pa.Table.from_batches(items), pa.chunked_array([part.column(0) for part in items])):
         aggregate = protocol.aggregate().absorb(sent)
         assert (aggregate.reports, aggregate.rejected) == (0, len(sent))
 
@@ -219,10 +219,10 @@ def test_columns_whose_names_are_no_text_are_dropped() -> None:
     batch = made(protocol, 20).to_arrow()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    read = pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(b"report\0", b"rep\xf3rt\0")).read_all()
-    assert protocol.aggregate().absorb(read).rejected == 20
+    items = pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(b"report\0", b"rep\xf3rt\0")).read_all()
+    assert protocol.aggregate().absorb(items).rejected == 20
     with pytest.raises(FormatError):
-        Reports.from_arrow(read)
+        Reports.from_arrow(items)
 
 
 def test_what_is_no_batch_is_not_read_as_one() -> None:

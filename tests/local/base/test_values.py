@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core import CelosiaError, InputError, ParameterError
-from celosia.local.base.values import asked, codes, domain_labels, domain_size, exact_domain
+from celosia.local.base.values import codes, domain_labels, domain_size, exact_domain, read_candidates
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 domains = st.lists(texts, min_size=2, max_size=20, unique=True) | st.lists(
@@ -28,9 +28,9 @@ def test_a_value_has_the_place_where_it_stands(values: list[Any], data: st.DataO
     assert domain_size(domain) == len(values)
     places = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=30))
     assert codes([values[place] for place in places], domain).tolist() == places
-    told, labels = asked([values[place] for place in places], domain)
+    told, labels = read_candidates([values[place] for place in places], domain)
     assert (told.tolist(), labels) == (places, [values[place] for place in places])
-    everything, labels = asked(None, domain)
+    everything, labels = read_candidates(None, domain)
     assert (everything.tolist(), labels) == (list(range(len(values))), values)
 
 

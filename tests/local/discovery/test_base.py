@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 
 from celosia.core import ParameterError
-from celosia.local.discovery.base import Discovery, discovery_of, multiple
+from celosia.local.discovery.base import Discovery, build_discovery, multiple
 
 
 def discovery(
     raw: list[float], *, reports: int = 1000, failure: float = 0.001, error: float = 2.0, surfaces: float = 17.0
 ) -> Discovery:
     counts = np.array(raw)
-    return discovery_of(
+    return build_discovery(
         [f"word {place}" for place in range(len(raw))],
         counts,
         variances=np.full(counts.size, 9.0),

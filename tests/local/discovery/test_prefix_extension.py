@@ -55,7 +55,7 @@ def test_the_exact_law_is_private_and_no_better(epsilon: str | int, given: dict[
     outputs = protocol.outputs()
     assert outputs is not None
     assert len(np.unique(outputs, axis=0)) == len(outputs) == 3 * 4 * protocol.width
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
     logs = np.array([protocol.log_masses(value, outputs) for value in values])
     assert np.exp(logs).sum(axis=1) == pytest.approx(1, abs=1e-12)
     worst = max(float(np.abs(one - two).max()) for one, two in itertools.combinations(logs, 2))
@@ -87,11 +87,11 @@ def test_a_client_that_is_off_is_seen() -> None:
 
 def test_a_report_is_about_the_beginning_that_its_group_has() -> None:
     value = 0b110101 % 50
-    read = TINY._read([value] * 12)
+    items = TINY.encode([value] * 12)
     group, row = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
     marked = [(1 << length) | value >> (6 - length) for length in np.repeat(TINY.beginnings, 4).tolist()]
-    expected = TINY._family.columns(digest(marked), row)
-    assert TINY._hash(read, group, row).tolist() == expected.tolist()
+    expected = TINY.hash_family.columns(digest(marked), row)
+    assert TINY._hash(items, group, row).tolist() == expected.tolist()
 
 
 # ---------------------------------------------------------------- counts

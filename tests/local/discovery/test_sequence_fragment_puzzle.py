@@ -61,7 +61,7 @@ def test_the_exact_law_is_private_and_no_better(epsilon: str | int) -> None:
     outputs = protocol.outputs()
     assert outputs is not None
     assert len(np.unique(outputs, axis=0)) == len(outputs) == 2 * 8 * 4 * 2
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
     logs = np.array([protocol.log_masses(word, outputs) for word in WORDS])
     assert np.exp(logs).sum(axis=1) == pytest.approx(1, abs=1e-12)
     worst = max(float(np.abs(one - two).max()) for one, two in itertools.combinations(logs, 2))
@@ -158,8 +158,8 @@ def test_a_place_is_estimated_from_its_own_reports() -> None:
     aggregate = SMALL.aggregate().absorb([SMALL.header + row.tobytes() for row in payload])
     part = SMALL._fragment_sketch(aggregate, 1)
     assert part.reports == int((kept & (place == 1)).sum())
-    read = SMALL._read(["sunshine"])
-    number = SMALL.pieces.numbers(read["letters"], read["tag"], np.array([1]))
+    items = SMALL.encode(["sunshine"])
+    number = SMALL.pieces.numbers(items["letters"], items["tag"], np.array([1]))
     estimate = part.estimate(number)
     true = int((kept & (place == 1) & (np.arange(20_000) < 10_000)).sum())
     assert abs(estimate.raw[0] - true) < 4.5 * estimate.standard_errors[0]

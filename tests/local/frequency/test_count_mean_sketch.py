@@ -51,7 +51,7 @@ def test_the_exact_law_is_private_and_no_better(epsilon: str | int, hashes: int,
     outputs = protocol.outputs()
     assert outputs is not None
     assert len(np.unique(outputs, axis=0)) == len(outputs) == hashes * 2**width
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
     logs = np.array([protocol.log_masses(value, outputs) for value in VALUES])
     assert np.exp(logs).sum(axis=1) == pytest.approx(1, abs=1e-12)
     worst = max(float(np.abs(one - two).max()) for one, two in itertools.combinations(logs, 2))
@@ -86,7 +86,7 @@ def test_one_report_estimates_without_bias_over_its_exact_law(epsilon: str | int
     single = np.array(
         [protocol.aggregate().absorb([protocol.header + row.tobytes()]).estimate(VALUES).raw for row in outputs]
     )
-    columns = protocol._family().table(protocol._read(VALUES))
+    columns = protocol.hash_family.table(protocol.encode(VALUES))
     for place, value in enumerate(VALUES):
         collisions = (columns == columns[:, [place]]).mean(axis=0)
         assert masses(protocol, value) @ single == pytest.approx((collisions - 1 / 4) * 4 / 3, abs=1e-9)
@@ -163,7 +163,7 @@ def test_a_device_draws_in_the_order_of_the_wire_format() -> None:
     source = Keyed(key)
     row = integer_below(6, source)
     vector = sum((not flip_logistic("0.75", source=source)) << bit for bit in range(11))
-    vector ^= 1 << int(protocol._family().columns(protocol._read(["sun"]), [row])[0])
+    vector ^= 1 << int(protocol.hash_family.columns(protocol.encode(["sun"]), [row])[0])
     assert record == protocol.header + (vector | row << 11).to_bytes(2, "little")
     assert len(record) == 4 + protocol.bytes_per_report
 
@@ -196,7 +196,7 @@ def test_what_it_promises_and_what_accountants_make_of_it() -> None:
     numerical.spend(protocol.lifetime(30))
     assert numerical.epsilon("1e-6") < 56  # half of epsilon twice is less than epsilon once
     shuffled = PLDAccountant()
-    shuffled.spend(protocol.shuffled(100_000))
+    shuffled.spend(protocol.shuffled_event(100_000))
     assert shuffled.epsilon("1e-6") < 0.1
 
 

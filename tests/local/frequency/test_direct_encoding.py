@@ -55,7 +55,7 @@ def test_what_is_promised() -> None:
     protocol = DirectEncoding(domain=4, epsilon="0.1")
     assert protocol.guarantee == PureDP(epsilon="0.1", adjacency=ReplaceOne, unit="person")
     assert protocol.event == RandomizedResponseEvent(epsilon="0.1", categories=4, unit="person")
-    assert protocol.shuffled(100).event == protocol.event
+    assert protocol.shuffled_event(100).event == protocol.event
     assert protocol.lifetime(30) == RepeatedEvent(event=protocol.event, times=30)
 
 

@@ -50,7 +50,7 @@ def test_the_exact_law_is_private_and_no_better(epsilon: str | int, hashes: int,
     outputs = protocol.outputs()
     assert outputs is not None
     assert len(np.unique(outputs, axis=0)) == len(outputs) == 2 * hashes * width
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
     logs = np.array([protocol.log_masses(value, outputs) for value in VALUES])
     assert np.exp(logs).sum(axis=1) == pytest.approx(1, abs=1e-12)
     worst = max(float(np.abs(one - two).max()) for one, two in itertools.combinations(logs, 2))
@@ -62,7 +62,7 @@ def test_the_law_is_that_of_a_row_of_the_matrix() -> None:
     outputs = SMALL.outputs()
     assert outputs is not None
     rows, coordinates, plus = SMALL._unpack(outputs)
-    columns = SMALL._family().table(SMALL._read([5]))[:, 0]
+    columns = SMALL.hash_family.table(SMALL.encode([5]))[:, 0]
     true = hadamard(8)[coordinates, columns[rows]]
     chance = np.where(true == 2 * plus - 1, np.e, 1) / (1 + np.e) / 24
     assert masses(SMALL, 5) == pytest.approx(chance)
@@ -95,7 +95,7 @@ def test_one_report_estimates_without_bias_over_its_exact_law(epsilon: str | int
     single = np.array(
         [protocol.aggregate().absorb([protocol.header + row.tobytes()]).estimate(VALUES).raw for row in outputs]
     )
-    columns = protocol._family().table(protocol._read(VALUES))
+    columns = protocol.hash_family.table(protocol.encode(VALUES))
     for place, value in enumerate(VALUES):
         collisions = (columns == columns[:, [place]]).mean(axis=0)
         assert masses(protocol, value) @ single == pytest.approx((collisions - 1 / 4) * 4 / 3, abs=1e-9)
@@ -170,7 +170,7 @@ def test_estimates_read_the_transformed_table() -> None:
     aggregate = protocol.aggregate().absorb(protocol.privatize(np.arange(500) % 7, source=Seeded(1)))
     before = aggregate.state["signs"].copy()
     table = 4 * np.tanh(1) ** -1 * aggregate.state["signs"] @ hadamard(16)
-    columns = protocol._family().table(protocol._read([3]))[:, 0]
+    columns = protocol.hash_family.table(protocol.encode([3]))[:, 0]
     wanted = 16 / 15 * (table[np.arange(4), columns].mean() - 500 / 16)
     assert aggregate.estimate([3]).raw[0] == pytest.approx(wanted)
     assert np.array_equal(aggregate.state["signs"], before)
@@ -182,7 +182,7 @@ def test_a_device_draws_in_the_order_of_the_wire_format() -> None:
     record = protocol.report("sun", source=Keyed(key))
     source = Keyed(key)
     row, coordinate = integer_below(6, source), integer_below(16, source)
-    column = int(protocol._family().columns(protocol._read(["sun"]), [row])[0])
+    column = int(protocol.hash_family.columns(protocol.encode(["sun"]), [row])[0])
     plus = (hadamard(16)[coordinate, column] == 1) == flip_logistic("1.5", source=source)
     assert record == protocol.header + bytes([row | (coordinate & 31) << 3 | plus << 7])
 
@@ -202,7 +202,7 @@ def test_what_it_promises_and_what_accountants_make_of_it() -> None:
     pure, shuffled = PureAccountant(), PLDAccountant()
     pure.spend(protocol.lifetime(10))
     assert pure.guarantee() == PureDP(epsilon=20, adjacency=ReplaceOne, unit="person")
-    shuffled.spend(protocol.shuffled(100_000))
+    shuffled.spend(protocol.shuffled_event(100_000))
     assert shuffled.epsilon("1e-6") < 0.1
 
 

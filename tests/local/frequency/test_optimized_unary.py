@@ -90,7 +90,7 @@ def test_what_is_promised() -> None:
     assert optimized.event == GuaranteedEvent(guarantee=promise)
     assert basic(symmetric.event) == (promise.epsilon, Fraction(0))
     assert (symmetric.event.unit, symmetric.event.adjacency) == ("person", ReplaceOne)
-    assert symmetric.shuffled(1000).event == GuaranteedEvent(guarantee=promise)
+    assert symmetric.shuffled_event(1000).event == GuaranteedEvent(guarantee=promise)
 
 
 @KINDS

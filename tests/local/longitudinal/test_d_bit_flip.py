@@ -97,7 +97,7 @@ def test_every_bucket_is_in_d_of_k_assignments() -> None:
     every = np.arange(protocol.assignments)
     payload = protocol._pack(np.zeros((every.size, 1), dtype=np.uint64), every)
     state = protocol.aggregate().state
-    protocol._absorb(state, payload)
+    protocol.accumulate(state, payload)
     assert state["asked"].tolist() == [3 * PERMUTATIONS] * 7
 
 

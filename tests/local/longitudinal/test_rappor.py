@@ -196,7 +196,7 @@ def test_what_stays() -> None:
         protocol.report(word, secret=bytes(row)) for word, row in zip(words, rows, strict=True)
     ]
     shown_, cohort, half = protocol._unpack(reports.payload)
-    turned = shown_ ^ protocol._filters(protocol._read(words), cohort)
+    turned = shown_ ^ protocol._filters(protocol.encode(words), cohort)
     share = np.bitwise_count(turned).sum() / (300 * 100)
     assert share == pytest.approx(0.25, abs=0.0125)  # five standard deviations
     assert set(cohort.tolist()) == set(range(7))
@@ -205,7 +205,7 @@ def test_what_stays() -> None:
     other = protocol._unpack(protocol.privatize(["sun"] * 300, secrets=rows).payload)
     assert (other[1] == cohort).all()
     assert (other[2] == half).all()
-    fresh = other[0] ^ protocol._filters(protocol._read(["sun"] * 300), cohort)
+    fresh = other[0] ^ protocol._filters(protocol.encode(["sun"] * 300), cohort)
     differing = np.bitwise_count(fresh ^ turned).sum() / (300 * 100)
     assert differing == pytest.approx(2 * 0.25 * 0.75, abs=0.0145)
 
@@ -218,8 +218,8 @@ def test_reports_change_around_what_stays() -> None:
     words, cohort, _ = protocol._unpack(reports.payload)
     assert len(set(cohort.tolist())) == 1
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :100].mean(axis=0)
-    kept = int.from_bytes(protocol._filters(protocol._read(["sun"]), cohort[:1]).tobytes(), "little")
-    kept ^= truth._turned(int(protocol._read(["sun"])[0]), truth._memo(bytes(rows[0])))
+    kept = int.from_bytes(protocol._filters(protocol.encode(["sun"]), cohort[:1]).tobytes(), "little")
+    kept ^= truth._turned(int(protocol.encode(["sun"])[0]), truth.open_memo(bytes(rows[0])))
     expected = np.array([0.75 if kept >> i & 1 else 0.5 for i in range(100)])
     assert np.abs(bits - expected).max() < 5 * 0.5 / math.sqrt(20_000)
 

@@ -16,7 +16,7 @@ from celosia.local import DirectEncoding
 from celosia.local.longitudinal import rappor_decode as decoding
 from celosia.local.longitudinal.rappor import Rappor
 from celosia.local.longitudinal.rappor_decode import decode, estimate, holm
-from celosia.local.longitudinal.rappor_equations import Equations, design_of, solve
+from celosia.local.longitudinal.rappor_equations import Equations, build_design, solve
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_tests_on_the_other_half_keep_their_level_and_on_the_same_half_would_not
         honest.extend(found.p_values[chosen[chosen >= 5]].tolist())
         ones, sizes = aggregate.state["ones"], aggregate.state["sizes"]
         same = Equations.of(protocol, ones[0], sizes[0])
-        part = design_of(protocol, protocol._read(candidates[chosen]))
+        part = build_design(protocol, protocol.encode(candidates[chosen]))
         shares, _, nulls = solve(protocol, same, part)
         careless.extend(decoding._upper_tail(shares, nulls, math.inf)[chosen >= 5].tolist())
         assert found.significant(0.05)[:5].all()

@@ -11,7 +11,7 @@ from scipy import optimize
 
 from celosia.local.longitudinal.rappor import Rappor
 from celosia.local.longitudinal.rappor_decode import decode, estimate
-from celosia.local.longitudinal.rappor_equations import Equations, chance_hits, design_of, solve
+from celosia.local.longitudinal.rappor_equations import Equations, build_design, chance_hits, solve
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def collected(protocol: Rappor, values: Any, seed: int = 1) -> Aggregate[Any]:
 def dense(protocol: Rappor, aggregate: Aggregate[Any], candidates: Any) -> tuple[Any, Any, Any]:
     """The equations, bit by bit: what each candidate sets, how many people set it, how large the cohort is."""
     cohorts = range(protocol.cohorts)
-    digests = protocol._read(candidates)
+    digests = protocol.encode(candidates)
     rows = [protocol._filters(digests, np.full(len(digests), cohort)).view(np.uint8) for cohort in cohorts]
     bits = [np.unpackbits(row, axis=1, bitorder="little")[:, : protocol.bits] for row in rows]
     design = np.concatenate(bits, axis=1).T.astype(float)
@@ -40,7 +40,7 @@ def test_least_squares_are_numpys() -> None:
     aggregate = collected(protocol, np.random.default_rng(1).integers(0, 6, 5000))
     candidates = list(range(9))
     design, people, sizes = dense(protocol, aggregate, candidates)
-    assert (design_of(protocol, protocol._read(candidates)).toarray() == design).all()
+    assert (build_design(protocol, protocol.encode(candidates)).toarray() == design).all()
     density = 1 - (1 - 1 / 32) ** 2
     left = (design - density) * np.sqrt(sizes)[:, None]
     right = (people - density * sizes) / np.sqrt(sizes)
@@ -114,8 +114,8 @@ def test_without_reports_or_candidates_nothing_is_told() -> None:
     nothing = Equations.of(protocol, np.zeros((32, 128), dtype=np.int64), np.zeros(32, dtype=np.int64))
     some = Equations.of(protocol, np.ones((32, 128), dtype=np.int64), np.full(32, 2))
     one, none = np.array([1], dtype=np.uint64), np.empty(0, dtype=np.uint64)
-    assert [part.tolist() for part in solve(protocol, nothing, design_of(protocol, one))] == [[0.0], [0.0], [0.0]]
-    assert [part.size for part in solve(protocol, some, design_of(protocol, none))] == [0, 0, 0]
+    assert [part.tolist() for part in solve(protocol, nothing, build_design(protocol, one))] == [[0.0], [0.0], [0.0]]
+    assert [part.size for part in solve(protocol, some, build_design(protocol, none))] == [0, 0, 0]
 
 
 def test_cohorts_without_reports_have_no_equations() -> None:

@@ -61,7 +61,7 @@ def test_only_listed_reports_are_absorbed(oracle: Any) -> None:
     outputs = protocol.outputs()
     assert outputs is not None
     assert aggregate.reports == len(outputs)
-    assert protocol._valid(outputs).all()
+    assert protocol.is_valid(outputs).all()
 
 
 def test_a_level_that_nobody_reported_at_is_no_error() -> None:

@@ -41,7 +41,7 @@ def told(oracle: NodeOracle, level: int, rows: np.ndarray) -> np.ndarray:
     found = []
     for row in rows:
         state = empty(oracle)
-        oracle.absorb(state, row[None])
+        oracle.accumulate(state, row[None])
         found.append(oracle.answers(state, level))
     return np.array(found)
 
@@ -94,21 +94,21 @@ def test_what_is_drawn_is_valid_and_counted(kind: type[NodeOracle], sizes: tuple
     source = Seeded(1)
     for level, size in enumerate(sizes):
         nodes = np.arange(200) % size
-        rows = oracle.draw(level, nodes, source)
+        rows = oracle.sample(level, nodes, source)
         assert rows.shape == (200, -(-oracle.bits // 8))
-        assert oracle.valid(rows).all()
+        assert oracle.is_valid(rows).all()
         assert (oracle.levels(rows) == level).all()
-        one = oracle.draw_one(level, size - 1, source).to_bytes(rows.shape[1], "little")
-        assert oracle.valid(np.frombuffer(one, dtype=np.uint8)[None]).all()
+        one = oracle.sample_one(level, size - 1, source).to_bytes(rows.shape[1], "little")
+        assert oracle.is_valid(np.frombuffer(one, dtype=np.uint8)[None]).all()
         state = empty(oracle)
-        oracle.absorb(state, rows)
+        oracle.accumulate(state, rows)
         assert state["levels"].tolist() == [200 if here == level else 0 for here in range(len(sizes))]
 
 
 def test_a_large_epsilon_says_the_node() -> None:
     oracle = oracle_of(HadamardNodes, 60_000, (8, 64))
     state = empty(oracle)
-    oracle.absorb(state, oracle.draw(1, np.full(5000, 17), Seeded(2)))
+    oracle.accumulate(state, oracle.sample(1, np.full(5000, 17), Seeded(2)))
     found = oracle.answers(state, 1)
     assert int(found.argmax()) == 17
     unary = oracle_of(UnaryNodes, 60_000, (8, 64))

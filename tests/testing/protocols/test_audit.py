@@ -31,10 +31,10 @@ class Tells(DirectEncoding):
 
     __slots__ = ()
 
-    def _draw(self, read: NDArray[np.int64], source: Source) -> Bytes:
-        kept = bernoulli(Fraction(1, 2), read.size, source)
-        others = uniform_below(self.size - 1, read.size, source)
-        return pack([(np.where(kept, read, others + (others >= read)), self.bits)])
+    def sample(self, items: NDArray[np.int64], source: Source) -> Bytes:
+        kept = bernoulli(Fraction(1, 2), items.size, source)
+        others = uniform_below(self.size - 1, items.size, source)
+        return pack([(np.where(kept, items, others + (others >= items)), self.bits)])
 
 
 class States(DirectEncoding):
@@ -44,7 +44,7 @@ class States(DirectEncoding):
 
     def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:
         (said,) = unpack(payload, [self.bits])
-        return np.where(said == self._read([value])[0], math.log(0.9), math.log(0.1 / (self.size - 1)))
+        return np.where(said == self.encode([value])[0], math.log(0.9), math.log(0.1 / (self.size - 1)))
 
 
 def test_long_and_hashed_reports_pass() -> None:

@@ -54,7 +54,7 @@ def too_true(protocol: Any) -> Any:
     lie = 0.98 / (1 + math.exp(float(protocol.epsilon)))
     given = {field.name: getattr(protocol, field.name) for field in dataclasses.fields(protocol)}
     other = type(protocol)(**{**given, "epsilon": Fraction(math.log((1 - lie) / lie))})
-    kind = type(f"Mutant{type(protocol).__name__}", (type(protocol),), {"__slots__": (), "_draw": other._draw})
+    kind = type(f"Mutant{type(protocol).__name__}", (type(protocol),), {"__slots__": (), "sample": other.sample})
     return kind(**given)
 
 

@@ -79,7 +79,7 @@ class Fragile(DirectEncoding):
 
     __slots__ = ()
 
-    def _valid(self, payload: Bytes) -> NDArray[np.bool_]:
+    def is_valid(self, payload: Bytes) -> NDArray[np.bool_]:
         if (payload >= self.size).any():
             raise IndexError
         return np.ones(len(payload), dtype=np.bool_)
@@ -93,7 +93,7 @@ def test_a_server_must_not_trip() -> None:
 class Drops(DirectEncoding):
     __slots__ = ()
 
-    def _valid(self, payload: Bytes) -> NDArray[np.bool_]:
+    def is_valid(self, payload: Bytes) -> NDArray[np.bool_]:
         return payload[:, 0] < 2
 
 
@@ -110,7 +110,7 @@ class Accepts(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:
+    def encode(self, values: Any) -> NDArray[np.int64]:
         return np.zeros(len(values) if hasattr(values, "__len__") else 1, dtype=np.int64)
 
 
@@ -119,7 +119,7 @@ class Raises(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:
+    def encode(self, values: Any) -> NDArray[np.int64]:
         return np.asarray([{0: 0, 1: 1, 2: 2}[value] for value in values])
 
 

@@ -177,8 +177,8 @@ class Forgets(DBitFlip):
 
     __slots__ = ()
 
-    def _draw_memoised(self, read: Any, secrets: Any, source: Source) -> Bytes:  # noqa: ARG002
-        return self._draw(read, source)
+    def sample_memoised(self, items: Any, secrets: Any, source: Source) -> Bytes:  # noqa: ARG002
+        return self.sample(items, source)
 
 
 def test_mutants_are_convicted() -> None:

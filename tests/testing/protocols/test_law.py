@@ -158,9 +158,9 @@ class Remembers(DBitFlip):
 
     __slots__ = ()
 
-    def _draw_memoised(self, read: NDArray[np.int64], secrets: NDArray[np.uint8], source: Any) -> Bytes:
+    def sample_memoised(self, items: NDArray[np.int64], secrets: NDArray[np.uint8], source: Any) -> Bytes:
         true = DBitFlip(buckets=self.buckets, d=self.d, epsilon=50, seed=self.seed)
-        return true._draw_memoised(read, secrets, source)
+        return true.sample_memoised(items, secrets, source)
 
 
 def test_clients_with_secrets_follow_the_law() -> None:

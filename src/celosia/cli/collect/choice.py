@@ -54,14 +54,14 @@ def print_choice(choice: "Choice") -> None:
 
 def _command(protocol: "Protocol[Any]") -> str | None:
     """Return the command that simulates a protocol, where the protocol is what the command builds."""
-    from celosia.local.catalogue import CATALOGUE, build
+    from celosia.local.catalogue import build, load_catalogue
 
     domain = getattr(protocol, "domain", getattr(protocol, "buckets", None))
     shown = str(domain) if isinstance(domain, int) else ",".join(map(str, domain or ()))
     if len(shown) > _LONGEST or not shown.replace(",", "").isalnum():
         return None
     epsilon = format_exact(protocol.epsilon).strip("'")
-    for name, entry in CATALOGUE.items():
+    for name, entry in load_catalogue().items():
         known = entry.kind is type(protocol) and entry.needs == "domain"
         if known and build(name, epsilon=epsilon, domain=domain) == protocol:
             told = f"--protocol {name} --domain {shown} --epsilon {epsilon}"

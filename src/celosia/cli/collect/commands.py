@@ -208,12 +208,12 @@ def _choose(
 @collect.command("protocols")
 def _protocols() -> None:
     """List the protocols by their short names."""
-    from celosia.local.catalogue import CATALOGUE
+    from celosia.local.catalogue import load_catalogue
 
     needs = {"domain": "--domain", "bounds": "--low --high", "spelling": "", "nothing": ""}
     rows = [
         [entry.name, entry.summary, " ".join([needs[entry.needs], *_flags(entry.options)]).strip()]
-        for entry in CATALOGUE.values()
+        for entry in load_catalogue().values()
     ]
     print_table(["Name", "What it is", "Options"], rows)
 

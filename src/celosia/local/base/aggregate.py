@@ -1,8 +1,8 @@
-"""The server's side: integers that reports are added to, and that estimates are read from.
+"""Aggregate of the server: integer counts of reports, from which estimates are computed.
 
-All aggregates are alike: named integer arrays, the number of reports in them, and the number of reports that were
-dropped because no client could have sent them. Two aggregates add up, in any order, so that a thousand machines give
-what one would have given, to the last bit. Scaling happens when an estimate is asked for, never before.
+An aggregate has named integer arrays, the number of reports in them, and the number of rejected reports, which no
+client can have sent. Two aggregates add up, in any order: a thousand machines give the bits of a single one. Scaling
+happens in ``estimate``, never before.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
 from celosia.local.base.reports import column_names, read_payloads, sound
-from celosia.local.base.values import asked
+from celosia.local.base.values import read_candidates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 E_co = TypeVar("E_co", covariant=True)
 
-_CHUNK = 1 << 16
+_CHUNK_REPORTS = 1 << 16
 _PROTOCOL, _VERSION, _COUNTS = b"celosia.protocol", b"celosia.aggregate", b"celosia.counts"
 _AGGREGATE_VERSION = b"1"
 
 
 class Aggregate(Generic[E_co]):
-    """What the reports of one protocol add up to.
+    """Sums of the reports of one protocol.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.noise import Seeded
@@ -54,7 +54,7 @@ class Aggregate(Generic[E_co]):
     def absorb(self, reports: Any) -> Self:
         """Add reports: a ``Reports``, an Arrow record batch or table of them, or single records as bytes.
 
-        Reports of another protocol or version, of the wrong length, or that no client could have made are dropped and
+        Reports of another protocol or version, of the wrong length, or that no client can have sent are dropped and
         counted in ``rejected``.
 
         >>> from celosia.local import DirectEncoding
@@ -63,19 +63,19 @@ class Aggregate(Generic[E_co]):
         Aggregate(DirectEncoding(epsilon=2, domain=3), reports=1, rejected=1)
         """
         payload, dropped = read_payloads(reports, self.protocol)
-        for first in range(0, len(payload), _CHUNK):
-            chunk = payload[first : first + _CHUNK]
-            valid = self.protocol._valid(chunk)  # noqa: SLF001 - the protocol's other half
+        for first in range(0, len(payload), _CHUNK_REPORTS):
+            chunk = payload[first : first + _CHUNK_REPORTS]
+            valid = self.protocol.is_valid(chunk)
             if not valid.all():
                 dropped += int((~valid).sum())
                 chunk = chunk[valid]
-            self.protocol._absorb(self.state, chunk)  # noqa: SLF001 - the protocol's other half
+            self.protocol.accumulate(self.state, chunk)
             self.reports += len(chunk)
         self.rejected += dropped
         return self
 
     def absorb_all(self, batches: Iterable[Any]) -> Self:
-        """Add one batch after the other, as they come.
+        """Add all batches of an iterable, one after the other.
 
         >>> from celosia.local import DirectEncoding
         >>> protocol = DirectEncoding(domain=3, epsilon=2)
@@ -87,7 +87,7 @@ class Aggregate(Generic[E_co]):
         return self
 
     def merge(self, other: "Aggregate[Any]") -> Self:
-        """Add what another aggregate of the same protocol holds; the other one stays as it is.
+        """Add another aggregate of the same protocol, which stays unchanged.
 
         >>> from celosia.local import DirectEncoding
         >>> protocol = DirectEncoding(domain=3, epsilon=2)
@@ -100,7 +100,7 @@ class Aggregate(Generic[E_co]):
                 "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
             )
         if not _fit(self, other):
-            raise ParameterError("Together the aggregates would hold more than can be counted in 64 bits.")
+            raise ParameterError("The sum of the aggregates would overflow 64 bits.")
         for name in self.state:
             self.state[name] += other.state[name]
         self.reports += other.reports
@@ -108,12 +108,12 @@ class Aggregate(Generic[E_co]):
         return self
 
     def estimate(self, candidates: Any = None, *, postprocess: str | None = None) -> E_co:
-        """Return what the reports say, with standard errors.
+        """Return the protocol's estimate, with standard errors.
 
-        ``candidates`` are the values that are asked about; protocols over a known domain take all of it without.
-        ``postprocess`` is ``"clip"`` or ``"norm-sub"``; without, estimates are unbiased and may be negative. Over a
-        known domain ``"norm-sub"`` is of all its values, whichever are asked about; over an open one it takes the
-        candidates for all that anybody has.
+        ``candidates`` are the values to estimate; the default of protocols over a known domain is the whole domain.
+        ``postprocess`` is ``"clip"`` or ``"norm-sub"``; without it, estimates are unbiased and may be negative. Over a
+        known domain ``"norm-sub"`` normalizes all its values, whichever are the candidates; over an open domain it
+        assumes that the candidates are all values that occur.
 
         >>> from celosia.local import DirectEncoding
         >>> protocol = DirectEncoding(domain=3, epsilon=2)
@@ -121,15 +121,15 @@ class Aggregate(Generic[E_co]):
         [2]
         """
         protocol: Any = self.protocol
-        if postprocess != "norm-sub" or candidates is None or protocol._whole() is None:  # noqa: SLF001 - likewise
-            return cast("E_co", protocol._estimate(self, candidates, postprocess))  # noqa: SLF001 - likewise
-        places, _ = asked(candidates, protocol._whole())  # noqa: SLF001 - likewise
-        part = protocol._estimate(self, candidates, None)  # noqa: SLF001 - likewise
-        everything = protocol._estimate(self, None, postprocess)  # noqa: SLF001 - likewise
+        if postprocess != "norm-sub" or candidates is None or protocol.known_domain is None:
+            return cast("E_co", protocol.estimate(self, candidates, postprocess))
+        places, _ = read_candidates(candidates, protocol.known_domain)
+        part = protocol.estimate(self, candidates, None)
+        everything = protocol.estimate(self, None, postprocess)
         return cast("E_co", dataclasses.replace(part, counts=everything.counts[places], postprocess=postprocess))
 
     def to_arrow(self) -> "pa.Table":
-        """Return the aggregate as an Arrow table of one row, to be stored or sent.
+        """Return the aggregate as an Arrow table of one row.
 
         >>> from celosia.local import DirectEncoding
         >>> aggregate = DirectEncoding(domain=3, epsilon=2).aggregate()
@@ -151,7 +151,7 @@ class Aggregate(Generic[E_co]):
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> "Aggregate[Any]":
-        """Read an aggregate back; what is none raises ``FormatError``.
+        """Read an aggregate back, or raise ``FormatError``.
 
         >>> from celosia.local import DirectEncoding
         >>> table = DirectEncoding(domain=3, epsilon=2).aggregate().to_arrow()
@@ -166,27 +166,27 @@ class Aggregate(Generic[E_co]):
             raise FormatError(f"An aggregate is read from an Arrow table, not {type(table).__name__}.")
         metadata = table.schema.metadata or {}
         counts = metadata.get(_COUNTS, b"").split()
-        written = len(counts) == 2 and all(count.isdigit() and len(count) < 20 for count in counts)
-        if metadata.get(_VERSION) != _AGGREGATE_VERSION or not written:
+        well_formed = len(counts) == 2 and all(count.isdigit() and len(count) < 20 for count in counts)
+        if metadata.get(_VERSION) != _AGGREGATE_VERSION or not well_formed:
             raise FormatError("The table is no aggregate of a local protocol, or one of a newer release.")
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
-        shapes = protocol._shapes()  # noqa: SLF001 - the protocol's other half
+        shapes = protocol.state_shapes
         if sorted(column_names(table)) != sorted(shapes):
             raise FormatError(
                 f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
             )
-        # Read before an aggregate is made: what the protocol asks for may be more than there is memory.
+        # Read before an aggregate is made: its state might not fit in memory.
         state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
-        least, most = (int(counts[0]) * step for step in protocol._reach())  # noqa: SLF001 - the protocol's other half
+        least, most = (int(counts[0]) * step for step in protocol.increment_bounds)
         within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
-        if not within or not protocol._possible(state, int(counts[0])):  # noqa: SLF001 - the protocol's other half
+        if not within or not protocol.is_reachable(state, int(counts[0])):
             raise FormatError(f"The table holds numbers that {int(counts[0])} reports cannot add up to.")
         aggregate = cls(protocol)
         aggregate.state, aggregate.reports, aggregate.rejected = state, int(counts[0]), int(counts[1])
         return aggregate
 
     def save(self, path: str | Path) -> None:
-        """Write the aggregate to a file, as Arrow; the file is whole or not there.
+        """Write the aggregate to an Arrow file, atomically.
 
         >>> import pathlib, tempfile
         >>> from celosia.local import DirectEncoding
@@ -210,7 +210,7 @@ class Aggregate(Generic[E_co]):
 
     @classmethod
     def load(cls, path: str | Path) -> "Aggregate[Any]":
-        """Read what ``save`` wrote.
+        """Read a file that ``save`` wrote.
 
         >>> Aggregate.load("no such file")
         Traceback (most recent call last):
@@ -227,7 +227,7 @@ class Aggregate(Generic[E_co]):
         return cls.from_arrow(table)
 
     def __copy__(self) -> "Aggregate[E_co]":
-        return Aggregate(self.protocol).merge(self)  # one that shares its arrays would count in both
+        return Aggregate(self.protocol).merge(self)  # a copy must not share its arrays
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregate):
@@ -238,7 +238,7 @@ class Aggregate(Generic[E_co]):
             and all(np.array_equal(array, other.state[name]) for name, array in self.state.items())
         )
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
         return f"Aggregate({self.protocol!r}, reports={self.reports}, rejected={self.rejected})"
@@ -246,7 +246,7 @@ class Aggregate(Generic[E_co]):
 
 def _empty(protocol: "Protocol[Any]") -> "State":
     try:
-        return {name: np.zeros(shape, dtype=np.int64) for name, shape in protocol._shapes().items()}  # noqa: SLF001 - the protocol's other half
+        return {name: np.zeros(shape, dtype=np.int64) for name, shape in protocol.state_shapes.items()}
     except MemoryError:
         raise ParameterError(
             f"An aggregate of this {type(protocol).__name__} takes {protocol.memory} bytes, more than there are: "
@@ -256,7 +256,7 @@ def _empty(protocol: "Protocol[Any]") -> "State":
 
 def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
     """Tell whether the sums of two states are within 64 bits: NumPy would go on from the other end."""
-    reach = max(map(abs, one.protocol._reach()))  # noqa: SLF001 - the protocol's other half
+    reach = max(map(abs, one.protocol.increment_bounds))
     if (one.reports + other.reports) * reach < 2**63:
         return True
     sums = [(array, other.state[name], array + other.state[name]) for name, array in one.state.items()]

@@ -225,7 +225,7 @@ class MeanEstimate:
         return f"MeanEstimate({self.mean:.6g} ± {self.standard_error:.2g}, reports={self.reports})"
 
 
-def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
+def build_estimate(  # noqa: PLR0913 - an estimate has that many parts
     candidates: Sequence[Any],
     raw: "Floats",
     *,

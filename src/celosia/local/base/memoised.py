@@ -1,11 +1,11 @@
-"""Answers that stay: what a client draws once for each value, and gives again whenever it has that value.
+"""Memoised answers: a client draws an answer once for each value, and repeats it whenever it has that value.
 
-Noise drawn anew every day averages out; an answer that is drawn once and replayed does not. A client stores no answers
-but one secret of 32 bytes, from which it draws them again (``noise.keyed``): the key of an answer is HMAC-SHA256, under
-the secret, of the protocol and of what is answered about, and its draws are the keystream of that key. To whoever has
-no secret this is fresh noise unless HMAC-SHA256 or ChaCha20 is broken: over time the guarantee is computational. What
-replaying does not hide is *when* an answer changes and when it comes back. ``lifetime`` therefore has a guarantee for
-``SameChanges`` only; ``plain_lifetime`` has the one between any two histories, which is larger or infinite.
+Fresh noise every day averages out; an answer that is drawn once and repeated does not. A client stores no answers, only
+one secret of 32 bytes, from which it draws them again (``noise.keyed``). The key of an answer is HMAC-SHA256, under the
+secret, of the protocol and of the subject; the draws are the keystream of that key. Without the secret this is fresh
+noise unless HMAC-SHA256 or ChaCha20 is broken: over time the guarantee is computational. Memoisation does not hide
+*when* an answer changes or returns. Hence ``lifetime`` has a guarantee for ``SameChanges`` only; ``plain_lifetime``
+has the one between any two histories, which is larger or infinite.
 """
 
 import hashlib
@@ -40,17 +40,18 @@ if TYPE_CHECKING:
 E_co = TypeVar("E_co", covariant=True)
 
 Memo = Callable[[str, int], "Source"]
-"""Where a client draws what stays: for a purpose ("client" or "value") and a number, the source of that answer."""
+"""Source of the memoised draws for a purpose ("client" or "value") and a number."""
 
 _WORD = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Memoised(Protocol[E_co]):
-    """A protocol whose clients answer alike for ever, when they give their secret.
+    """A protocol whose clients repeat their answers when they pass their secret.
 
-    A client with several questions of the same protocol needs a secret, or a protocol with a seed of its own, for each:
-    else equal values would have equal answers.
+    A client that answers several questions of the same protocol needs a secret, or a protocol with another seed, for
+    each: otherwise equal values have equal answers. A subclass also implements ``sample_memoised``,
+    ``sample_one_memoised`` and ``lifetime_epsilon``.
 
     >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip
     >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
@@ -67,8 +68,8 @@ class Memoised(Protocol[E_co]):
     ) -> Reports:
         """Return one report for each value.
 
-        ``secrets`` are the clients' own, 32 bytes each, in an array (values, 32) or a list: what stays is drawn from
-        them. Without, each value is a new client's, whose secret nobody will use again.
+        ``secrets`` are the clients' secrets, 32 bytes each, in an array (values, 32) or a list: memoised draws come
+        from them. Without secrets, each value is that of a new client, which reports once.
 
         >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip
         >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
@@ -79,12 +80,12 @@ class Memoised(Protocol[E_co]):
         if secrets is None:
             return super(Memoised, self).privatize(values, source=source)  # slots make the class twice
         source = source_or_system(source)
-        read = self._read(values)
-        rows = _read_secrets(secrets, len(read))
-        payload = np.empty((len(read), self.bytes_per_report), dtype=np.uint8)
-        for first in range(0, len(read), CHUNK):
+        items = self.encode(values)
+        rows = _read_secrets(secrets, len(items))
+        payload = np.empty((len(items), self.bytes_per_report), dtype=np.uint8)
+        for first in range(0, len(items), CHUNK):
             part = slice(first, first + CHUNK)
-            payload[part] = self._draw_memoised(read[part], rows[part], source)
+            payload[part] = self.sample_memoised(items[part], rows[part], source)
         return Reports(protocol=self, payload=payload, seeded=source.seeded)
 
     def report(
@@ -94,7 +95,7 @@ class Memoised(Protocol[E_co]):
         secret: bytes | None = None,
         source: "Source | None" = None,
     ) -> bytes:
-        """Return the report of one value as it travels; with the client's ``secret``, what stays is drawn from it.
+        """Return the record of one value; memoised draws come from the client's ``secret``, if given.
 
         >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip
         >>> len(DBitFlip(buckets=10, d=4, epsilon=1).report(3, secret=bytes(32)))
@@ -103,16 +104,16 @@ class Memoised(Protocol[E_co]):
         if secret is None:
             return super(Memoised, self).report(value, source=source)  # slots make the class twice
         source = source_or_system(source)
-        read = self._read([value])[0]
-        number = self._draw_from(read, self._memo(bytes(_read_secrets([secret], 1)[0])), source)
+        item = self.encode([value])[0]
+        number = self.sample_one_memoised(item, self.open_memo(bytes(_read_secrets([secret], 1)[0])), source)
         return self.header + number.to_bytes(self.bytes_per_report, "little")
 
     def lifetime(self, reports: int, *, values: int | None = None) -> "Event":
-        """What so many reports of one person run together.
+        """Return the event of ``reports`` reports of one person.
 
-        Without ``values`` each is drawn anew, without a secret. With ``values``, the client gives its secret and has at
-        most so many different values in that time. The guarantee is then for ``SameChanges``: it holds between
-        histories whose memoised answers change and return at the same times, and no ledger takes it. See
+        Without ``values`` the reports are independent, without a secret. With ``values``, the client passes its secret
+        and has at most that many different values. The guarantee is then for ``SameChanges``: it holds between
+        histories whose memoised answers change and return at the same times, and no ledger accepts it. See
         ``plain_lifetime`` for any two histories.
 
         >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip
@@ -122,12 +123,12 @@ class Memoised(Protocol[E_co]):
         """
         if values is None:
             return super(Memoised, self).lifetime(reports)  # slots make the class twice
-        return _stated(self.lifetime_epsilon(reports, values), SameChanges)
+        return _event(self.lifetime_epsilon(reports, values), SameChanges)
 
     def plain_lifetime(self, reports: int, *, values: int) -> "Event":
-        """What so many memoised reports of at most so many different values run, between any two such histories.
+        """Return the event of memoised reports of at most ``values`` different values, between any two histories.
 
-        A plain replace-one guarantee, which a ledger takes. Where none is finite, ``ParameterError`` says so.
+        It has a plain replace-one guarantee, which a ledger accepts. If none is finite, it raises ``ParameterError``.
 
         >>> from celosia.local.longitudinal.loloha import LOLOHA
         >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
@@ -141,14 +142,14 @@ class Memoised(Protocol[E_co]):
                 f"{type(self).__name__} repeats an answer exactly, so reports show when it changed. "
                 "lifetime(reports, values=...) states what holds between histories that change at the same times."
             )
-        return _stated(epsilon, ReplaceOne)
+        return _event(epsilon, ReplaceOne)
 
     @abstractmethod
     def lifetime_epsilon(self, reports: int, values: int) -> "Fraction":
-        """Return what memoised reports of at most so many different values spend together, under ``SameChanges``.
+        """Return the epsilon of memoised reports of at most ``values`` different values, under ``SameChanges``.
 
-        It holds between any two histories whose memoised answers change at the same times and return to earlier answers
-        at the same times, whatever the client drew. That they change, and when, is not hidden by noise that stays.
+        It holds between any two histories whose memoised answers change, and return to earlier answers, at the same
+        times, for every outcome of the client's draws. Memoised noise does not hide that they change, nor when.
 
         >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip
         >>> DBitFlip(buckets=10, d=4, epsilon=1).lifetime_epsilon(365, 2)
@@ -156,7 +157,7 @@ class Memoised(Protocol[E_co]):
         """
 
     def plain_lifetime_epsilon(self, reports: int, values: int) -> "Fraction | None":
-        """Return what memoised reports of so many values spend between any two histories; None where nothing is finite.
+        """Return the epsilon of memoised reports between any two histories of ``values`` values; None if infinite.
 
         Histories of one value never change, so ``lifetime_epsilon`` holds between any two of them. With more values,
         reports that repeat an answer exactly are equal if the value stayed, and differ with positive probability if it
@@ -167,34 +168,39 @@ class Memoised(Protocol[E_co]):
         >>> protocol.plain_lifetime_epsilon(365, 1), protocol.plain_lifetime_epsilon(365, 2)
         (Fraction(1, 1), None)
         """
-        times, different = self._times(reports, values)
+        times, different = self.exact_history(reports, values)
         return self.lifetime_epsilon(times, 1) if different == 1 else None
 
     @staticmethod
-    def _times(reports: int, values: int) -> tuple[int, int]:
-        """Return the number of reports, and of values among them, or refuse them."""
+    def exact_history(reports: int, values: int) -> tuple[int, int]:
+        """Return the number of reports, and of different values among them, or raise ``ParameterError``."""
         times = exact_integer(reports, name="reports")
         return times, min(times, exact_integer(values, name="values"))
 
     @abstractmethod
-    def _draw_memoised(self, read: "NDArray[Any]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        """Return one report for each item, where what stays is drawn from the clients' secrets."""
+    def sample_memoised(self, items: "NDArray[Any]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        """Return one report for each item, with the memoised draws from the clients' secrets."""
 
     @abstractmethod
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
-        """Return one report, word by word: what stays from ``memo``, the rest from ``source``."""
+    def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:
+        """Return one report, drawn word by word: memoised draws from ``memo``, the others from ``source``."""
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
-        return self._draw_from(read, lambda _purpose, _number: source, source)
+    def sample_one(self, item: Any, source: "Source") -> int:
+        """Return one report of a client without a secret, drawn word by word."""
+        return self.sample_one_memoised(item, lambda _purpose, _number: source, source)
 
-    def _memo(self, secret: bytes) -> Memo:
+    def open_memo(self, secret: bytes) -> Memo:
+        """Return the source of a client's memoised draws."""
+
         def memo(purpose: str, number: int) -> Keyed:
             return Keyed(derive(secret, _message(self, purpose) + number.to_bytes(8, "little")))
 
         return memo
 
-    def _keys(self, secrets: "NDArray[np.uint8]", purpose: str, numbers: "NDArray[Any] | int") -> "NDArray[np.uint8]":
-        """Return the keys of many clients' answers, as ``_memo`` derives them."""
+    def derive_keys(
+        self, secrets: "NDArray[np.uint8]", purpose: str, numbers: "NDArray[Any] | int"
+    ) -> "NDArray[np.uint8]":
+        """Return the keys of many clients' answers, as ``open_memo`` derives them."""
         prefix = np.frombuffer(_message(self, purpose), dtype=np.uint8)
         messages = np.empty((len(secrets), prefix.size + 8), dtype=np.uint8)
         messages[:, : prefix.size] = prefix
@@ -203,23 +209,23 @@ class Memoised(Protocol[E_co]):
         return derive_keys(secrets, messages)
 
 
-def _stated(epsilon: "Fraction", adjacency: Adjacency) -> GuaranteedEvent:
+def _event(epsilon: "Fraction", adjacency: Adjacency) -> GuaranteedEvent:
     return GuaranteedEvent(guarantee=PureDP(epsilon=short_at_least(epsilon), adjacency=adjacency, unit=PERSON))
 
 
 @lru_cache(maxsize=256)
 def _message(protocol: Protocol[Any], purpose: str) -> bytes:
-    """Return what is authenticated, but for the number: ``celosia/<kind>/<purpose>/1/`` and SHA-256 of the JSON.
+    """Return the prefix of the authenticated message: ``celosia/<kind>/<purpose>/1/`` and SHA-256 of the JSON.
 
-    All of its 256 bits: were two protocols to share keys, their answers would share noise, and a server that chooses
-    parameters could subtract one from the other. The three bytes of a fingerprint are no obstacle to that.
+    It has all 256 bits. If two protocols shared keys, their answers would share noise, and a server that chooses
+    parameters could subtract one from the other. The three bytes of a fingerprint would not prevent that.
     """
     kind = f"celosia/{type(protocol).__name__}/{purpose}/1/"
     return kind.encode() + hashlib.sha256(protocol.to_json().encode()).digest()
 
 
 def _read_secrets(secrets: object, count: int) -> "NDArray[np.uint8]":
-    """Return secrets as an array (count, 32); an error tells nothing of them."""
+    """Return secrets as an array (count, 32); errors do not quote them."""
     if isinstance(secrets, list | tuple) and all(isinstance(one, bytes) and len(one) == KEY_BYTES for one in secrets):
         secrets = np.frombuffer(b"".join(secrets), dtype=np.uint8).reshape(-1, KEY_BYTES)
     if not isinstance(secrets, np.ndarray) or secrets.dtype != np.uint8 or secrets.shape != (count, KEY_BYTES):
@@ -229,8 +235,8 @@ def _read_secrets(secrets: object, count: int) -> "NDArray[np.uint8]":
     return np.ascontiguousarray(secrets)
 
 
-def coins_from(words: Words, probability: Enclosure) -> "tuple[NDArray[np.bool_], NDArray[np.bool_]]":
-    """Return what ``flip`` shows for each word, and where it would have asked for a further word (once in 2^64)."""
+def flip_words(words: Words, probability: Enclosure) -> "tuple[NDArray[np.bool_], NDArray[np.bool_]]":
+    """Return the result of ``flip`` for each word, and where it needs a further word (once in 2^64)."""
     prefix, exact = leading(probability, _WORD)
     if prefix >> _WORD:
         return np.ones(words.shape, dtype=np.bool_), np.zeros(words.shape, dtype=np.bool_)
@@ -238,8 +244,8 @@ def coins_from(words: Words, probability: Enclosure) -> "tuple[NDArray[np.bool_]
     return words < np.uint64(prefix), tied
 
 
-def numbers_from(words: Words, bound: int) -> "tuple[NDArray[np.int64], NDArray[np.bool_]]":
-    """Return what ``integer_below`` makes of each word, and where it would have rejected the word."""
+def reduce_words(words: Words, bound: int) -> "tuple[NDArray[np.int64], NDArray[np.bool_]]":
+    """Return the result of ``integer_below`` for each word, and where it rejects the word."""
     spare = (1 << _WORD) % bound
     rejected = words > np.uint64((1 << _WORD) - 1 - spare)
     return (words % np.uint64(bound)).astype(np.int64), rejected

@@ -1,9 +1,10 @@
-"""What every protocol of the local model is: a frozen description that client and server share.
+"""Base class of the protocols of the local model: a frozen description that client and server share.
 
-The client turns a value into a report (``privatize`` for many at once, ``report`` for one, as a device does it); the
-server's ``Aggregate`` absorbs reports and estimates. A report alone keeps the stated promise, against everybody: it is
-a pure guarantee under replace-one, for the person who sends it. Subclasses say how they draw and what they count; the
-chunks, the wire format and the bookkeeping are here.
+The client turns a value into a report (``privatize`` for many at once, ``report`` for one, as a device does it). The
+server's ``Aggregate`` absorbs reports and estimates. Each report satisfies a pure guarantee under replace-one, for the
+person who sends it, against every observer. A subclass implements ``bits``, ``outputs``, ``log_masses``, ``encode``,
+``sample``, ``sample_one``, ``state_shapes``, ``accumulate`` and ``estimate``. The chunks, the wire format and the
+counting of reports are here.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from celosia.core.record import Record
 from celosia.core.structure import GuaranteedEvent, RepeatedEvent, ShuffledEvent
 from celosia.local.base.aggregate import Aggregate
 from celosia.local.base.packing import Bytes, clear_padding
+from celosia.local.base.plugins import load_plugins
 from celosia.local.base.reports import HEADER, WIRE_VERSION, Reports
 from celosia.local.base.values import Domain
 from celosia.noise.source import source_or_system
@@ -34,22 +36,25 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 PERSON = "person"
-"""The privacy unit of all protocols: who sends the report."""
+"""The privacy unit of all protocols: the person who sends the report."""
 
 CHUNK = 1 << 16
-"""How many reports are worked on at once, of long ones fewer: memory stays flat, and what is drawn in the cache."""
+"""Reports per chunk, fewer if they are long: memory stays flat, and the draws stay in the cache."""
 
 _CHUNK_BYTES = 1 << 22
 
 State = dict[str, "NDArray[np.int64]"]
-"""What an aggregate counts: named arrays of integers, which add up when aggregates are merged."""
+"""State of an aggregate: named arrays of integers, which add up when aggregates are merged."""
 
 E_co = TypeVar("E_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Protocol(Record, ABC, Generic[E_co]):
-    """A local protocol: how a value becomes a report, and what a server learns from many.
+    """A local protocol: the client's randomizer and the server's estimator.
+
+    A protocol of another package is a frozen dataclass that derives from this class. Its entry point in the group
+    ``celosia.protocols`` makes it known to ``from_json`` and to the command line.
 
     >>> from celosia.local import DirectEncoding
     >>> protocol = DirectEncoding(domain=4, epsilon=1)
@@ -59,11 +64,22 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     epsilon: Fraction
 
-    # ---------------------------------------------------------------- what is promised
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a protocol back, also one that another package defines (see ``celosia.local.base.plugins``).
+
+        >>> from celosia.local import DirectEncoding
+        >>> Protocol.from_json(DirectEncoding(domain=4, epsilon=1).to_json())
+        DirectEncoding(epsilon=1, domain=4)
+        """
+        load_plugins()
+        return super(Protocol, cls).from_json(text)
+
+    # ---------------------------------------------------------------- guarantee
 
     @property
     def guarantee(self) -> PureDP:
-        """What one report promises to the person who sends it.
+        """The guarantee of one report to the person who sends it.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=4, epsilon=1).guarantee
@@ -73,10 +89,10 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     @property
     def event(self) -> Event:
-        """What one report runs, for a ledger.
+        """The event of one report, for a ledger.
 
-        It is a ``RandomizedResponseEvent`` only where the report is exactly such an answer, if need be with an index
-        that the client drew: shuffled reports are then priced by a sharper count, which holds for nothing else.
+        It is a ``RandomizedResponseEvent`` only if the report is exactly such an answer, perhaps with an index that
+        the client drew. Shuffled reports then get a sharper price, which holds for no other report.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=4, epsilon=1).event
@@ -85,7 +101,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         return GuaranteedEvent(guarantee=self.guarantee)
 
     def lifetime(self, reports: int) -> Event:
-        """What so many reports of one person run together, each drawn anew. Memoised protocols cost less: see theirs.
+        """Return the event of ``reports`` independent reports of one person; memoised protocols cost less.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=4, epsilon=1).lifetime(30).times
@@ -93,15 +109,15 @@ class Protocol(Record, ABC, Generic[E_co]):
         """
         return RepeatedEvent(event=self.event, times=exact_integer(reports, name="reports"))
 
-    def shuffled(self, reports: int) -> ShuffledEvent:
-        """What a batch of so many people's reports runs once it was shuffled: the adversary sees them without order.
+    def shuffled_event(self, reports: int) -> ShuffledEvent:
+        """Return the event of a shuffled batch of ``reports`` people's reports: the adversary sees them without order.
 
-        It holds where everything in a report was drawn by its client. An index that the server assigned splits the
-        crowd: count then only the reports with the same index. Answers of randomized response are priced as such, also
-        with an index (proofs/hadamard-count-mean-sketch.md); of other reports nothing but the guarantee is used.
+        It holds if each client draws everything in its report. An index that the server assigns splits the crowd:
+        then count only the reports with the same index. Answers of randomized response are priced as such, also with
+        an index (proofs/hadamard-count-mean-sketch.md); for other reports only the guarantee is used.
 
         >>> from celosia.local import DirectEncoding
-        >>> DirectEncoding(domain=4, epsilon=1).shuffled(10_000).reports
+        >>> DirectEncoding(domain=4, epsilon=1).shuffled_event(10_000).reports
         10000
         """
         answer = self.event
@@ -113,7 +129,7 @@ class Protocol(Record, ABC, Generic[E_co]):
     @property
     @abstractmethod
     def bits(self) -> int:
-        """How many bits a report has.
+        """The number of bits of a report.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=1000, epsilon=1).bits
@@ -122,7 +138,7 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     @property
     def bytes_per_report(self) -> int:
-        """How many bytes a report has in a batch; sent by itself it has a header of four more.
+        """The number of bytes of a report in a batch; a record that travels alone has a header of four more.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=1000, epsilon=1).bytes_per_report
@@ -132,17 +148,17 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     @property
     def memory(self) -> int:
-        """How many bytes the state of an aggregate has.
+        """The number of bytes of an aggregate's state.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=1000, epsilon=1).memory
         8000
         """
-        return sum(8 * int(np.prod(shape, dtype=np.int64)) for shape in self._shapes().values())
+        return sum(8 * int(np.prod(shape, dtype=np.int64)) for shape in self.state_shapes.values())
 
     @property
     def fingerprint(self) -> bytes:
-        """Three bytes by which a server knows that a report was made for exactly this protocol.
+        """Three bytes by which a server recognizes reports of exactly this protocol.
 
         >>> from celosia.local import DirectEncoding
         >>> len(DirectEncoding(domain=4, epsilon=1).fingerprint)
@@ -155,19 +171,19 @@ class Protocol(Record, ABC, Generic[E_co]):
     def privatize(self, values: Any, *, source: "Source | None" = None) -> Reports:
         """Return one report for each value, all independent.
 
-        ``values`` is a list, a NumPy or Arrow array, or a column of any data frame. Values that the protocol cannot
-        take raise ``InputError``, and nothing is drawn.
+        ``values`` is a list, a NumPy or Arrow array, or a column of any data frame. Values outside the
+        protocol's domain raise ``InputError`` before any draw.
 
         >>> from celosia.local import DirectEncoding
         >>> len(DirectEncoding(domain=4, epsilon=1).privatize([0, 3, 3]))
         3
         """
         source = source_or_system(source)
-        read = self._read(values)
-        payload = np.empty((len(read), self.bytes_per_report), dtype=np.uint8)
+        items = self.encode(values)
+        payload = np.empty((len(items), self.bytes_per_report), dtype=np.uint8)
         step = self._chunk
-        for first in range(0, len(read), step):
-            payload[first : first + step] = self._draw(read[first : first + step], source)
+        for first in range(0, len(items), step):
+            payload[first : first + step] = self.sample(items[first : first + step], source)
         return Reports(protocol=self, payload=payload, seeded=source.seeded)
 
     def batches(
@@ -177,18 +193,18 @@ class Protocol(Record, ABC, Generic[E_co]):
         source: "Source | None" = None,
         size: int | None = None,
     ) -> Iterator[Reports]:
-        """Yield the reports of many values in batches of ``size``, so that not all are in memory at once.
+        """Yield the reports of many values in batches of ``size``: memory stays flat.
 
-        Without ``size`` a batch has 65,536 reports, and of long reports so many as have four mebibytes.
+        The default ``size`` is 65,536 reports, or as many long reports as fit in four mebibytes.
 
         >>> from celosia.local import DirectEncoding
         >>> [len(batch) for batch in DirectEncoding(domain=4, epsilon=1).batches([0, 3, 3], size=2)]
         [2, 1]
         """
         source, size = source_or_system(source), self._chunk if size is None else exact_integer(size, name="size")
-        read = self._read(values)
-        for first in range(0, len(read), size):
-            payload = self._draw(read[first : first + size], source)
+        items = self.encode(values)
+        for first in range(0, len(items), size):
+            payload = self.sample(items[first : first + size], source)
             yield Reports(protocol=self, payload=payload, seeded=source.seeded)
 
     @property
@@ -196,22 +212,22 @@ class Protocol(Record, ABC, Generic[E_co]):
         return max(1, min(CHUNK, _CHUNK_BYTES // self.bytes_per_report))
 
     def report(self, value: Any, *, source: "Source | None" = None) -> bytes:
-        """Return the report of one value as it travels: a header of four bytes, and its bits.
+        """Return the record of one value: a header of four bytes, and the report.
 
-        This is the device's way, word by word from the source, as clients in other languages do it; the bytes for a
-        given stream are part of the wire format. ``privatize`` draws many at once, with the same probabilities.
+        It draws word by word from the source, as clients in other languages do; the bytes for a given stream are part
+        of the wire format. ``privatize`` draws many at once, with the same probabilities.
 
         >>> from celosia.local import DirectEncoding
         >>> len(DirectEncoding(domain=4, epsilon=1).report(2))
         5
         """
         source = source_or_system(source)
-        read = self._read([value])
-        return self.header + self._draw_one(read[0], source).to_bytes(self.bytes_per_report, "little")
+        (item,) = self.encode([value])
+        return self.header + self.sample_one(item, source).to_bytes(self.bytes_per_report, "little")
 
     @property
     def header(self) -> bytes:
-        """The four bytes before a report that travels by itself: the version of the format, and the fingerprint.
+        """The four bytes before a report that travels alone: the version of the format, and the fingerprint.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=4, epsilon=1).header[0]
@@ -224,7 +240,7 @@ class Protocol(Record, ABC, Generic[E_co]):
     # ---------------------------------------------------------------- server
 
     def aggregate(self) -> "Aggregate[E_co]":
-        """Return an empty aggregate, which absorbs reports of this protocol.
+        """Return an empty aggregate for reports of this protocol.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=4, epsilon=1).aggregate()
@@ -236,7 +252,7 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     @abstractmethod
     def outputs(self) -> Bytes | None:
-        """Return all reports that can occur, one in each row, or None where they are too many to list.
+        """Return all possible reports, one in each row, or None if they are too many to list.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=3, epsilon=1).outputs().tolist()
@@ -253,47 +269,53 @@ class Protocol(Record, ABC, Generic[E_co]):
         [0.212, 0.212, 0.576]
         """
 
-    # ---------------------------------------------------------------- what a subclass says
+    # ---------------------------------------------------------------- extension points
 
     @abstractmethod
-    def _read(self, values: Any) -> "NDArray[Any]":
-        """Return what the client draws from, one item for each value, or raise ``InputError``."""
+    def encode(self, values: Any) -> "NDArray[Any]":
+        """Return the item that the client draws from for each value, or raise ``InputError``."""
 
     @abstractmethod
-    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
+    def sample(self, items: "NDArray[Any]", source: "Source") -> Bytes:
         """Return one report for each item, drawn all at once."""
 
     @abstractmethod
-    def _draw_one(self, read: Any, source: "Source") -> int:
-        """Return one report as the number whose binary digits are its bits, drawn word by word."""
+    def sample_one(self, item: Any, source: "Source") -> int:
+        """Return one report as the integer whose binary digits are its bits, drawn word by word.
 
-    def _whole(self) -> Domain | None:
-        """Return the known domain, all of which is estimated where no candidates are given."""
+        Use only ``integer_below`` and the ``flip`` functions: the order of the words is part of the wire format.
+        """
+
+    @property
+    def known_domain(self) -> Domain | None:
+        """The domain that is estimated if no candidates are given; None for an open domain."""
         return None
 
+    @property
     @abstractmethod
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the state's arrays."""
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the state's arrays, by name."""
 
-    def _reach(self) -> tuple[int, int]:
-        """Return the least and the most that one report adds to a number of the state."""
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
+        """The least and the most that one report adds to an integer of the state."""
         return 0, 1
 
-    def _possible(self, state: State, reports: int) -> bool:  # noqa: ARG002 - what others look at
-        """Tell whether so many valid reports can add up to a state, each of whose numbers is within ``_reach``."""
+    def is_reachable(self, state: State, reports: int) -> bool:  # noqa: ARG002 - for subclasses
+        """Return whether ``reports`` valid reports can add up to a state that keeps ``increment_bounds``."""
         return True
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        """Tell which reports could have come from a client."""
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        """Return for each report whether a client can have sent it."""
         return clear_padding(payload, self.bits)
 
     @abstractmethod
-    def _absorb(self, state: State, payload: Bytes) -> None:
-        """Add valid reports to a state."""
+    def accumulate(self, state: State, payload: Bytes) -> None:
+        """Add valid reports to a state, in place."""
 
     @abstractmethod
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> E_co:
-        """Return what the state says."""
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> E_co:
+        """Return the estimate for the state of an aggregate."""
 
 
 @lru_cache(maxsize=256)

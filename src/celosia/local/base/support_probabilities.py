@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.estimate import Estimate, build_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class SupportProbabilities:
         counts, zeros = np.clip(raw, 0.0, reports), np.zeros(raw.shape)
         nobody, slope = self.variance(reports), self.variance(0, 1.0)
         null_variances = nobody + (further(zeros) if further else zeros)
-        return estimate_of(
+        return build_estimate(
             candidates,
             raw,
             variances=np.maximum(nobody + slope * counts, 0.0) + (further(counts) if further else 0.0),

@@ -78,7 +78,7 @@ def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[n
     return _places(column, domain, name)
 
 
-def asked(candidates: object, domain: Domain) -> "tuple[NDArray[np.int64], list[Any]]":
+def read_candidates(candidates: object, domain: Domain) -> "tuple[NDArray[np.int64], list[Any]]":
     """Return the places of candidates, or of the whole domain where there are none, and what they are called."""
     if candidates is None:
         return np.arange(domain_size(domain)), domain_labels(domain)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.exact import Exact, exact_level
-from celosia.local.base.estimate import Estimate, critical_value, estimate_of
+from celosia.local.base.estimate import Estimate, build_estimate, critical_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def multiple(failure: Exact, tested: int) -> float:
     return critical_value(exact_level(failure) / max(tested, 1))
 
 
-def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
+def build_discovery(  # noqa: PLR0913 - a discovery has that many parts
     candidates: Sequence[Any],
     raw: "Floats",
     *,
@@ -102,7 +102,7 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
     threshold = laws.null.quantile(chance) if laws else critical_value(chance) * error
     order = np.argsort(-raw, kind="stable")
     order = order[raw[order] > threshold] if reports else order[:0]
-    shown = estimate_of(
+    shown = build_estimate(
         [candidates[place] for place in order.tolist()],
         raw[order],
         variances=variances[order],

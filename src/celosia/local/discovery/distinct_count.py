@@ -17,11 +17,12 @@ from numba import njit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, safe_repr
-from celosia.local.base.hashed_rows import digests, exact_seed, family
+from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import Protocol, State
 from celosia.local.discovery.base import multiple
 from celosia.local.frequency.local_hashing import LocalHashing
+from celosia.sketches.hashing.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -182,30 +183,31 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     def _buckets(self, values: Any) -> "NDArray[np.int64]":
         # The oracle's functions come of the seed itself; this one is to be another polynomial.
-        return family(1, self.buckets, (self.seed + 1) % 2**64).columns(digests(values), 0)
+        return build_hash_family(1, self.buckets, (self.seed + 1) % 2**64).columns(digest(values), 0)
 
-    def _read(self, values: Any) -> "NDArray[Any]":
-        return self.oracle._read(self._buckets(values))  # noqa: SLF001 - a part of ours
+    def encode(self, values: Any) -> "NDArray[Any]":
+        return self.oracle.encode(self._buckets(values))
 
-    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
-        return self.oracle._draw(read, source)  # noqa: SLF001 - a part of ours
+    def sample(self, items: "NDArray[Any]", source: "Source") -> Bytes:
+        return self.oracle.sample(items, source)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
-        return self.oracle._draw_one(read, source)  # noqa: SLF001 - a part of ours
+    def sample_one(self, item: Any, source: "Source") -> int:
+        return self.oracle.sample_one(item, source)
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return self.oracle._shapes()  # noqa: SLF001 - a part of ours
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        return self.oracle.state_shapes
 
-    def _possible(self, state: State, reports: int) -> bool:
-        return self.oracle._possible(state, reports)  # noqa: SLF001 - a part of ours
+    def is_reachable(self, state: State, reports: int) -> bool:
+        return self.oracle.is_reachable(state, reports)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        return self.oracle._valid(payload)  # noqa: SLF001 - a part of ours
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        return self.oracle.is_valid(payload)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
-        self.oracle._absorb(state, payload)  # noqa: SLF001 - a part of ours
+    def accumulate(self, state: State, payload: Bytes) -> None:
+        self.oracle.accumulate(state, payload)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:
         if candidates is not None or postprocess is not None:
             raise ParameterError(
                 "A distinct count takes no candidates and no post-processing: it asks about no value by name."

@@ -18,14 +18,14 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, estimate_of
-from celosia.local.base.hashed_rows import exact_seed, family
+from celosia.local.base.estimate import Estimate, build_estimate
+from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import Protocol, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.discovery.base import FAILURE, Discovery, discovery_of
+from celosia.local.discovery.base import FAILURE, Discovery, build_discovery
 from celosia.local.discovery.bit_strings import BitStrings
 from celosia.local.discovery.spelling import Alphabet
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
@@ -176,59 +176,60 @@ class PrefixExtension(Protocol[Estimate]):
         1.0
         """
         group, row, said = self._fields(payload)
-        true = self._hash(np.broadcast_to(self._read([value]), group.shape), group, row)
+        true = self._hash(np.broadcast_to(self.encode([value]), group.shape), group, row)
         drawn = math.log(len(self.beginnings)) + math.log(self.hashes)
         told = -math.log1p((self.width - 1) * math.exp(-float(self.epsilon)))
         return np.where(said == true, told, told - float(self.epsilon)) - drawn
 
     # ---------------------------------------------------------------- client
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return self._strings.read(values)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        group = uniform_below(len(self.beginnings), read.size, source)
-        row = uniform_below(self.hashes, read.size, source)
-        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.width, source=source)
-        other = uniform_below(self.width - 1, read.size, source)
-        true = self._hash(read, group, row)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        group = uniform_below(len(self.beginnings), items.size, source)
+        row = uniform_below(self.hashes, items.size, source)
+        kept = bernoulli_logistic(self.epsilon, items.size, categories=self.width, source=source)
+        other = uniform_below(self.width - 1, items.size, source)
+        true = self._hash(items, group, row)
         said = np.where(kept, true, other + (other >= true))
         return pack(list(zip((group, row, said), self._widths, strict=True)))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         group, row = integer_below(len(self.beginnings), source), integer_below(self.hashes, source)
         kept = flip_logistic(self.epsilon, self.width, source)
         other = integer_below(self.width - 1, source)  # drawn in any case: time must not tell which it was
-        true = int(self._hash(np.array([read]), np.array([group]), np.array([row]))[0])
+        true = int(self._hash(np.array([item]), np.array([group]), np.array([row]))[0])
         said = true if kept else other + (other >= true)
         return group | row << self._widths[0] | said << self._widths[0] + self._widths[1]
 
     # ---------------------------------------------------------------- server
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (len(self.beginnings), self.hashes, self.width)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["said"]) == reports
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(PrefixExtension, self)._valid(
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(PrefixExtension, self).is_valid(
             payload
         )  # slots make the class twice; a bare super() holds the first
         group, row, said = self._fields(payload)
         return padded & (group < len(self.beginnings)) & (row < self.hashes) & (said < self.width)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         said = state["said"]
         # One by one: a table of counts as large as the state would have to be made for every few reports.
         np.add.at(said.reshape(-1), np.ravel_multi_index(self._fields(payload), said.shape), 1)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         if candidates is None:
             return self.discover(aggregate, postprocess=postprocess)
         values = self._strings.read(candidates, name="candidates")
         counts = self._counts(aggregate, values)
-        return estimate_of(
+        return build_estimate(
             self._strings.labels(values),
             counts.raw,
             variances=counts.variances,
@@ -257,7 +258,7 @@ class PrefixExtension(Protocol[Estimate]):
         values = self._extended(aggregate, top)
         counts = self._counts(aggregate, values)
         # Every group must show a value: that it misses one of the cuts before, which are lower, is rarer than the last.
-        return discovery_of(
+        return build_discovery(
             self._strings.labels(values),
             counts.raw,
             variances=counts.variances,
@@ -282,7 +283,7 @@ class PrefixExtension(Protocol[Estimate]):
         return values
 
     def _support(self, aggregate: "Aggregate[Any]", group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        return support(aggregate.state["said"][group], self._family, self._digests(group, beginnings))
+        return support(aggregate.state["said"][group], self.hash_family, self._digests(group, beginnings))
 
     def _digests(self, group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.uint64]":
         return digest(beginnings | 1 << self.beginnings[group])
@@ -301,7 +302,7 @@ class PrefixExtension(Protocol[Estimate]):
         held = np.clip(raw, 0.0, size)
         # Who is in the last group is a sample without replacement of all who reported.
         drawn = scale * held * (scale - 1) * (1 - held / size)
-        laws = TableLaws.of(said, self._family, self._digests(last, values), raw, scale=scale / chances.gap)
+        laws = TableLaws.of(said, self.hash_family, self._digests(last, values), raw, scale=scale / chances.gap)
         return _Counts(
             scale * raw,
             scale**2 * (null + held * own) + drawn,
@@ -332,8 +333,9 @@ class PrefixExtension(Protocol[Estimate]):
         return field_width(len(self.beginnings)), field_width(self.hashes), field_width(self.width)
 
     @property
-    def _family(self) -> "HashFamily":
-        return family(self.hashes, self.width, self.seed)
+    def hash_family(self) -> "HashFamily":
+        """The hash functions of the rows of the table."""
+        return build_hash_family(self.hashes, self.width, self.seed)
 
     def _fields(self, payload: Bytes) -> "tuple[NDArray[np.int64], ...]":
         return tuple(field.astype(np.int64) for field in unpack(payload, self._widths))
@@ -350,7 +352,7 @@ class PrefixExtension(Protocol[Estimate]):
     ) -> "NDArray[np.int64]":
         """The hash of each value's beginning, which is marked with a one before it: its length counts too."""
         lengths = np.array(self.beginnings)[group]
-        return self._family.columns(digest((values >> (self.value_bits - lengths)) | (1 << lengths)), row)
+        return self.hash_family.columns(digest((values >> (self.value_bits - lengths)) | (1 << lengths)), row)
 
 
 @dataclass(frozen=True, slots=True)

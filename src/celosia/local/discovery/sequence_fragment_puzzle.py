@@ -26,7 +26,7 @@ from celosia.local.base.estimate import Estimate
 from celosia.local.base.hashed_rows import exact_seed
 from celosia.local.base.packing import Bytes, clear_padding, field_width, pack
 from celosia.local.base.protocol import Protocol, State
-from celosia.local.discovery.base import FAILURE, SURELY, Discovery, discovery_of, multiple
+from celosia.local.discovery.base import FAILURE, SURELY, Discovery, build_discovery, multiple
 from celosia.local.discovery.fragments import Pieces, tags
 from celosia.local.discovery.spelling import Alphabet, exact_alphabet, letter_type, spell
 from celosia.local.frequency.count_mean_sketch import CountMeanSketch
@@ -213,54 +213,55 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
 
     # ---------------------------------------------------------------- client
 
-    def _read(self, values: Any) -> "NDArray[Any]":
+    def encode(self, values: Any) -> "NDArray[Any]":
         spelt = spell(values, self.alphabet, self.length)
-        read = np.empty(len(spelt.letters), dtype=_item(self.alphabet, self.length))
-        read["digest"], read["tag"] = digest(spelt.cut), tags(spelt.cut, self.pieces.seed)
-        read["letters"] = spelt.letters
-        return read
+        items = np.empty(len(spelt.letters), dtype=_item(self.alphabet, self.length))
+        items["digest"], items["tag"] = digest(spelt.cut), tags(spelt.cut, self.pieces.seed)
+        items["letters"] = spelt.letters
+        return items
 
-    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
-        places = uniform_below(self.pieces.places, read.size, source)
-        numbers = self.pieces.numbers(read["letters"], read["tag"], places)
-        text = self.texts._draw(np.ascontiguousarray(read["digest"]), source)  # noqa: SLF001 - a part of ours
-        fragment = self.fragments._draw(digest(numbers), source)  # noqa: SLF001 - likewise
+    def sample(self, items: "NDArray[Any]", source: "Source") -> Bytes:
+        places = uniform_below(self.pieces.places, items.size, source)
+        numbers = self.pieces.numbers(items["letters"], items["tag"], places)
+        text = self.texts.sample(np.ascontiguousarray(items["digest"]), source)
+        fragment = self.fragments.sample(digest(numbers), source)
         return np.concatenate([text, fragment, self._place_bytes(places)], axis=1)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         place = integer_below(self.pieces.places, source)
-        number = self.pieces.numbers(read["letters"][None], np.array([read["tag"]]), np.array([place]))
-        text = self.texts._draw_one(read["digest"], source)  # noqa: SLF001 - a part of ours
-        fragment = self.fragments._draw_one(digest(number)[0], source)  # noqa: SLF001 - likewise
+        number = self.pieces.numbers(item["letters"][None], np.array([item["tag"]]), np.array([place]))
+        text = self.texts.sample_one(item["digest"], source)
+        fragment = self.fragments.sample_one(digest(number)[0], source)
         first, second = self._sizes
         return text | fragment << 8 * first | place << 8 * (first + second)
 
     # ---------------------------------------------------------------- server
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        texts = {f"text_{name}": shape for name, shape in self.texts._shapes().items()}  # noqa: SLF001 - a part of ours
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        texts = {f"text_{name}": shape for name, shape in self.texts.state_shapes.items()}
         places = self.pieces.places
-        fragments = self.fragments._shapes()  # noqa: SLF001 - likewise
+        fragments = self.fragments.state_shapes
         return texts | {f"fragment_{name}": (places, *shape) for name, shape in fragments.items()}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         parts = [_part(state, "fragment_", place) for place in range(self.pieces.places)]
         sizes = [exact_total(part["reports"]) for part in parts]
-        fragments = all(map(self.fragments._possible, parts, sizes))  # noqa: SLF001 - a part of ours
-        return sum(sizes) == reports and fragments and self.texts._possible(_part(state, "text_"), reports)  # noqa: SLF001 - likewise
+        fragments = all(map(self.fragments.is_reachable, parts, sizes))
+        return sum(sizes) == reports and fragments and self.texts.is_reachable(_part(state, "text_"), reports)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         text, fragment, places = self._split(payload)
-        parts = self.texts._valid(text) & self.fragments._valid(fragment)  # noqa: SLF001 - parts of ours
+        parts = self.texts.is_valid(text) & self.fragments.is_valid(fragment)
         return parts & clear_padding(payload, self.bits) & (places < self.pieces.places)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         text, fragment, places = self._split(payload)
-        self.texts._absorb(_part(state, "text_"), text)  # noqa: SLF001 - a part of ours
+        self.texts.accumulate(_part(state, "text_"), text)
         for place in range(self.pieces.places):
-            self.fragments._absorb(_part(state, "fragment_", place), fragment[places == place])  # noqa: SLF001 - likewise
+            self.fragments.accumulate(_part(state, "fragment_", place), fragment[places == place])
 
-    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
         if candidates is None:
             return self.discover(aggregate, postprocess=postprocess)
         asked = spell(candidates, self.alphabet, self.length, name="candidates").cut
@@ -285,7 +286,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             raise ParameterError("The aggregate is one of another protocol.")
         texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
         tested = self._text_sketch(aggregate).estimate(texts or [""])
-        return discovery_of(
+        return build_discovery(
             texts,
             tested.raw[: len(texts)],
             variances=np.square(tested.standard_errors[: len(texts)]),
@@ -304,7 +305,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         >>> type(protocol.dictionary(protocol.aggregate(), top=10))
         <class 'list'>
         """
-        ones, family = aggregate.state["fragment_ones"], self.fragments._family()  # noqa: SLF001 - a part of ours
+        ones, family = aggregate.state["fragment_ones"], self.fragments.hash_family
         pieces = self.pieces
         return pieces.put_together(
             [pieces.most_frequent(ones[place], family, place, top) for place in range(pieces.places)]

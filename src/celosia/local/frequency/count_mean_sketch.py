@@ -17,12 +17,13 @@ from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, estimate_of
-from celosia.local.base.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
+from celosia.local.base.estimate import Estimate, build_estimate
+from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
 from celosia.local.base.packing import Bytes, clear_padding, field_width, pack_vector, unpack, unpack_vector
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,14 +119,16 @@ class CountMeanSketch(Protocol[Estimate]):
         1.0
         """
         vector, (rows,) = unpack_vector(payload, self.width, [field_width(self.hashes)])
-        self._toggle(vector, self._read([value]).repeat(len(payload)), rows.astype(np.int64))
+        self._toggle(vector, self.encode([value]).repeat(len(payload)), rows.astype(np.int64))
         flipped = np.unpackbits(vector.view(np.uint8), axis=1).sum(axis=1)
         half = float(self.epsilon) / 2
         untouched = -math.log(self.hashes) - self.width * math.log1p(math.exp(-half))
         return np.asarray(untouched - half * flipped, dtype=np.float64)
 
-    def _family(self) -> "HashFamily":
-        return family(self.hashes, self.width, self.seed)
+    @property
+    def hash_family(self) -> "HashFamily":
+        """The hash functions of the rows of the table."""
+        return build_hash_family(self.hashes, self.width, self.seed)
 
     def _coins(self, reports: int) -> float:
         """Return the part of a variance that the coins bring in."""
@@ -134,35 +137,36 @@ class CountMeanSketch(Protocol[Estimate]):
         return reports * noise * (self.width / (self.width - 1)) ** 2 if reports else 0.0
 
     def _toggle(
-        self, vectors: "NDArray[np.uint64]", read: "NDArray[np.uint64]", rows: "NDArray[np.int64]"
+        self, vectors: "NDArray[np.uint64]", items: "NDArray[np.uint64]", rows: "NDArray[np.int64]"
     ) -> "NDArray[np.uint64]":
         """Toggle the bit of each value, given its hash function: from flips to reports, and back."""
-        columns = self._family().columns(read, rows)
+        columns = self.hash_family.columns(items, rows)
         vectors[np.arange(len(vectors)), columns >> 6] ^= np.uint64(1) << (columns & 63).astype(np.uint64)
         return vectors
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":
-        return digests(values)
+    def encode(self, values: Any) -> "NDArray[np.uint64]":
+        return digest(values)
 
-    def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
+    def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
         from celosia.noise.packed import packed_logistic
 
-        rows = uniform_below(self.hashes, read.size, source)
-        flips = packed_logistic(self.epsilon / 2, read.size, self.width, complement=True, source=source)
-        return pack_vector(self._toggle(flips, read, rows), self.width, [(rows, field_width(self.hashes))])
+        rows = uniform_below(self.hashes, items.size, source)
+        flips = packed_logistic(self.epsilon / 2, items.size, self.width, complement=True, source=source)
+        return pack_vector(self._toggle(flips, items, rows), self.width, [(rows, field_width(self.hashes))])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         row = integer_below(self.hashes, source)
         vector = 0
         for bit in range(self.width):
             vector |= (not flip_logistic(self.epsilon / 2, source=source)) << bit
-        column = int(self._family().columns(np.array([read], dtype=np.uint64), [row])[0])
+        column = int(self.hash_family.columns(np.array([item], dtype=np.uint64), [row])[0])
         return vector ^ 1 << column | row << self.width
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (self.hashes, self.width), "reports": (self.hashes,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         rows = state["reports"]
         return exact_total(rows) == reports and bool((state["ones"] <= rows[:, None]).all())
 
@@ -171,24 +175,24 @@ class CountMeanSketch(Protocol[Estimate]):
         _, rows = unpack(payload[:, whole:], [rest, field_width(self.hashes)])
         return rows.astype(np.int64)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         return clear_padding(payload, self.bits) & (self._rows(payload) < self.hashes)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         from celosia.local.frequency.sketch_counts import add_bits
 
         rows = self._rows(payload)
         add_bits(state["ones"], rows, payload)
         state["reports"] += np.bincount(rows, minlength=self.hashes)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.base.null_law import TableLaws
         from celosia.local.base.support import support
 
-        labels, words = asked(candidates)
+        labels, words = read_candidates(candidates)
         n, stretch = aggregate.reports, self.width / (self.width - 1)
         scale = 1 / math.tanh(float(self.epsilon) / 4)
-        ones = support(aggregate.state["ones"], self._family(), words)
+        ones = support(aggregate.state["ones"], self.hash_family, words)
         raw = np.asarray(stretch * (scale * ones - n * (scale - 1) / 2 - n / self.width), dtype=np.float64)
         counts = np.clip(raw, 0.0, n)
         all_pairs = self._pairs(aggregate.state, scale)
@@ -196,7 +200,7 @@ class CountMeanSketch(Protocol[Estimate]):
         pairs = np.maximum(all_pairs - own, n - counts)
         mean = stretch * (scale * aggregate.state["ones"].sum() / self.width - n * (scale - 1) / 2 - n / self.width)
         null_variance = self._coins(n) + max(all_pairs, n) / (self.width - 1)
-        return estimate_of(
+        return build_estimate(
             labels,
             raw,
             variances=self._coins(n) + pairs / (self.width - 1),
@@ -204,7 +208,7 @@ class CountMeanSketch(Protocol[Estimate]):
             reports=n,
             postprocess=postprocess,
             laws=TableLaws.of(
-                aggregate.state["ones"], self._family(), words, raw, scale=stretch * scale, offset=float(mean)
+                aggregate.state["ones"], self.hash_family, words, raw, scale=stretch * scale, offset=float(mean)
             ),
         )
 

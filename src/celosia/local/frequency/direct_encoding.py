@@ -18,7 +18,7 @@ from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 
@@ -109,7 +109,7 @@ class DirectEncoding(Protocol[Estimate]):
         """
         (said,) = unpack(payload, [self.bits])
         log_true = -math.log1p((self.size - 1) * math.exp(-float(self.epsilon)))
-        return np.where(said == self._read([value])[0], log_true, log_true - float(self.epsilon))
+        return np.where(said == self.encode([value])[0], log_true, log_true - float(self.epsilon))
 
     def _chances(self) -> SupportProbabilities:
         ratio = math.exp(-float(self.epsilon))
@@ -118,39 +118,41 @@ class DirectEncoding(Protocol[Estimate]):
             if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight
         )
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.size, source=source)
-        others = uniform_below(self.size - 1, read.size, source)
-        return pack([(np.where(kept, read, others + (others >= read)), self.bits)])
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        kept = bernoulli_logistic(self.epsilon, items.size, categories=self.size, source=source)
+        others = uniform_below(self.size - 1, items.size, source)
+        return pack([(np.where(kept, items, others + (others >= items)), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         kept = flip_logistic(self.epsilon, self.size, source)
         other = integer_below(self.size - 1, source)  # drawn in any case: time must not tell which it was
-        return int(read) if kept else other + (other >= int(read))
+        return int(item) if kept else other + (other >= int(item))
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.size,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["said"]) == reports
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         # Slots make the class twice; a bare super() holds the first.
-        padded = super(DirectEncoding, self)._valid(payload)
+        padded = super(DirectEncoding, self).is_valid(payload)
         (said,) = unpack(payload, [self.bits])
         return padded & (said < self.size)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])
         state["said"] += np.bincount(said.astype(np.int64), minlength=self.size)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = asked(candidates, self.domain)
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        places, labels = read_candidates(candidates, self.domain)
         supports = aggregate.state["said"][places]
         return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -17,12 +17,13 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.local.base.checks import are_sums_of_signs, check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, estimate_of
-from celosia.local.base.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
+from celosia.local.base.estimate import Estimate, build_estimate
+from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
 from celosia.local.base.packing import Bytes, clear_padding, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,13 +120,15 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         1.0
         """
         rows, coordinates, plus = self._unpack(payload)
-        true = self._signs(self._read([value]).repeat(len(payload)), rows, coordinates) > 0
+        true = self._signs(self.encode([value]).repeat(len(payload)), rows, coordinates) > 0
         epsilon = float(self.epsilon)
         lies = np.where(true == (plus == 1), 0.0, epsilon)
         return -math.log(self.hashes * self.width) - math.log1p(math.exp(-epsilon)) - lies
 
-    def _family(self) -> "HashFamily":
-        return family(self.hashes, self.width, self.seed)
+    @property
+    def hash_family(self) -> "HashFamily":
+        """The hash functions of the rows of the table."""
+        return build_hash_family(self.hashes, self.width, self.seed)
 
     def _widths(self) -> tuple[int, int, int]:
         return field_width(self.hashes), field_width(self.width), 1
@@ -137,11 +140,11 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         return tuple(field.view(np.int64) for field in unpack(payload, self._widths()))
 
     def _signs(
-        self, read: "NDArray[np.uint64]", rows: "NDArray[np.int64]", coordinates: "NDArray[np.int64]"
+        self, items: "NDArray[np.uint64]", rows: "NDArray[np.int64]", coordinates: "NDArray[np.int64]"
     ) -> "NDArray[np.int64]":
         from celosia.sketches.hashing.hadamard import sign
 
-        return sign(coordinates, self._family().columns(read, rows))
+        return sign(coordinates, self.hash_family.columns(items, rows))
 
     def _scale(self) -> float:
         return 1 / math.tanh(float(self.epsilon) / 2)  # (e^epsilon + 1) / (e^epsilon - 1)
@@ -152,51 +155,53 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         square = self._scale() * self._scale() * reports if reports else 0.0  # a power would refuse to be infinite
         return (square - known) * (self.width / (self.width - 1)) ** 2
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":
-        return digests(values)
+    def encode(self, values: Any) -> "NDArray[np.uint64]":
+        return digest(values)
 
-    def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
-        rows = uniform_below(self.hashes, read.size, source)
-        coordinates = uniform_below(self.width, read.size, source)
-        told = bernoulli_logistic(self.epsilon, read.size, source=source)
-        return self._pack(rows, coordinates, told == (self._signs(read, rows, coordinates) > 0))
+    def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
+        rows = uniform_below(self.hashes, items.size, source)
+        coordinates = uniform_below(self.width, items.size, source)
+        told = bernoulli_logistic(self.epsilon, items.size, source=source)
+        return self._pack(rows, coordinates, told == (self._signs(items, rows, coordinates) > 0))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         row, coordinate = integer_below(self.hashes, source), integer_below(self.width, source)
         told = flip_logistic(self.epsilon, source=source)
-        column = int(self._family().columns(np.array([read], dtype=np.uint64), [row])[0])
+        column = int(self.hash_family.columns(np.array([item], dtype=np.uint64), [row])[0])
         plus = told == ((coordinate & column).bit_count() % 2 == 0)
         first, second, _ = self._widths()
         return row | coordinate << first | plus << (first + second)
 
-    def _reach(self) -> tuple[int, int]:
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
         return -1, 1  # signs are added up
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"signs": (self.hashes, self.width), "reports": (self.hashes,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         rows = state["reports"]
         return int(rows.min()) >= 0 and exact_total(rows) == reports and are_sums_of_signs(state["signs"], rows)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         (rows,) = unpack(payload, self._widths()[:1])
         return clear_padding(payload, self.bits) & (rows < self.hashes)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         from celosia.local.frequency.sketch_counts import add_signs
 
         add_signs(state["signs"], state["reports"], *self._unpack(payload))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.base.null_law import TableLaws
         from celosia.local.base.support import support
         from celosia.sketches.hashing.hadamard import transform
 
-        labels, words = asked(candidates)
+        labels, words = read_candidates(candidates)
         n, scale = aggregate.reports, self._scale()
         table, stretch = transform(aggregate.state["signs"].copy()), self.width / (self.width - 1)
-        signs = support(table, self._family(), words)
+        signs = support(table, self.hash_family, words)
         raw = np.asarray(stretch * (scale * signs - n / self.width), dtype=np.float64)
         counts = np.clip(raw, 0.0, n)
         all_pairs = self._pairs(aggregate.state, scale)
@@ -204,14 +209,14 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         pairs = np.maximum(all_pairs - own, n - counts)
         mean = float(stretch * (scale * table.sum() - n) / self.width)
         null_variance = float(self._coins(n, np.zeros(()))) + max(all_pairs, n) / (self.width - 1)
-        return estimate_of(
+        return build_estimate(
             labels,
             raw,
             variances=self._coins(n, counts) + pairs / (self.width - 1),
             null_variances=np.full(len(raw), null_variance),
             reports=n,
             postprocess=postprocess,
-            laws=TableLaws.of(table, self._family(), words, raw, scale=stretch * scale, offset=mean),
+            laws=TableLaws.of(table, self.hash_family, words, raw, scale=stretch * scale, offset=mean),
         )
 
     def _pairs(self, state: State, scale: float) -> float:

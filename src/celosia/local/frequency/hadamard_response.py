@@ -17,10 +17,10 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.hadamard import sign, transform
@@ -140,7 +140,7 @@ class HadamardResponse(Protocol[Estimate]):
         [0.366, 0.134, 0.366, 0.134]
         """
         row, block = self._unpack(payload)
-        (own_block,), (column,) = self._places(self._read([value]))
+        (own_block,), (column,) = self._places(self.encode([value]))
         own = (block == own_block) & (sign(row, np.full_like(row, column)) > 0)
         epsilon = float(self.epsilon)
         log_true = -math.log1p((2 * self.blocks - 1) * math.exp(-epsilon)) - math.log(self.rows / 2)
@@ -156,33 +156,33 @@ class HadamardResponse(Protocol[Estimate]):
         whole_ = 1 + (2 * self.blocks - 1) * ratio
         return whole_ / -math.expm1(-float(self.epsilon)), (1 + ratio) / whole_
 
-    def _places(self, read: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-        return read % self.blocks, 1 + read // self.blocks
+    def _places(self, items: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        return items % self.blocks, 1 + items // self.blocks
 
     def _unpack(self, payload: Bytes) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
         row, block = unpack(payload, [field_width(self.rows), field_width(self.blocks)])
         return row.astype(np.int64), block.astype(np.int64)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         # Randomized response over the halves of blocks, numbered 2 block + [the column is -1], and a row of the half.
-        block, column = self._places(read)
-        kept = bernoulli_logistic(self.epsilon, read.size, categories=2 * self.blocks, source=source)
-        others = uniform_below(2 * self.blocks - 1, read.size, source)
+        block, column = self._places(items)
+        kept = bernoulli_logistic(self.epsilon, items.size, categories=2 * self.blocks, source=source)
+        others = uniform_below(2 * self.blocks - 1, items.size, source)
         half = np.where(kept, 2 * block, others + (others >= 2 * block))
-        row = uniform_below(self.rows, read.size, source)
+        row = uniform_below(self.rows, items.size, source)
         wrong = (sign(row, column) < 0) != (half & 1)
         row ^= np.where(wrong, column & -column, 0)
         return pack([(row, field_width(self.rows)), (half >> 1, field_width(self.blocks))])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """A coin, whether the own half is kept; another half; a row. All are drawn in any case: time tells nothing.
 
         A row of the other half of the block becomes one of the right half by flipping the column's lowest bit.
         """
-        own, column = 2 * (int(read) % self.blocks), 1 + int(read) // self.blocks
+        own, column = 2 * (int(item) % self.blocks), 1 + int(item) // self.blocks
         kept = flip_logistic(self.epsilon, 2 * self.blocks, source)
         other = integer_below(2 * self.blocks - 1, source)
         row = integer_below(self.rows, source)
@@ -191,29 +191,31 @@ class HadamardResponse(Protocol[Estimate]):
             row ^= column & -column
         return row | (half >> 1) << field_width(self.rows)
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.blocks, self.rows)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["said"]) == reports
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])
         counts = np.bincount(said.astype(np.int64), minlength=self.blocks * self.rows)
         state["said"] += counts.reshape(self.blocks, self.rows)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        (places, labels), n = asked(candidates, self.domain), aggregate.reports
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        (places, labels), n = read_candidates(candidates, self.domain), aggregate.reports
         sums = transform(aggregate.state["said"].copy())
         block, column = self._places(places)
         scale, _ = self._scale()
         raw = scale * sums[block, column].astype(np.float64)
         # A sign is 1, 0 or -1: its square is whether the report is in the block, and these were counted.
         square = scale**2 * sums[block, 0].astype(np.float64)
-        return estimate_of(
+        return build_estimate(
             labels,
             raw,
             variances=np.maximum(square - np.clip(raw, 0.0, n), 0.0),

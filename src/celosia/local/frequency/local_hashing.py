@@ -20,17 +20,17 @@ from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
+from celosia.local.base.hashed_rows import build_hash_family
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, Words, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.columns import Column
 from celosia.sketches.hashing.digest import as_seed, digest
-from celosia.sketches.hashing.family import HashFamily
 from celosia.sketches.hashing.mersenne import evaluate_four, first_four, reduce61, to_range
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class LocalHashing(Protocol[Estimate]):
         [0.238, 0.087, 0.087, 0.087, 0.238, 0.087, 0.087, 0.087]
         """
         index, said = self._unpack(payload)
-        own = self._hash(np.repeat(self._read([value]), len(payload)), index)
+        own = self._hash(np.repeat(self.encode([value]), len(payload)), index)
         epsilon = float(self.epsilon)
         log_true = -math.log(self._functions) - math.log1p((self.buckets - 1) * math.exp(-epsilon))
         return np.where(said == own, log_true, log_true - epsilon)
@@ -192,12 +192,12 @@ class LocalHashing(Protocol[Estimate]):
 
     def _hash(self, digests: Words, index: "NDArray[np.int64]") -> "NDArray[np.int64]":
         if self.hashes is not None:
-            return _family(self.hashes, self.buckets, self.seed).columns(digests, index)
+            return build_hash_family(self.hashes, self.buckets, self.seed).columns(digests, index)
         out = np.empty(digests.size, dtype=np.int64)
         _hash_each(row_coefficients(index, self.seed), digests, np.uint64(self.buckets), out)
         return out
 
-    def _read(self, values: Any) -> Words:
+    def encode(self, values: Any) -> Words:
         return self._digests(codes(values, self.domain))
 
     def _digests(self, places: "NDArray[np.int64]") -> Words:
@@ -205,37 +205,41 @@ class LocalHashing(Protocol[Estimate]):
             digest(places, seed=self.seed) if isinstance(self.domain, int) else _known(self.domain, self.seed)[places]
         )
 
-    def _draw(self, read: Words, source: "Source") -> Bytes:
-        index = uniform_below(self._functions, read.size, source)
-        own = self._hash(read, index)
-        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.buckets, source=source)
-        others = uniform_below(self.buckets - 1, read.size, source)
+    def sample(self, items: Words, source: "Source") -> Bytes:
+        index = uniform_below(self._functions, items.size, source)
+        own = self._hash(items, index)
+        kept = bernoulli_logistic(self.epsilon, items.size, categories=self.buckets, source=source)
+        others = uniform_below(self.buckets - 1, items.size, source)
         return self._pack(index, np.where(kept, own, others + (others >= own)))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """A function; a coin, whether the own bucket is kept; another bucket, drawn in any case."""
         index = integer_below(self._functions, source)
-        own = int(self._hash(np.array([read], dtype=np.uint64), np.array([index]))[0])
+        own = int(self._hash(np.array([item], dtype=np.uint64), np.array([index]))[0])
         kept = flip_logistic(self.epsilon, self.buckets, source)
         other = integer_below(self.buckets - 1, source)
         said = own if kept else other + (other >= own)
         return index | said << self._widths[0]
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)} if self.hashes is None else {"said": (self.hashes, self.buckets)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return self.hashes is None or exact_total(state["said"]) == reports
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LocalHashing, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(LocalHashing, self).is_valid(
+            payload
+        )  # slots make the class twice; a bare super() holds the first
         index, said = self._unpack(payload)
         return padded & (index < self._functions) & (said < self.buckets)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         index, said = self._unpack(payload)
         if self.hashes is None:
             coefficients, values = row_coefficients(index, self.seed), _known(self.domain, self.seed)
@@ -244,13 +248,17 @@ class LocalHashing(Protocol[Estimate]):
             # One by one: a table of counts as large as the state would have to be made for every few reports.
             np.add.at(state["said"].reshape(-1), index * self.buckets + said, 1)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        (places, labels), state = asked(candidates, self.domain), aggregate.state
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        (places, labels), state = read_candidates(candidates, self.domain), aggregate.state
         chances, laws, same = self._chances(self.buckets), None, 0.0
         if self.hashes is None:
             supports = state["supports"][places]
         else:
-            table, family, digests = state["said"], _family(self.hashes, self.buckets, self.seed), self._digests(places)
+            table, family, digests = (
+                state["said"],
+                build_hash_family(self.hashes, self.buckets, self.seed),
+                self._digests(places),
+            )
             supports, same = support(table, family, digests), self._same(table)
             laws = TableLaws.of(table, family, digests, supports, scale=1 / chances.gap)
 
@@ -287,11 +295,6 @@ def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
     if number > most:
         raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
     return number
-
-
-@lru_cache(maxsize=16)
-def _family(hashes: int, buckets: int, seed: int) -> HashFamily:
-    return HashFamily(hashes, buckets, independence=_INDEPENDENCE, seed=seed)
 
 
 @lru_cache(maxsize=4)

@@ -24,7 +24,7 @@ from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, pack, pack_vector
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import flip, flip_logistic
 from celosia.noise.packed import packed_logistic
 
@@ -124,7 +124,7 @@ class OptimizedUnary(Protocol[Estimate]):
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
         [0.366, 0.366, 0.134, 0.134]
         """
-        place = int(self._read([value])[0])
+        place = int(self.encode([value])[0])
         own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
         rate = float(self._rate)
         log_zero = -math.log1p(math.exp(-rate))  # of any other bit; a one costs rate more
@@ -144,24 +144,24 @@ class OptimizedUnary(Protocol[Estimate]):
             return SupportProbabilities(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
         return SupportProbabilities(if_true=0.5, if_not=lost, gap=gap / 2)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        vectors = packed_logistic(self._rate, read.size, self.size, complement=True, source=source)
-        rows, words, shifts = np.arange(read.size), read >> 6, (read & 63).astype(np.uint64)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        vectors = packed_logistic(self._rate, items.size, self.size, complement=True, source=source)
+        rows, words, shifts = np.arange(items.size), items >> 6, (items & 63).astype(np.uint64)
         own = vectors[rows, words]
         if self.symmetric:
             vectors[rows, words] = own ^ (np.uint64(1) << shifts)
         else:
-            coins = source.words(-(-read.size // 64)).astype("<u8", copy=False).view(np.uint8)
-            halves = np.unpackbits(coins, count=read.size).astype(np.uint64)
+            coins = source.words(-(-items.size // 64)).astype("<u8", copy=False).view(np.uint8)
+            halves = np.unpackbits(coins, count=items.size).astype(np.uint64)
             vectors[rows, words] = (own & ~(np.uint64(1) << shifts)) | (halves << shifts)
         return pack_vector(vectors, self.size)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """One coin for each bit, from 0 on: True keeps it. The own bit of the optimized kind is a fair coin itself."""
-        own, vector = int(read), 0
+        own, vector = int(item), 0
         for place in range(self.size):
             if place == own and not self.symmetric:
                 bit = flip(_HALF, source)
@@ -170,16 +170,18 @@ class OptimizedUnary(Protocol[Estimate]):
             vector |= bit << place
         return vector
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (self.size,)}
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["ones"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = asked(candidates, self.domain)
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        places, labels = read_candidates(candidates, self.domain)
         supports = aggregate.state["ones"][places]
         return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

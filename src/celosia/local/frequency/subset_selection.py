@@ -23,7 +23,7 @@ from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, Words, pack_vector
 from celosia.local.base.protocol import Protocol, State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.packed import packed_bernoulli
 from celosia.noise.uniform import integer_below, uniform_below
@@ -121,7 +121,7 @@ class SubsetSelection(Protocol[Estimate]):
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
         [0.422, 0.422, 0.155]
         """
-        place = int(self._read([value])[0])
+        place = int(self.encode([value])[0])
         own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
         k, w, epsilon = self.size, self.chosen, float(self.epsilon)
         # C(k-1, w-1) subsets have the value, and (k-w) / w times as many have not.
@@ -148,30 +148,30 @@ class SubsetSelection(Protocol[Estimate]):
         """How many subsets there are without a value, for each with it."""
         return Fraction(self.size - self.chosen, self.chosen)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        kept = bernoulli_odds(self.epsilon, self._odds, read.size, source)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        kept = bernoulli_odds(self.epsilon, self._odds, items.size, source)
         # Coins for all others, a little too few, and then uniform members one by one until the number is right.
         others = self.size - 1
-        vectors = packed_bernoulli(Fraction(_PARTS * self.chosen // others, _PARTS), read.size, others, source)
+        vectors = packed_bernoulli(Fraction(_PARTS * self.chosen // others, _PARTS), items.size, others, source)
         missing = self.chosen - kept.astype(np.int64) - count_ones(vectors.view(np.uint8))
         done = 0
-        while done < read.size:
-            wanted = min(_MOST_NUMBERS, (read.size - done) * (others // _PARTS + _PARTS))
+        while done < items.size:
+            wanted = min(_MOST_NUMBERS, (items.size - done) * (others // _PARTS + _PARTS))
             done = _complete(vectors, missing, uniform_below(others, wanted, source), done)
-        out = np.empty((read.size, -(-self.size // 64)), dtype=np.uint64)
-        _insert(vectors, read, kept, out)
+        out = np.empty((items.size, -(-self.size // 64)), dtype=np.uint64)
+        _insert(vectors, items, kept, out)
         return pack_vector(out, self.size)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """A coin, whether the value is in; a subset of the others; and which of its members gives way.
 
         For ``last`` from k - 1 - w to k - 2 a number below last + 1 is drawn and taken, or last if it was already; the
         others are numbered without the own value. Then a number below w: the place of a member in increasing order.
         """
-        own = int(read)
+        own = int(item)
         kept = flip_odds(self.epsilon, self._odds, source)
         others: set[int] = set()
         for last in range(self.size - 1 - self.chosen, self.size - 1):
@@ -183,27 +183,29 @@ class SubsetSelection(Protocol[Estimate]):
             1 << (own if kept and i == left_out else number + (number >= own)) for i, number in enumerate(members)
         )
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["supports"]) == reports * self.chosen
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(SubsetSelection, self)._valid(
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(SubsetSelection, self).is_valid(
             payload
         )  # slots make the class twice; a bare super() holds the first
         right: NDArray[np.bool_] = count_ones(payload) == self.chosen
         return padded & right
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["supports"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = asked(candidates, self.domain)
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        places, labels = read_candidates(candidates, self.domain)
         supports = aggregate.state["supports"][places]
         return self._chances(self.chosen).estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)
 
@@ -214,13 +216,13 @@ def _complete(vectors: Words, missing: "NDArray[np.int64]", numbers: "NDArray[np
 
     A place whose bit is right already is passed over: what is set or cleared is uniform among the others.
     """
-    read = 0
+    items = 0
     for i in range(first, len(vectors)):
         while missing[i] != 0:
-            if read == numbers.size:
+            if items == numbers.size:
                 return i
-            word, bit = numbers[read] >> 6, np.uint64(1) << np.uint64(numbers[read] & 63)
-            read += 1
+            word, bit = numbers[items] >> 6, np.uint64(1) << np.uint64(numbers[items] & 63)
+            items += 1
             if missing[i] > 0 and not vectors[i, word] & bit:
                 vectors[i, word] |= bit
                 missing[i] -= 1

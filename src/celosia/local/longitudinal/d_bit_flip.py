@@ -23,8 +23,8 @@ from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.core.guarantees import PureDP
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, estimate_of
-from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
+from celosia.local.base.estimate import Estimate, build_estimate
+from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.packing import Bytes, field_width, pack_vector, unpack_vector
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
@@ -133,7 +133,7 @@ class DBitFlip(Memoised[Estimate]):
         >>> protocol.lifetime_epsilon(365, 1), protocol.lifetime_epsilon(365, 100)
         (Fraction(1, 1), Fraction(5, 1))
         """
-        _, different = self._times(reports, values)
+        _, different = self.exact_history(reports, values)
         return min(different, self.d + (self.d < self.size)) * self.guarantee.epsilon
 
     @property
@@ -193,22 +193,22 @@ class DBitFlip(Memoised[Estimate]):
         1.0
         """
         answers, assignment = self._unpack(payload)
-        place = self._places(np.full(len(payload), self._read([value])[0]), assignment)
+        place = self._places(np.full(len(payload), self.encode([value])[0]), assignment)
         lies = self._true_answers(answers, place)
         lied = np.bitwise_count(lies).sum(axis=1, dtype=np.int64)
         half = float(self.epsilon) / 2
         masses: NDArray[np.float64] = -half * lied - self.d * math.log1p(math.exp(-half)) - math.log(self.assignments)
         return masses
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.buckets)
 
-    def _places(self, read: "NDArray[np.int64]", assignment: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    def _places(self, items: "NDArray[np.int64]", assignment: "NDArray[np.int64]") -> "NDArray[np.int64]":
         """Return which of its d buckets holds each client's value, or d where none does."""
         if self.assignments == 1:
-            return read
+            return items
         order, start = np.divmod(assignment, self.size)
-        place = _orders(self.size, self.seed)[1][order, read] - start
+        place = _orders(self.size, self.seed)[1][order, items] - start
         return np.minimum(np.where(place < 0, place + self.size, place), self.d)
 
     def _true_answers(self, lies: "NDArray[np.uint64]", place: "NDArray[np.int64]") -> "NDArray[np.uint64]":
@@ -218,42 +218,42 @@ class DBitFlip(Memoised[Estimate]):
         lies[rows, word] ^= np.uint64(1) << bit.astype(np.uint64)
         return lies
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        assignment = np.zeros(read.size, dtype=np.int64)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        assignment = np.zeros(items.size, dtype=np.int64)
         if self.assignments > 1:
-            assignment = uniform_below(self.assignments, read.size, source)
-        lies = packed_logistic(self.epsilon / 2, read.size, self.d, complement=True, source=source)
-        return self._pack(self._true_answers(lies, self._places(read, assignment)), assignment)
+            assignment = uniform_below(self.assignments, items.size, source)
+        lies = packed_logistic(self.epsilon / 2, items.size, self.d, complement=True, source=source)
+        return self._pack(self._true_answers(lies, self._places(items, assignment)), assignment)
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of _read
+    def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of encode
         assignment = integer_below(self.assignments, memo("client", 0)) if self.assignments > 1 else 0
-        place = int(self._places(np.array([read]), np.array([assignment]))[0])
+        place = int(self._places(np.array([item]), np.array([assignment]))[0])
         answers = memo("value", place)
         lies = sum((not flip_logistic(self.epsilon / 2, 2, answers)) << i for i in range(self.d))
         return (lies ^ (1 << place if place < self.d else 0)) | assignment << self.d
 
-    def _draw_memoised(self, read: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        drawn = np.empty((read.size, self.bytes_per_report), dtype=np.uint8)
+    def sample_memoised(self, items: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        drawn = np.empty((items.size, self.bytes_per_report), dtype=np.uint8)
         rows = max(1, _BLOCK // self.d)
-        for first in range(0, read.size, rows):
+        for first in range(0, items.size, rows):
             part = slice(first, first + rows)
-            drawn[part] = self._draw_block(read[part], secrets[part], source)
+            drawn[part] = self._draw_block(items[part], secrets[part], source)
         return drawn
 
-    def _draw_block(self, read: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        assignment, again = np.zeros(read.size, dtype=np.int64), np.zeros(read.size, dtype=np.bool_)
+    def _draw_block(self, items: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        assignment, again = np.zeros(items.size, dtype=np.int64), np.zeros(items.size, dtype=np.bool_)
         if self.assignments > 1:
-            word = keyed_words(self._keys(secrets, "client", 0), 1)[:, 0]
-            assignment, again = numbers_from(word, self.assignments)
-        place = self._places(read, assignment)
-        told, tied = coins_from(
-            keyed_words(self._keys(secrets, "value", place), self.d), logistic_enclosure(self.epsilon / 2, 1)
+            word = keyed_words(self.derive_keys(secrets, "client", 0), 1)[:, 0]
+            assignment, again = reduce_words(word, self.assignments)
+        place = self._places(items, assignment)
+        told, tied = flip_words(
+            keyed_words(self.derive_keys(secrets, "value", place), self.d), logistic_enclosure(self.epsilon / 2, 1)
         )
-        lies = np.zeros((read.size, -(-self.d // _WORD) * 8), dtype=np.uint8)
+        lies = np.zeros((items.size, -(-self.d // _WORD) * 8), dtype=np.uint8)
         lies[:, : -(-self.d // 8)] = np.packbits(~told, axis=1, bitorder="little")
         packed = self._pack(self._true_answers(lies.view("<u8").astype(np.uint64, copy=False), place), assignment)
         for i in np.flatnonzero(again | tied.any(axis=1)).tolist():  # once in 2^50 clients
-            number = self._draw_from(read[i], self._memo(bytes(secrets[i])), source)
+            number = self.sample_one_memoised(items[i], self.open_memo(bytes(secrets[i])), source)
             packed[i] = np.frombuffer(number.to_bytes(self.bytes_per_report, "little"), dtype=np.uint8)
         return packed
 
@@ -264,32 +264,34 @@ class DBitFlip(Memoised[Estimate]):
         answers, (assignment,) = unpack_vector(payload, self.d, [field_width(self.assignments)])
         return answers, assignment.astype(np.int64)
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.buckets
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (self.size,), "ones": (self.size,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         asked = state["asked"]
         return exact_total(asked) == self.d * reports and bool((state["ones"] <= asked).all())
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(DBitFlip, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(DBitFlip, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
         return padded & (self._unpack(payload)[1] < self.assignments)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         answers, assignment = self._unpack(payload)
         order = _orders(self.size, self.seed)[0] if self.assignments > 1 else np.arange(self.size)[None]
         _count(answers, assignment, order, self.d, state["asked"], state["ones"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places = np.arange(self.size) if candidates is None else codes(candidates, self.buckets, name="candidates")
         labels, n = domain_labels(self.buckets), aggregate.reports
         share, ratio = self.size / self.d, math.exp(-float(self.epsilon) / 2)
         asked, ones = aggregate.state["asked"][places], aggregate.state["ones"][places]
         raw = share * (ones * (1 + ratio) - asked * ratio) / -math.expm1(-float(self.epsilon) / 2)
-        return estimate_of(
+        return build_estimate(
             [labels[place] for place in places.tolist()],
             raw,
             variances=self.variance(n) + (share - 1) * np.clip(raw, 0.0, n),

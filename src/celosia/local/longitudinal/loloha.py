@@ -22,19 +22,19 @@ from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
-from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
+from celosia.local.base.hashed_rows import build_hash_family
+from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.decide import logistic_enclosure
 from celosia.noise.keyed import keyed_words
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.digest import as_seed, digest
-from celosia.sketches.hashing.family import HashFamily
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,7 +136,7 @@ class LOLOHA(Memoised[Estimate]):
         >>> float(protocol.lifetime_epsilon(1000, 50))
         4.0
         """
-        times, different = self._times(reports, values)
+        times, different = self.exact_history(reports, values)
         # With so many answers none is told more often than this, the others being told at least once each. Fewer
         # answers can cost more: one that is told twice may spend more than two that are told once.
         return max(answers * self._spent(times - answers + 1) for answers in range(1, min(different, self.g) + 1))
@@ -151,7 +151,7 @@ class LOLOHA(Memoised[Estimate]):
         >>> [round(float(protocol.plain_lifetime_epsilon(reports, 2)), 1) for reports in (1, 2, 10, 1000)]
         [1.0, 2.4, 11.3, 708.1]
         """
-        times, different = self._times(reports, values)
+        times, different = self.exact_history(reports, values)
         if different == 1:
             return self.lifetime_epsilon(times, 1)
         fresh = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
@@ -224,7 +224,7 @@ class LOLOHA(Memoised[Estimate]):
         (1.0, 1.0)
         """
         said, function = unpack(payload, self._widths())
-        true = self._cells(np.full(len(payload), self._read([value])[0]), function.astype(np.int64))
+        true = self._cells(np.full(len(payload), self.encode([value])[0]), function.astype(np.int64))
         told = 1 / self.g + self._gap()
         chances = np.where(said.astype(np.int64) == true, told, (1 - told) / (self.g - 1))
         masses: NDArray[np.float64] = np.log(chances / self.functions)
@@ -243,15 +243,15 @@ class LOLOHA(Memoised[Estimate]):
     def _widths(self) -> tuple[int, int]:
         return field_width(self.g), field_width(self.functions)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _cells(self, read: "NDArray[np.int64]", function: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        return _family(self.functions, self.g, self.seed).columns(digest(read, seed=self.seed), function)
+    def _cells(self, items: "NDArray[np.int64]", function: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        return build_hash_family(self.functions, self.g, self.seed).columns(digest(items, seed=self.seed), function)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        function = uniform_below(self.functions, read.size, source)
-        cell = self._randomize(self._cells(read, function), self.epsilon_infinity, source)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        function = uniform_below(self.functions, items.size, source)
+        cell = self._randomize(self._cells(items, function), self.epsilon_infinity, source)
         return self._say(cell, function, source)
 
     def _say(self, kept: "NDArray[np.int64]", function: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -264,15 +264,15 @@ class LOLOHA(Memoised[Estimate]):
         other = uniform_below(self.g - 1, cell.size, source)
         return np.where(kept, cell, other + (other >= cell))
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
-        cell, function = self._kept(read, memo)
+    def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:
+        cell, function = self._kept(item, memo)
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         return self._randomize_one(cell, second, source) | function << field_width(self.g)
 
-    def _kept(self, read: Any, memo: Memo) -> tuple[int, int]:
+    def _kept(self, items: Any, memo: Memo) -> tuple[int, int]:
         """Return the answer that stays, and the function."""
         function = integer_below(self.functions, memo("client", 0))
-        cell = int(self._cells(np.array([read]), np.array([function]))[0])
+        cell = int(self._cells(np.array([items]), np.array([function]))[0])
         return self._randomize_one(cell, self.epsilon_infinity, memo("value", cell)), function
 
     def _randomize_one(self, cell: int, epsilon: Fraction, source: "Source") -> int:
@@ -280,39 +280,41 @@ class LOLOHA(Memoised[Estimate]):
         other = integer_below(self.g - 1, source)  # drawn in any case: time must not tell which it was
         return cell if kept else other + (other >= cell)
 
-    def _draw_memoised(self, read: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        function, again = numbers_from(keyed_words(self._keys(secrets, "client", 0), 1)[:, 0], self.functions)
-        cell = self._cells(read, function)
-        words = keyed_words(self._keys(secrets, "value", cell), 2)
-        kept, tied = coins_from(words[:, 0], logistic_enclosure(self.epsilon_infinity, self.g - 1))
-        other, rejected = numbers_from(words[:, 1], self.g - 1)
+    def sample_memoised(self, items: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        function, again = reduce_words(keyed_words(self.derive_keys(secrets, "client", 0), 1)[:, 0], self.functions)
+        cell = self._cells(items, function)
+        words = keyed_words(self.derive_keys(secrets, "value", cell), 2)
+        kept, tied = flip_words(words[:, 0], logistic_enclosure(self.epsilon_infinity, self.g - 1))
+        other, rejected = reduce_words(words[:, 1], self.g - 1)
         cell = np.where(kept, cell, other + (other >= cell))
         for i in np.flatnonzero(again | tied | rejected).tolist():  # once in 2^44 clients
-            cell[i], function[i] = self._kept(read[i], self._memo(bytes(secrets[i])))
+            cell[i], function[i] = self._kept(items[i], self.open_memo(bytes(secrets[i])))
         return self._say(cell, function, source)
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.functions, self.g)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["said"]) == reports
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LOLOHA, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(LOLOHA, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
         said, function = unpack(payload, self._widths())
         return padded & (said < self.g) & (function < self.functions)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         said, function = unpack(payload, self._widths())
         flat = state["said"].reshape(-1)
         flat += np.bincount((function * np.uint64(self.g) + said).astype(np.int64), minlength=flat.size)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        (places, labels), table = asked(candidates, self.domain), aggregate.state["said"]
-        functions, digests = _family(self.functions, self.g, self.seed), digest(places, seed=self.seed)
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        (places, labels), table = read_candidates(candidates, self.domain), aggregate.state["said"]
+        functions, digests = build_hash_family(self.functions, self.g, self.seed), digest(places, seed=self.seed)
         supported, squares = support(table, functions, digests), self._squares(table)
         return self._chances().estimate(
             labels,
@@ -346,8 +348,3 @@ def second_epsilon(epsilon: Fraction, epsilon_infinity: Fraction, g: int) -> Fra
     # e^b grows with e^epsilon and falls with e^a.
     first, both = exp_at_least(epsilon_infinity), exp_at_most(epsilon)
     return log_at_most((both * (first + g - 2) - (g - 1)) / (first - both))
-
-
-@lru_cache(maxsize=16)
-def _family(functions: int, g: int, seed: int) -> HashFamily:
-    return HashFamily(functions, g, seed=seed)

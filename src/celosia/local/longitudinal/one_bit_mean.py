@@ -18,7 +18,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.estimate import MeanEstimate
-from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
+from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.packing import Bytes, pack, unpack
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.means.duchi import TrueBit
@@ -86,7 +86,7 @@ class OneBitMean(Memoised[MeanEstimate]):
         >>> protocol.lifetime_epsilon(365, 1), protocol.lifetime_epsilon(365, 100)
         (Fraction(1, 1), Fraction(2, 1))
         """
-        _, different = self._times(reports, values)
+        _, different = self.exact_history(reports, values)
         return min(different, 2) * self.epsilon
 
     @property
@@ -122,7 +122,7 @@ class OneBitMean(Memoised[MeanEstimate]):
         [0.5, 0.5]
         """
         (said,) = unpack(payload, [1])
-        return self._bit().log_masses(int(self._read([value])[0]), said)
+        return self._bit().log_masses(int(self.encode([value])[0]), said)
 
     def _bit(self) -> TrueBit:
         """Return the law of a bit, which is Duchi's; only what stays of it is another matter."""
@@ -131,34 +131,35 @@ class OneBitMean(Memoised[MeanEstimate]):
     def _width(self) -> float:
         return float(self.high) - float(self.low)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return read_parts(values, self.low, self.high, _PARTS)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        high = uniform_below(_PARTS, read.size, source) < read
-        return pack([(high == bernoulli_logistic(self.epsilon, read.size, source=source), 1)])
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        high = uniform_below(_PARTS, items.size, source) < items
+        return pack([(high == bernoulli_logistic(self.epsilon, items.size, source=source), 1)])
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of _read
-        high = integer_below(_PARTS, memo("client", 0)) < int(read)
+    def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of encode
+        high = integer_below(_PARTS, memo("client", 0)) < int(item)
         return int(high == flip_logistic(self.epsilon, 2, memo("value", int(high))))
 
-    def _draw_memoised(self, read: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        threshold, _ = numbers_from(keyed_words(self._keys(secrets, "client", 0), 1)[:, 0], _PARTS)
-        high = threshold < read
-        words = keyed_words(self._keys(secrets, "value", high.astype(np.int64)), 1)[:, 0]
-        told, tied = coins_from(words, logistic_enclosure(self.epsilon, 1))
+    def sample_memoised(self, items: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        threshold, _ = reduce_words(keyed_words(self.derive_keys(secrets, "client", 0), 1)[:, 0], _PARTS)
+        high = threshold < items
+        words = keyed_words(self.derive_keys(secrets, "value", high.astype(np.int64)), 1)[:, 0]
+        told, tied = flip_words(words, logistic_enclosure(self.epsilon, 1))
         said = high == told
         for i in np.flatnonzero(tied).tolist():  # once in 2^64 clients
-            said[i] = self._draw_from(read[i], self._memo(bytes(secrets[i])), source)
+            said[i] = self.sample_one_memoised(items[i], self.open_memo(bytes(secrets[i])), source)
         return pack([(said, 1)])
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"high": (1,)}
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         state["high"] += int(np.count_nonzero(payload))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
             raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")

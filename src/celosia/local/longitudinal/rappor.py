@@ -8,7 +8,6 @@ epsilon for one report, and epsilon_infinity for all reports of a value that sta
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_probability, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
-from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
+from celosia.local.base.hashed_rows import build_hash_family
+from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.packing import Bytes, clear_padding, field_width, pack_vector, unpack_vector
 from celosia.local.base.protocol import State
 from celosia.noise.bernoulli import flip
@@ -28,7 +28,6 @@ from celosia.noise.keyed import keyed_words
 from celosia.noise.packed import packed_bernoulli
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.digest import as_seed, digest
-from celosia.sketches.hashing.family import HashFamily
 from celosia.sketches.hashing.mersenne import evaluate_row, reduce61, to_range
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ class Rappor(Memoised[Estimate]):
         >>> round(float(protocol.lifetime_epsilon(1000, 3)), 3)
         13.183
         """
-        times, different = self._times(reports, values)
+        times, different = self.exact_history(reports, values)
         each, more = divmod(times, different)
         # Spending is concave in the number of reports, so that it is largest where they are spread evenly.
         return (more * self._spent(each + 1) if more else 0) + (different - more) * self._spent(each)
@@ -179,7 +178,7 @@ class Rappor(Memoised[Estimate]):
         >>> [round(float(protocol.plain_lifetime_epsilon(reports, 2)), 1) for reports in (1, 2, 10, 1000)]
         [0.5, 6.1, 42.6, 2068.7]
         """
-        times, different = self._times(reports, values)
+        times, different = self.exact_history(reports, values)
         if different == 1 or self.f == 0:
             return self.lifetime_epsilon(times, different)
         low, high = sorted((self.p, self.q))
@@ -269,7 +268,7 @@ class Rappor(Memoised[Estimate]):
         1.0
         """
         shown, cohort, _ = self._unpack(payload)
-        true = self._filters(np.full(len(payload), self._read([value])[0]), cohort)
+        true = self._filters(np.full(len(payload), self.encode([value])[0]), cohort)
         counts = [np.bitwise_count(bits).sum(axis=1) for bits in (shown & true, true, shown, shown | true)]
         both, ones, told, either = (count.astype(np.float64) for count in counts)
         if_one, if_zero = (float(chance) for chance in self.shown)
@@ -278,30 +277,30 @@ class Rappor(Memoised[Estimate]):
         masses: NDArray[np.float64] = inside + outside - np.log(2 * self.cohorts)
         return masses
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":
+    def encode(self, values: Any) -> "NDArray[np.uint64]":
         return digest(values, seed=self.seed)
 
     def _filters(self, digests: "NDArray[np.uint64]", cohort: "NDArray[np.int64]") -> "NDArray[np.uint64]":
         filters = np.zeros((digests.size, -(-self.bits // _WORD)), dtype=np.uint64)
-        coefficients = family(self.cohorts * self.hashes, self.bits, self.seed).coefficients
+        coefficients = build_hash_family(self.cohorts * self.hashes, self.bits, self.seed).coefficients
         _set_bits(coefficients, digests, cohort, self.hashes, np.uint64(self.bits), filters)
         return filters
 
-    def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
-        half, cohort = uniform_below(2, read.size, source), uniform_below(self.cohorts, read.size, source)
+    def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
+        half, cohort = uniform_below(2, items.size, source), uniform_below(self.cohorts, items.size, source)
         # The response of a client that never reports again need not be drawn: q* and p* are what is seen of it.
-        return self._pack(self._say(self._filters(read, cohort), *self.shown, source), cohort, half)
+        return self._pack(self._say(self._filters(items, cohort), *self.shown, source), cohort, half)
 
     def _say(self, bits: "NDArray[np.uint64]", one: Fraction, zero: Fraction, source: "Source") -> "NDArray[np.uint64]":
         ones = packed_bernoulli(one, len(bits), self.bits, source)
         zeros = packed_bernoulli(zero, len(bits), self.bits, source)
         return zeros ^ (bits & (ones ^ zeros))
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
+    def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:
         client = memo("client", 0)
         half, cohort = integer_below(2, client), integer_below(self.cohorts, client)
-        filters = self._filters(np.array([read], dtype=np.uint64), np.array([cohort]))
-        kept = int.from_bytes(filters.astype("<u8").tobytes(), "little") ^ self._turned(int(read), memo)
+        filters = self._filters(np.array([item], dtype=np.uint64), np.array([cohort]))
+        kept = int.from_bytes(filters.astype("<u8").tobytes(), "little") ^ self._turned(int(item), memo)
         shown = sum(flip(self.q if kept >> i & 1 else self.p, source) << i for i in range(self.bits))
         return shown | cohort << self.bits | half << (self._report_bits() - 1)
 
@@ -309,28 +308,28 @@ class Rappor(Memoised[Estimate]):
         answers = memo("value", value)
         return sum(flip(self.f / 2, answers) << i for i in range(self.bits)) if self.f else 0
 
-    def _draw_memoised(self, read: "NDArray[np.uint64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
-        words = keyed_words(self._keys(secrets, "client", 0), 2)
-        half, _ = numbers_from(words[:, 0], 2)
-        cohort, again = numbers_from(words[:, 1], self.cohorts)
+    def sample_memoised(self, items: "NDArray[np.uint64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
+        words = keyed_words(self.derive_keys(secrets, "client", 0), 2)
+        half, _ = reduce_words(words[:, 0], 2)
+        cohort, again = reduce_words(words[:, 1], self.cohorts)
         for i in np.flatnonzero(again).tolist():  # once in 2^44 clients
-            client = self._memo(bytes(secrets[i]))("client", 0)
+            client = self.open_memo(bytes(secrets[i]))("client", 0)
             half[i], cohort[i] = integer_below(2, client), integer_below(self.cohorts, client)
-        kept = self._filters(read, cohort)
-        rows = max(1, _BLOCK // self.bits) if self.f else max(1, read.size)
-        for first in range(0, read.size if self.f else 0, rows):
+        kept = self._filters(items, cohort)
+        rows = max(1, _BLOCK // self.bits) if self.f else max(1, items.size)
+        for first in range(0, items.size if self.f else 0, rows):
             part = slice(first, first + rows)
-            kept[part] ^= self._turns(read[part], secrets[part])
+            kept[part] ^= self._turns(items[part], secrets[part])
         return self._pack(self._say(kept, self.q, self.p, source), cohort, half)
 
-    def _turns(self, read: "NDArray[np.uint64]", secrets: "NDArray[np.uint8]") -> "NDArray[np.uint64]":
+    def _turns(self, items: "NDArray[np.uint64]", secrets: "NDArray[np.uint8]") -> "NDArray[np.uint64]":
         """Return which bits the permanent responses turn, as ``_turned`` draws them."""
-        words = keyed_words(self._keys(secrets, "value", read), self.bits)
-        turned, tied = coins_from(words, ratio_enclosure(self.f / 2))
-        packed = np.zeros((read.size, -(-self.bits // _WORD) * 8), dtype=np.uint8)
+        words = keyed_words(self.derive_keys(secrets, "value", items), self.bits)
+        turned, tied = flip_words(words, ratio_enclosure(self.f / 2))
+        packed = np.zeros((items.size, -(-self.bits // _WORD) * 8), dtype=np.uint8)
         packed[:, : -(-self.bits // 8)] = np.packbits(turned, axis=1, bitorder="little")
         for i in np.flatnonzero(tied.any(axis=1)).tolist():  # once in 2^50 clients
-            number = self._turned(int(read[i]), self._memo(bytes(secrets[i])))
+            number = self._turned(int(items[i]), self.open_memo(bytes(secrets[i])))
             packed[i] = np.frombuffer(number.to_bytes(packed.shape[1], "little"), dtype=np.uint8)
         return packed.view("<u8").astype(np.uint64, copy=False)
 
@@ -341,20 +340,21 @@ class Rappor(Memoised[Estimate]):
         shown, (cohort, half) = unpack_vector(payload, self.bits, [field_width(self.cohorts), 1])
         return shown, cohort.astype(np.int64), half.astype(np.int64)
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (2, self.cohorts, self.bits), "sizes": (2, self.cohorts)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["sizes"]) == reports and bool((state["ones"] <= state["sizes"][..., None]).all())
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         return clear_padding(payload, self._report_bits()) & (self._unpack(payload)[1] < self.cohorts)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         shown, cohort, half = self._unpack(payload)
         _count(shown, half * self.cohorts + cohort, state["ones"].reshape(-1, self.bits), state["sizes"].reshape(-1))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.longitudinal.rappor_decode import estimate
 
         return estimate(aggregate, candidates, postprocess)
@@ -366,12 +366,6 @@ def _ratio(f: Fraction, p: Fraction, q: Fraction, reports: int) -> Fraction:
     one = (1 - turned) * q**reports + turned * p**reports
     zero = turned * q**reports + (1 - turned) * p**reports
     return max(one / zero, zero / one)
-
-
-@lru_cache(maxsize=16)
-def family(rows: int, width: int, seed: int) -> HashFamily:
-    """Return the hash functions of all cohorts, one cohort after the other."""
-    return HashFamily(rows, width, seed=seed)
 
 
 @njit(cache=True, nogil=True)

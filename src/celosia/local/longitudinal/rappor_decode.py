@@ -15,13 +15,13 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_level, exact_non_negative
-from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.longitudinal.rappor import Rappor
 from celosia.local.longitudinal.rappor_equations import (
     MOST_TOGETHER,
     Equations,
+    build_design,
     chance_hits,
-    design_of,
     solve,
     solve_non_negative,
 )
@@ -113,9 +113,9 @@ def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | No
     protocol, labels, words = _asked(aggregate, candidates)
     equations = Equations.of(protocol, aggregate.state["ones"].sum(axis=0), aggregate.state["sizes"].sum(axis=0))
     different, place = np.unique(words, return_inverse=True)
-    shares, variances, nulls = solve(protocol, equations, design_of(protocol, different))
+    shares, variances, nulls = solve(protocol, equations, build_design(protocol, different))
     n = equations.reports
-    return estimate_of(
+    return build_estimate(
         labels,
         n * shares[place],
         variances=n**2 * variances[place],
@@ -157,7 +157,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
         raise InputError("candidates must be different from each other.")
     ones, sizes = aggregate.state["ones"], aggregate.state["sizes"]
     whole = Equations.of(protocol, ones.sum(axis=0), sizes.sum(axis=0))
-    design, count = design_of(protocol, words), len(words)
+    design, count = build_design(protocol, words), len(words)
     counts, p_values, chosen = np.zeros(count), np.ones(count), np.ones(count, dtype=np.bool_)
     errors = np.full(count, math.sqrt(protocol.variance(whole.reports)))
     test = whole

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.local.longitudinal.rappor import Rappor, family
+from celosia.local.longitudinal.rappor import Rappor, build_hash_family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,11 +49,11 @@ class Equations:
         return cls(each[kept], centred[kept], kept, int(sizes.sum()))
 
 
-def design_of(protocol: Rappor, words: "NDArray[np.uint64]") -> "sparse.csc_array":
+def build_design(protocol: Rappor, words: "NDArray[np.uint64]") -> "sparse.csc_array":
     """Return the bits that each candidate sets, over all cohorts: a row for each bit, a column for each candidate."""
     from scipy import sparse
 
-    table = family(protocol.cohorts * protocol.hashes, protocol.bits, protocol.seed).table(words)
+    table = build_hash_family(protocol.cohorts * protocol.hashes, protocol.bits, protocol.seed).table(words)
     rows = np.repeat(np.arange(protocol.cohorts), protocol.hashes)[:, None] * protocol.bits + table
     rows = np.sort(rows.T, axis=1)
     new = np.ones(rows.shape, dtype=np.bool_)

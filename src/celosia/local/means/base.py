@@ -36,7 +36,7 @@ class MeanProtocol(Protocol[MeanEstimate]):
     low: Fraction
     high: Fraction
 
-    def _begin(self, low: Exact, high: Exact, epsilon: Exact) -> None:
+    def _set_bounds(self, low: Exact, high: Exact, epsilon: Exact) -> None:
         least, most = exact_bounds(low, high)
         self._set(low=least, high=most, epsilon=exact_epsilon(epsilon))
 
@@ -47,28 +47,29 @@ class MeanProtocol(Protocol[MeanEstimate]):
         >>> round(Duchi(low=-1, high=1, epsilon=1).variance(1), 2)
         4.68
         """
-        return self._worst() * self._half() ** 2 / exact_integer(reports, name="reports")
+        return self.worst_variance * self._half() ** 2 / exact_integer(reports, name="reports")
 
     def _half(self) -> float:
         return (float(self.high) - float(self.low)) / 2
 
     @property
     @abstractmethod
-    def _parts(self) -> int:
+    def parts(self) -> int:
         """In how many parts the interval is read."""
 
+    @property
     @abstractmethod
-    def _worst(self) -> float:
+    def worst_variance(self) -> float:
         """Return the largest variance of one report, for bounds of -1 and 1."""
 
     @abstractmethod
-    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+    def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
         """Return the mean and the variance of one report, for bounds of -1 and 1."""
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
-        return read_parts(values, self.low, self.high, self._parts)
+    def encode(self, values: Any) -> "NDArray[np.int64]":
+        return read_parts(values, self.low, self.high, self.parts)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
             raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
@@ -77,6 +78,6 @@ class MeanProtocol(Protocol[MeanEstimate]):
         n = aggregate.reports
         if not n:  # nothing is known but the bounds
             return MeanEstimate(mean=middle, standard_error=math.inf, reports=0, bounds=bounds)
-        mean, variance = self._centre(aggregate.state, n)
+        mean, variance = self.estimate_moments(aggregate.state, n)
         error = half * math.sqrt(variance / n)
         return MeanEstimate(mean=middle + half * mean, standard_error=error, reports=n, bounds=bounds)

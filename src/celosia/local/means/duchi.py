@@ -66,13 +66,13 @@ class TrueBit:
         masses: NDArray[np.float64] = np.where(said == 1, high, low)
         return masses
 
-    def draw(self, read: "NDArray[np.int64]", source: "Source") -> "NDArray[np.bool_]":
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> "NDArray[np.bool_]":
         """Draw one bit for each number."""
-        rounded = uniform_below(self.parts, read.size, source) < read
-        bits: NDArray[np.bool_] = rounded == bernoulli_logistic(self.epsilon, read.size, source=source)
+        rounded = uniform_below(self.parts, items.size, source) < items
+        bits: NDArray[np.bool_] = rounded == bernoulli_logistic(self.epsilon, items.size, source=source)
         return bits
 
-    def draw_one(self, part: int, source: "Source") -> bool:
+    def sample_one(self, part: int, source: "Source") -> bool:
         """Draw one bit: an integer below ``parts``, which decides the rounding, then the coin of truth."""
         rounded = integer_below(self.parts, source) < part
         return rounded == flip_logistic(self.epsilon, 2, source)
@@ -99,7 +99,7 @@ class Duchi(MeanProtocol):
     """
 
     def __init__(self, *, low: Exact, high: Exact, epsilon: Exact) -> None:
-        self._begin(low, high, epsilon)
+        self._set_bounds(low, high, epsilon)
 
     @property
     def bit(self) -> TrueBit:
@@ -144,26 +144,28 @@ class Duchi(MeanProtocol):
         [0.5, 0.5]
         """
         (said,) = unpack(payload, [1])
-        return self.bit.log_masses(int(self._read([value])[0]), said)
+        return self.bit.log_masses(int(self.encode([value])[0]), said)
 
     @property
-    def _parts(self) -> int:
+    def parts(self) -> int:
         return _PARTS
 
-    def _worst(self) -> float:
+    @property
+    def worst_variance(self) -> float:
         return self.bit.variance_at(0.0)
 
-    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+    def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
         return self.bit.centre(int(state["high"][0]), reports)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        return pack([(self.bit.draw(read, source), 1)])
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        return pack([(self.bit.sample(items, source), 1)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
-        return int(self.bit.draw_one(int(read), source))
+    def sample_one(self, item: Any, source: "Source") -> int:
+        return int(self.bit.sample_one(int(item), source))
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"high": (1,)}
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         state["high"] += int(np.count_nonzero(payload))

@@ -61,7 +61,7 @@ class Hybrid(MeanProtocol):
     def __init__(
         self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
     ) -> None:
-        self._begin(low, high, epsilon)
+        self._set_bounds(low, high, epsilon)
         steps = exact_grid(grid)
         self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
 
@@ -81,7 +81,7 @@ class Hybrid(MeanProtocol):
         >>> round(Hybrid(low=0, high=1, epsilon=1).bit.factor, 3)
         2.164
         """
-        return TrueBit(epsilon=self.epsilon, parts=self._parts)
+        return TrueBit(epsilon=self.epsilon, parts=self.parts)
 
     @property
     def share(self) -> float:
@@ -121,7 +121,7 @@ class Hybrid(MeanProtocol):
         1.0
         """
         said, flag = unpack(payload, [self._width, 1])
-        part = int(self._read([value])[0])
+        part = int(self.encode([value])[0])
         bits = self.bit.log_masses(part, said)
         if self._alone:
             return bits
@@ -137,19 +137,20 @@ class Hybrid(MeanProtocol):
         return field_width(self.window.size)
 
     @property
-    def _parts(self) -> int:
+    def parts(self) -> int:
         return self.grid << PART_BITS
 
     def _variance_at(self, square: float) -> float:
         share = self.share
         return share * self.window.variance_at(square) + (1 - share) * self.bit.variance_at(square)
 
-    def _worst(self) -> float:
+    @property
+    def worst_variance(self) -> float:
         # Linear in the square but for the rounding to a step, whose variance is a quarter of a squared step at most.
         rounding = self.share / self.window.slope / self.grid**2
         return max(self._variance_at(0.0), self._variance_at(1.0)) + rounding
 
-    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+    def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
         low, high = state["bits"].tolist()
         numbers = reports - low - high
         if not numbers:
@@ -159,36 +160,38 @@ class Hybrid(MeanProtocol):
         mean = ((high - low) * self.bit.factor + numbers * part) / reports
         return mean, self._variance_at(square) + self.share / self.grid**2  # rounding to a step: a quarter at most
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        flag = ~bernoulli_exp(self.epsilon / 2, read.size, source)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        flag = ~bernoulli_exp(self.epsilon / 2, items.size, source)
         if self._alone:
             flag[:] = False
-        bits, numbers = self.bit.draw(read, source), self.window.draw(read, source)
+        bits, numbers = self.bit.sample(items, source), self.window.sample(items, source)
         return pack([(np.where(flag, numbers, bits), self._width), (flag, 1)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """Draw one report: the coin that chooses, then all draws of Duchi's bit, then all of the piecewise number."""
         flag = not flip_exp(self.epsilon / 2, source) and not self._alone
-        bit, number = self.bit.draw_one(int(read), source), self.window.draw_one(int(read), source)
+        bit, number = self.bit.sample_one(int(item), source), self.window.sample_one(int(item), source)
         return (number if flag else int(bit)) | flag << self._width
 
-    def _reach(self) -> tuple[int, int]:
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
         return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"bits": (2,), "sum": (1,), "squares": (2,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         rest = reports - exact_total(state["bits"])
-        return rest >= 0 and self.window.possible(state, 0 if self._alone else rest) and not (self._alone and rest)
+        return rest >= 0 and self.window.is_reachable(state, 0 if self._alone else rest) and not (self._alone and rest)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(Hybrid, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(Hybrid, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
         said, flag = unpack(payload, [self._width, 1])
         most = np.where(flag == 1, 0 if self._alone else self.window.size, 2)
         return padded & (said < most.astype(np.uint64))
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         said, flag = unpack(payload, [self._width, 1])
         state["bits"] += np.bincount(said[flag == 0].astype(np.int64), minlength=2)
         self.window.add(state, said[flag == 1])

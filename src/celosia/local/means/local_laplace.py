@@ -64,7 +64,7 @@ class LocalLaplace(MeanProtocol):
     grid: int
 
     def __init__(self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID) -> None:
-        self._begin(low, high, epsilon)
+        self._set_bounds(low, high, epsilon)
         self._set(grid=exact_grid(grid))
         if self.bits > _MOST_BITS:
             raise ParameterError(
@@ -123,7 +123,7 @@ class LocalLaplace(MeanProtocol):
         1.0
         """
         (said,) = unpack(payload, [self.bits])
-        position, rest = divmod(int(self._read([value])[0]), 1 << PART_BITS)
+        position, rest = divmod(int(self.encode([value])[0]), 1 << PART_BITS)
         below = self._log_masses(position, said.astype(np.int64))
         if not rest:
             return below
@@ -143,45 +143,50 @@ class LocalLaplace(MeanProtocol):
         return self.grid + 2 * self.reach + 1
 
     @property
-    def _parts(self) -> int:
+    def parts(self) -> int:
         return self.grid << PART_BITS
 
-    def _worst(self) -> float:
+    @property
+    def worst_variance(self) -> float:
         rate = 1 / float(self.scale)
         noise = 0.5 / math.sinh(rate / 2) ** 2 if rate < 700 else 0.0  # 2 r/(1 - r)^2, with r = exp(-rate)
         return (noise + 0.25) / (self.grid / 2) ** 2  # rounding to a step: a quarter at most
 
-    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+    def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
         low, high = state["halves"].tolist()
         position = float(Fraction(low + (high << int(_HALF)), reports) - self.reach)
-        return position / (self.grid / 2) - 1, self._worst()
+        return position / (self.grid / 2) - 1, self.worst_variance
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        noise = DiscreteLaplace(self.scale).sample(read.size, source)
-        noisy = round_parts(read, source) + noise.clip(-self._size, self._size)
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        noise = DiscreteLaplace(self.scale).sample(items.size, source)
+        noisy = round_parts(items, source) + noise.clip(-self._size, self._size)
         return pack([((noisy + self.reach).clip(0, self._size - 1), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """Draw one report: the rounding below 2^32, then the noise as ``_noise`` draws it."""
-        noisy = round_part(int(read), source) + _noise(self.scale, source)
+        noisy = round_part(int(item), source) + _noise(self.scale, source)
         return min(max(noisy + self.reach, 0), self._size - 1)
 
-    def _reach(self) -> tuple[int, int]:
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
         return 0, (1 << 32) - 1  # numbers are added up in halves of 32 bits
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"halves": (2,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
+    def is_reachable(self, state: State, reports: int) -> bool:
         low, high = state["halves"].tolist()
         return bool(low + (high << int(_HALF)) <= reports * (self._size - 1))
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LocalLaplace, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(LocalLaplace, self).is_valid(
+            payload
+        )  # slots make the class twice; a bare super() holds the first
         (said,) = unpack(payload, [self.bits])
         return padded & (said < self._size)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])
         low, high = said & np.uint64(0xFFFFFFFF), said >> _HALF
         state["halves"] += np.array([low.sum(), high.sum()], dtype=np.int64)

@@ -58,7 +58,7 @@ class Piecewise(MeanProtocol):
     def __init__(
         self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
     ) -> None:
-        self._begin(low, high, epsilon)
+        self._set_bounds(low, high, epsilon)
         steps = exact_grid(grid)
         self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
 
@@ -97,39 +97,42 @@ class Piecewise(MeanProtocol):
         [0.033, 0.033, 0.245, 0.245, 0.245, 0.033, 0.033, 0.033, 0.033, 0.033, 0.033]
         """
         (said,) = unpack(payload, [self.bits])
-        return self.window.log_masses(int(self._read([value])[0]), said.astype(np.int64))
+        return self.window.log_masses(int(self.encode([value])[0]), said.astype(np.int64))
 
     @property
-    def _parts(self) -> int:
+    def parts(self) -> int:
         return self.grid << PART_BITS
 
-    def _worst(self) -> float:
+    @property
+    def worst_variance(self) -> float:
         return self.window.worst
 
-    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+    def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
         mean, square = self.window.moments(state, reports)
         return mean, self.window.variance_at(square) + 1 / self.grid**2  # rounding to a step: a quarter at most
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
-        return pack([(self.window.draw(read, source), self.bits)])
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
+        return pack([(self.window.sample(items, source), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
-        return self.window.draw_one(int(read), source)
+    def sample_one(self, item: Any, source: "Source") -> int:
+        return self.window.sample_one(int(item), source)
 
-    def _reach(self) -> tuple[int, int]:
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
         return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"sum": (1,), "squares": (2,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
-        return self.window.possible(state, reports)
+    def is_reachable(self, state: State, reports: int) -> bool:
+        return self.window.is_reachable(state, reports)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(Piecewise, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(Piecewise, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
         (said,) = unpack(payload, [self.bits])
         return padded & (said < self.window.size)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
+    def accumulate(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])
         self.window.add(state, said)

@@ -127,7 +127,7 @@ class Window:
         inside = -math.log(self.width + self.steps * math.exp(-epsilon))
         return np.where((said >= position) & (said < position + self.width), inside, inside - epsilon)
 
-    def draw(self, parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
+    def sample(self, parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
         """Draw one report for each number."""
         positions = round_parts(parts, source)
         near = bernoulli_odds(self.epsilon, Fraction(self.steps, self.width), parts.size, source)
@@ -135,7 +135,7 @@ class Window:
         outside = uniform_below(self.steps, parts.size, source)
         return np.where(near, positions + inside, outside + self.width * (outside >= positions))
 
-    def draw_one(self, part: int, source: "Source") -> int:
+    def sample_one(self, part: int, source: "Source") -> int:
         """Draw one report: the rounding below 2^32, the coin of the window, a place inside it and a place outside."""
         position = round_part(part, source)
         near = flip_odds(self.epsilon, Fraction(self.steps, self.width), source)
@@ -148,7 +148,7 @@ class Window:
         state["sum"] += int(said.sum())
         state["squares"] += np.array([(squares & _LOW).sum(), (squares >> np.uint64(_HALF)).sum()], dtype=np.int64)
 
-    def possible(self, state: "State", reports: int) -> bool:
+    def is_reachable(self, state: "State", reports: int) -> bool:
         """Tell whether so many reports can have such sums: of numbers from 0 to size - 1, and of their squares."""
         total, (low, high) = int(state["sum"][0]), state["squares"].tolist()
         squares, most = low + (high << _HALF), self.size - 1

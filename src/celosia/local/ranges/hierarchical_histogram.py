@@ -16,7 +16,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import estimate_of
+from celosia.local.base.estimate import build_estimate
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
@@ -133,7 +133,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         tree = self.tree
         shares = np.full(tree.leaves, (1 - count / max(reports, 1)) / (tree.leaves - 1))
         shares[0] = count / max(reports, 1)
-        state = {name: np.zeros(shape, dtype=np.int64) for name, shape in self._shapes().items()}
+        state = {name: np.zeros(shape, dtype=np.int64) for name, shape in self.state_shapes.items()}
         state["levels"][:] = 1 << 20  # as many at each level
         histogram = Histogram(tree, self.nodes, state)
         return reports / histogram.reports * float(histogram.leaf_variances(shares)[0])
@@ -153,7 +153,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         >>> float(np.exp(protocol.log_masses(3, protocol.outputs())).sum().round(12))
         1.0
         """
-        oracle, tree, leaf = self.nodes, self.tree, self._read([value])
+        oracle, tree, leaf = self.nodes, self.tree, self.encode([value])
         levels = oracle.levels(payload)
         masses = np.full(len(payload), -np.inf)
         for level in range(tree.height):
@@ -161,52 +161,55 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             masses[rows] = oracle.log_masses(level, int(tree.node(level, leaf)[0]), payload[rows])
         return masses - math.log(tree.height)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":
+    def encode(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
-    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+    def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         oracle, tree = self.nodes, self.tree
-        levels = uniform_below(tree.height, read.size, source)
-        payload = np.empty((read.size, self.bytes_per_report), dtype=np.uint8)
+        levels = uniform_below(tree.height, items.size, source)
+        payload = np.empty((items.size, self.bytes_per_report), dtype=np.uint8)
         for level in range(tree.height):
             rows = np.flatnonzero(levels == level)
             if rows.size:
-                payload[rows] = oracle.draw(level, tree.node(level, read[rows]), source)
+                payload[rows] = oracle.sample(level, tree.node(level, items[rows]), source)
         return payload
 
-    def _draw_one(self, read: Any, source: "Source") -> int:
+    def sample_one(self, item: Any, source: "Source") -> int:
         """Draw the level, then what the oracle draws."""
         tree = self.tree
         level = integer_below(tree.height, source)
-        return self.nodes.draw_one(level, int(tree.node(level, np.array([read]))[0]), source)
+        return self.nodes.sample_one(level, int(tree.node(level, np.array([item]))[0]), source)
 
-    def _reach(self) -> tuple[int, int]:
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
         return -1, 1  # signs are added up, or bits
 
-    def _whole(self) -> Domain:
+    @property
+    def known_domain(self) -> Domain:
         return self.domain
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    @property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"counts": self.nodes.shape(), "levels": (self.tree.height,)}
 
-    def _possible(self, state: State, reports: int) -> bool:
-        return exact_total(state["levels"]) == reports and self.nodes.possible(state)
+    def is_reachable(self, state: State, reports: int) -> bool:
+        return exact_total(state["levels"]) == reports and self.nodes.is_reachable(state)
 
-    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(HierarchicalHistogram, self)._valid(payload)  # slots make the class twice
-        return padded & self.nodes.valid(payload)
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(HierarchicalHistogram, self).is_valid(payload)  # slots make the class twice
+        return padded & self.nodes.is_valid(payload)
 
-    def _absorb(self, state: State, payload: Bytes) -> None:
-        self.nodes.absorb(state, payload)
+    def accumulate(self, state: State, payload: Bytes) -> None:
+        self.nodes.accumulate(state, payload)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> RangeEstimate:
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> RangeEstimate:
         places = (
             np.arange(self.tree.leaves) if candidates is None else codes(candidates, self.domain, name="candidates")
         )
         labels = domain_labels(self.domain)
         histogram = Histogram(self.tree, self.nodes, aggregate.state)
         nobody = histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places]
-        found = estimate_of(
+        found = build_estimate(
             [labels[place] for place in places.tolist()],
             histogram.leaves[places],
             variances=histogram.leaf_variances()[places],

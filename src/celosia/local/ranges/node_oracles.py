@@ -62,7 +62,7 @@ class NodeOracle(ABC):
         """Return of which level reports are."""
 
     @abstractmethod
-    def valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Tell which reports a client could have sent, their padding aside."""
 
     @abstractmethod
@@ -70,11 +70,11 @@ class NodeOracle(ABC):
         """Return the logarithms of the probabilities of reports, all of one level."""
 
     @abstractmethod
-    def draw(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
+    def sample(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
         """Draw a report of one level for each node."""
 
     @abstractmethod
-    def draw_one(self, level: int, node: int, source: "Source") -> int:
+    def sample_one(self, level: int, node: int, source: "Source") -> int:
         """Draw one report, word by word."""
 
     @abstractmethod
@@ -82,11 +82,11 @@ class NodeOracle(ABC):
         """Return the shape of what is counted."""
 
     @abstractmethod
-    def absorb(self, state: "State", payload: Bytes) -> None:
+    def accumulate(self, state: "State", payload: Bytes) -> None:
         """Count valid reports, and how many are of each level."""
 
     @abstractmethod
-    def possible(self, state: "State") -> bool:
+    def is_reachable(self, state: "State") -> bool:
         """Tell whether the reports of each level can add up to its counts."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ class UnaryNodes(NodeOracle):
         _, level = unpack(payload[:, byte:], [self.sizes[-1] % 8, self.level_bits])
         return level.astype(np.int64)
 
-    def valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Refuse levels that are not there, and bits of nodes that the level does not have."""
         levels = self.levels(payload)
         vectors, _ = unpack_vector(payload, self.sizes[-1], [self.level_bits])
@@ -157,7 +157,7 @@ class UnaryNodes(NodeOracle):
         zero = -math.log1p(math.exp(-float(self.epsilon)))
         return np.asarray((self.sizes[level] - 1) * zero - float(self.epsilon) * others - math.log(2))
 
-    def draw(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
+    def sample(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
         """Draw all bits of all reports at once, then the coins of the own ones."""
         vectors = np.zeros((nodes.size, -(-self.sizes[-1] // 64)), dtype=np.uint64)
         drawn = packed_logistic(self.epsilon, nodes.size, self.sizes[level], complement=True, source=source)
@@ -167,7 +167,7 @@ class UnaryNodes(NodeOracle):
         vectors[rows, words] = (vectors[rows, words] & ~(np.uint64(1) << shifts)) | (halves << shifts)
         return pack_vector(vectors, self.sizes[-1], [(np.full(nodes.size, level), self.level_bits)])
 
-    def draw_one(self, level: int, node: int, source: "Source") -> int:
+    def sample_one(self, level: int, node: int, source: "Source") -> int:
         """One coin for each node, in their order: fair for the own one, else 0 if the coin of truth shows True."""
         vector = 0
         for place in range(self.sizes[level]):
@@ -179,7 +179,7 @@ class UnaryNodes(NodeOracle):
         """One counter for each node."""
         return (sum(self.sizes),)
 
-    def absorb(self, state: "State", payload: Bytes) -> None:
+    def accumulate(self, state: "State", payload: Bytes) -> None:
         """Count the bits, level by level."""
         levels = self.levels(payload)
         for level, size in enumerate(self.sizes):
@@ -188,7 +188,7 @@ class UnaryNodes(NodeOracle):
             first = self._offset(level)
             add_bits(payload[rows, : -(-size // 8)], state["counts"][first : first + size])
 
-    def possible(self, state: "State") -> bool:
+    def is_reachable(self, state: "State") -> bool:
         """No bit was set more often than there were reports."""
         return bool((state["counts"] >= 0).all() and (state["counts"] <= np.repeat(state["levels"], self.sizes)).all())
 
@@ -247,7 +247,7 @@ class HadamardNodes(NodeOracle):
         """Read the last field."""
         return self._unpack(payload)[2]
 
-    def valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+    def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Refuse levels that are not there, index 0, and indices that the level does not have."""
         index, _, levels = self._unpack(payload)
         most = np.array([*self._blocks(), *[0] * len(self.sizes)])[np.minimum(levels, len(self.sizes))]
@@ -260,13 +260,13 @@ class HadamardNodes(NodeOracle):
         log_true = -math.log1p(math.exp(-float(self.epsilon))) - math.log(self._blocks()[level] - 1)
         return np.where(true, log_true, log_true - float(self.epsilon))
 
-    def draw(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
+    def sample(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
         """Draw all indices, then all coins of truth."""
         index = 1 + uniform_below(self._blocks()[level] - 1, nodes.size, source)
         kept = bernoulli_logistic(self.epsilon, nodes.size, source=source)
         return self._pack(index, (sign(index, nodes) == 1) != kept, np.full(nodes.size, level))
 
-    def draw_one(self, level: int, node: int, source: "Source") -> int:
+    def sample_one(self, level: int, node: int, source: "Source") -> int:
         """Draw an index, one less, and the coin of truth."""
         index = 1 + integer_below(self._blocks()[level] - 1, source)
         kept = flip_logistic(self.epsilon, 2, source)
@@ -277,7 +277,7 @@ class HadamardNodes(NodeOracle):
         """One counter for each row of the matrices."""
         return (sum(self._blocks()),)
 
-    def absorb(self, state: "State", payload: Bytes) -> None:
+    def accumulate(self, state: "State", payload: Bytes) -> None:
         """Add the signs up, row by row."""
         index, bit, levels = self._unpack(payload)
         cells = index + np.array([self._offset(level) for level in range(len(self.sizes))])[levels]
@@ -285,7 +285,7 @@ class HadamardNodes(NodeOracle):
         state["counts"] += np.bincount(cells[bit == 0], minlength=size) - np.bincount(cells[bit == 1], minlength=size)
         state["levels"] += np.bincount(levels, minlength=len(self.sizes))
 
-    def possible(self, state: "State") -> bool:
+    def is_reachable(self, state: "State") -> bool:
         """Each report added one sign to one row of its level."""
         blocks = np.split(state["counts"], np.cumsum(self._blocks())[:-1])
         return int(state["levels"].min()) >= 0 and all(map(are_sums_of_signs, blocks, state["levels"]))

@@ -233,7 +233,7 @@ def _accepted(protocol: Protocol[Any], payloads: Bytes) -> np.ndarray[Any, np.dt
     aggregate = protocol.aggregate()
     _absorb(aggregate, Reports(protocol=protocol, payload=payloads), "a random payload")
     # To absorb them one by one would take long: the hook tells which they were, and the counts tell that it is so.
-    accepted = protocol._valid(payloads)  # noqa: SLF001 - what the aggregate asks
+    accepted = protocol.is_valid(payloads)
     if (aggregate.reports, aggregate.rejected) != (int(accepted.sum()), int((~accepted).sum())):
         _fail("hostile", "reports and rejected do not add up to what was sent.")
     return accepted

@@ -86,10 +86,10 @@ def _(protocol: Rappor, payload: Bytes) -> NDArray[np.int64]:
 
 @history_log_masses.register
 def _(protocol: DBitFlip, history: History, payloads: Bytes) -> Logs:
-    read = protocol._read(list(history))  # noqa: SLF001
+    items = protocol.encode(list(history))
     drawn = [protocol._unpack(payloads[:, t]) for t in range(len(history))]  # noqa: SLF001
     first = drawn[0][1]
-    places = [protocol._places(np.full(len(payloads), one), first) for one in read]  # noqa: SLF001
+    places = [protocol._places(np.full(len(payloads), one), first) for one in items]  # noqa: SLF001
     logs = _same_client(protocol, payloads) - math.log(protocol.assignments)
     for t, place in enumerate(places):
         repeated = np.zeros(len(payloads), dtype=np.bool_)
@@ -105,13 +105,13 @@ def _(protocol: DBitFlip, history: History, payloads: Bytes) -> Logs:
 @history_log_masses.register
 def _(protocol: OneBitMean, history: History, payloads: Bytes) -> Logs:
     parts = protocol._bit().parts  # noqa: SLF001
-    read = protocol._read(list(history))  # noqa: SLF001
-    ends = sorted({0, parts, *read.tolist()})
+    items = protocol.encode(list(history))
+    ends = sorted({0, parts, *items.tolist()})
     said = payloads[:, :, 0].astype(np.bool_)
     truth = 1 / (1 + math.exp(-float(protocol.epsilon)))
     total = np.zeros(len(payloads))
     for low, high in pairwise(ends):  # thresholds between which all sides are the same
-        above = read >= high
+        above = items >= high
         chance = np.full(len(payloads), (high - low) / parts)
         for side in set(above.tolist()):
             told = said[:, above == side]
@@ -125,8 +125,8 @@ def _(protocol: OneBitMean, history: History, payloads: Bytes) -> Logs:
 @history_log_masses.register
 def _(protocol: LOLOHA, history: History, payloads: Bytes) -> Logs:
     function = client_draws(protocol, payloads[:, 0])
-    read = protocol._read(list(history))  # noqa: SLF001
-    cells = np.stack([protocol._cells(np.full(len(payloads), one), function) for one in read], axis=1)  # noqa: SLF001
+    items = protocol.encode(list(history))
+    cells = np.stack([protocol._cells(np.full(len(payloads), one), function) for one in items], axis=1)  # noqa: SLF001
     said = np.stack([unpack(payloads[:, t], protocol._widths())[0] for t in range(len(history))], axis=1)  # noqa: SLF001
     second = second_epsilon(protocol.epsilon, protocol.epsilon_infinity, protocol.g)
     kept, fresh = (_answers(protocol.g, float(step)) for step in (protocol.epsilon_infinity, second))
@@ -145,13 +145,13 @@ def _(protocol: LOLOHA, history: History, payloads: Bytes) -> Logs:
 @history_log_masses.register
 def _(protocol: Rappor, history: History, payloads: Bytes) -> Logs:
     drawn = [protocol._unpack(payloads[:, t]) for t in range(len(history))]  # noqa: SLF001
-    read, cohort = protocol._read(list(history)), drawn[0][1]  # noqa: SLF001
+    items, cohort = protocol.encode(list(history)), drawn[0][1]
     shown = np.stack([_bits(words, protocol.bits) for words, _, _ in drawn], axis=1)
     f, p, q = (float(chance) for chance in (protocol.f, protocol.p, protocol.q))
     logs = _same_client(protocol, payloads) - math.log(2 * protocol.cohorts)
     with np.errstate(divide="ignore"):
-        for value in set(read.tolist()):
-            told = shown[:, read == value]
+        for value in set(items.tolist()):
+            told = shown[:, items == value]
             one, zero = (np.where(told, chance, 1 - chance).prod(axis=1) for chance in (q, p))
             set_bits = _bits(protocol._filters(np.full(len(payloads), value, dtype=np.uint64), cohort), protocol.bits)  # noqa: SLF001
             kept = np.where(set_bits, 1 - f / 2, f / 2)
