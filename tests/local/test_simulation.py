@@ -33,7 +33,7 @@ def test_counts_are_near_the_truth_and_the_errors_are_as_stated(name: str) -> No
     assert found.metrics is not None
     assert found.expected_rmse is not None
     assert found.metrics.rmse < 3 * found.expected_rmse
-    assert found.covered >= 0.5
+    assert found.coverage >= 0.5
     assert found.found == 6
     assert found.reports == 8000
     assert found.seeded
@@ -68,13 +68,13 @@ def test_distinct_values() -> None:
     found = simulate(build("distinct", epsilon=4, buckets=256), WORDS, task="distinct", source=Seeded(7))
     assert found.true.tolist() == [2.0]
     assert found.estimated[0] == pytest.approx(2, abs=0.5)
-    assert found.covered == 1.0
+    assert found.coverage == 1.0
 
 
 def test_distinct_values_that_fewer_hold_are_told_apart() -> None:
     values = np.repeat(np.arange(30), np.arange(20, 620, 20))  # of all frequencies
     found = simulate(build("distinct", epsilon=4), values, task="distinct", source=Seeded(7))
-    assert found.covered == 1.0
+    assert found.coverage == 1.0
     assert found.statement
     assert f"In truth {found.true[0]:.0f} are held by as many, and 30 by anybody." in found.statement
 

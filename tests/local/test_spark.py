@@ -12,7 +12,7 @@ import pytest
 from celosia.core.errors import InputError, ParameterError
 from celosia.local.frequency.count_mean_sketch import CountMeanSketch
 from celosia.local.frequency.direct_encoding import DirectEncoding
-from celosia.local.spark import _FAN, _partitions, absorb_batches, aggregate
+from celosia.local.spark import _MERGE_WIDTH, _partitions, absorb_batches, aggregate
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_partitions_absorb_reports_with_and_without_headers() -> None:
 
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("parts", [3, _FAN + 1])
+@pytest.mark.parametrize("parts", [3, _MERGE_WIDTH + 1])
 def test_spark_gives_the_bits_of_one_process(spark: Any, parts: int) -> None:
     sent = records(500)
     frame = spark.createDataFrame([(record,) for record in [*sent, *HOSTILE]], "report binary").repartition(parts)
@@ -87,4 +87,4 @@ class Remote:
 
 
 def test_a_frame_that_does_not_tell_its_partitions_gets_a_tree_for_many() -> None:
-    assert _partitions(Remote()) == _FAN**2  # type: ignore[arg-type]  # it has what is asked
+    assert _partitions(Remote()) == _MERGE_WIDTH**2  # type: ignore[arg-type]  # it has what is asked

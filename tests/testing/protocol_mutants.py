@@ -221,7 +221,7 @@ MUTANTS: dict[str, tuple[Callable[..., DirectEncoding], str]] = {
     "the last batch wins": (LastBatchWins, "merging|bias"),
     "takes all": (TakesAll, "hostile: the server accepts"),
     "takes too few": (TakesTooFew, "bias|wire|hostile"),
-    "hides the seed": (HidesTheSeed, "seeds: .* must say seeded=True"),
+    "hides the seed": (HidesTheSeed, "seeds: .* must have seeded=True"),
     "ignores the source": (IgnoresTheSource, "seeds: the same seed gave different reports"),
     "always the same": (AlwaysTheSame, "seeds: two seeds gave the same reports, or the default source"),
     "quotes": (Quotes, "refusals: an error of the client quotes"),

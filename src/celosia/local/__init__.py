@@ -1,9 +1,9 @@
-"""Protocols of the local model: noise is added on the device.
+"""Protocols of the local model: the device adds the noise.
 
 A protocol is one frozen value that client and server share. The client's ``privatize`` turns values into reports; the
-server's ``aggregate()`` absorbs them, merges with others, and estimates. They are private against everyone, the
-collector included: a report alone satisfies the stated guarantee. ``choose`` picks a protocol, ``presets`` are those
-that were deployed, ``shuffle`` says what a shuffled crowd promises, and ``local.spark`` aggregates on Spark.
+server's ``aggregate()`` absorbs them, merges with others, and estimates. Each report satisfies the stated guarantee
+against every observer, the collector included. ``choose`` picks a protocol, ``presets`` has deployed ones, ``shuffle``
+returns the guarantee of a shuffled crowd, and ``local.spark`` aggregates on Spark.
 """
 
 from celosia.local import presets

@@ -1,9 +1,9 @@
-"""Which protocol for a task: the one whose estimates vary least, as far as the length of a report allows.
+"""Choice of a protocol for a task: the least variance among reports that are short enough.
 
-Variances are those of theory, for each person and for a value that few people have: they decide how small a count can
-be seen. Where several protocols are as good (within 1 %), the one with the shortest report is taken. For answers that
-are collected again and again, the protocols are those that keep what a client once drew. What a whole life spends is in
-the table twice: between histories whose answers change at the same times, and between any two histories.
+Variances are theoretical, per person, for a rare value: they decide how small a count can be seen. Among protocols
+within 1 % of the least variance, the shortest report wins. For repeated collection, the protocols are those that
+memoise the client's draws. The table has the epsilon of a lifetime twice: between histories whose answers change at the
+same times, and between any two histories.
 """
 
 import math
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 _ALIKE = 1.01
 _TABLE = 1024  # rows and columns of the sketches in the table
-_MOST_KEPT = 32  # epsilon, of answers that are kept
-_MOST_BUCKETS = 1 << 12  # for which a report has a bit each
-_MOST_ORDERED = 1 << 16  # buckets that a client puts in order
+_MAX_KEPT_EPSILON = 32  # of memoised answers
+_MAX_BUCKETS = 1 << 12  # for which a report has a bit each
+_MAX_ORDERED_BUCKETS = 1 << 16
 _STEPS = 1 << 16  # of probabilities
 _LEAST_RAPPOR = Fraction(1, 100)  # epsilon, below which its probabilities would need more steps
-_LIFE = 1000  # reports of a life, for each value
+_LIFETIME_REPORTS = 1000  # for each value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """A protocol that was looked at.
+    """A protocol under consideration.
 
     ``variance`` is that of a count, for each person; ``bits`` the length of a report; ``fits`` whether a report is
     short enough. For protocols that keep their answers, ``lifetime`` is the epsilon of ``life`` reports of all values
     between histories whose answers change at the same times, and ``plain_lifetime`` between any two histories: infinite
-    where a change shows for certain.
+    if a change shows for certain.
     """
 
     protocol: "Protocol[Any]"
@@ -54,7 +54,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A protocol, why it was chosen, and all that were looked at, by their variance.
+    """A protocol, the reason for it, and all considered protocols by their variance.
 
     >>> print(choose(1000, 1, bits=12))
     HadamardResponse, with a variance of 4.68 for each person: the least of those whose report has at most 12 bits, in
@@ -101,12 +101,12 @@ def choose(
     domain_size
         The number of values, or the values themselves.
     epsilon
-        What one report (the first one, if ``longitudinal``) spends.
+        Epsilon of one report (the first one, if ``longitudinal``).
     bits
-        The most bits that a report may have.
+        The most bits of a report.
     longitudinal
-        Whether the same people report again and again, about values that seldom change. Values that never change stay
-        hidden; that, and when, a value changed does not: see ``Memoised.plain_lifetime``.
+        Whether the same people report repeatedly, about values that seldom change. It hides values that never change;
+        it does not hide that a value changed, nor when: see ``Memoised.plain_lifetime``.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def choose(
     most = None if bits is None else exact_integer(bits, name="bits")
     if not isinstance(longitudinal, bool):
         raise ParameterError(f"longitudinal must be True or False, not {safe_repr(longitudinal)}.")
-    known = _memoised(domain, rate) if longitudinal else _single(domain, rate)
+    known = _list_memoised(domain, rate) if longitudinal else _single(domain, rate)
     looked = sorted((_looked_at(name, one, most, domain) for name, one in known), key=_rank)
     fitting = [one for one in looked if one.fits]
     if not fitting:
@@ -135,7 +135,7 @@ def choose(
 
 
 def _rank(one: Alternative) -> tuple[float, int]:
-    return float(f"{one.variance:.9g}"), one.bits  # rounding decides nothing
+    return float(f"{one.variance:.9g}"), one.bits  # rounding must not decide
 
 
 def _single(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
@@ -161,26 +161,28 @@ def _single(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[
     yield "HadamardCountMeanSketch", HadamardCountMeanSketch(epsilon=epsilon, hashes=_TABLE, width=_TABLE)
 
 
-def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
-    """Yield the protocols that keep their answers; all reports about one answer spend twice what the first does."""
+def _list_memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
+    """Yield the memoising protocols; all reports about one answer spend twice the epsilon of the first."""
     from celosia.local.longitudinal.d_bit_flip import DBitFlip
     from celosia.local.longitudinal.loloha import LOLOHA
 
-    if epsilon > _MOST_KEPT:
-        raise ParameterError(f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {safe_repr(epsilon)}.")
+    if epsilon > _MAX_KEPT_EPSILON:
+        raise ParameterError(
+            f"epsilon must be at most {_MAX_KEPT_EPSILON} if answers are kept, not {safe_repr(epsilon)}."
+        )
     best = LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon)
     yield "LOLOHA", best
     if best.g > 2:
         yield "LOLOHA, g=2", LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon, g=2)
     size = size_of(domain)
-    for d in sorted({min(4, size), size if size <= _MOST_BUCKETS else 4} if size <= _MOST_ORDERED else ()):
+    for d in sorted({min(4, size), size if size <= _MAX_BUCKETS else 4} if size <= _MAX_ORDERED_BUCKETS else ()):
         yield f"DBitFlip, d={d}", DBitFlip(buckets=domain, d=d, epsilon=epsilon)
     if epsilon >= _LEAST_RAPPOR:
         yield "Rappor", _rappor(epsilon)
 
 
 def _rappor(epsilon: Fraction) -> "Protocol[Any]":
-    """Return RAPPOR with one hash, symmetric, and a permanent response of twice what the first report spends."""
+    """Return symmetric RAPPOR with one hash, whose permanent response has twice the epsilon of the first report."""
     from celosia.local.longitudinal.rappor import Rappor
 
     f = 2 / (1 + math.exp(float(epsilon)))
@@ -193,8 +195,8 @@ def _rappor(epsilon: Fraction) -> "Protocol[Any]":
 
 def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Alternative:
     size = size_of(domain)
-    lived = _lifetimes(protocol, _LIFE * size, size) if isinstance(protocol, Memoised) else {}
-    bits = 8 * protocol.bytes_per_report if name == "Rappor" else protocol.bits  # its bits are those of the filter
+    lived = _lifetimes(protocol, _LIFETIME_REPORTS * size, size) if isinstance(protocol, Memoised) else {}
+    bits = 8 * protocol.bytes_per_report if name == "Rappor" else protocol.bits  # Rappor.bits is that of the filter
     return Alternative(
         protocol=protocol,
         name=name,

@@ -1,8 +1,8 @@
-"""How far estimated counts are from true ones: for experiments, where the truth is known.
+"""Errors of estimated counts against true ones, for experiments with known truth.
 
-Counts are compared key by key, whatever order they come in; a key that is missing on one side counts as 0 there. No one
-number says it all: squares are ruled by the largest errors, means hide them, and a correlation says nothing about size.
-So errors are also given for groups of keys by how frequent they are.
+Counts are compared key by key, in any order; a key that is missing on one side counts as 0 there. No single number is
+enough: the largest errors dominate squares, means hide them, and a correlation ignores size. So errors are also given
+for groups of keys by their frequency.
 """
 
 import math
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GROUPS = 10
-_LARGEST = 1e100  # whose square is a number still
+_MAX_COUNT = 1e100  # its square does not overflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The errors of a tenth of the keys, by how frequent they truly are; group 1 has the most frequent."""
+    """The errors of a tenth of the keys, by their true frequency; group 1 has the most frequent."""
 
     rank: int
     keys: int
@@ -40,8 +40,8 @@ class Metrics:
     ``total_error`` is the sum of the absolute errors, ``mean_error`` that for each key, ``percent_error`` the mean in
     percent of the number of people. ``range`` is from the least to the largest true count. ``normalized_mse`` is the
     mean squared error divided by it, ``normalized_rmse`` the root of the mean squared error divided by it, and
-    ``root_normalized_mse`` the root of the former: publications print the one and define the other. What has no value,
-    such as a correlation with constant counts, is None.
+    ``root_normalized_mse`` the root of the former: publications print the one and define the other. A field without a
+    value, such as a correlation with constant counts, is None.
 
     >>> metrics = compare({"a": 90, "b": 10}, {"b": 12, "a": 80})
     >>> metrics.total_error, metrics.mean_error, metrics.percent_error, round(metrics.rmse, 3), metrics.pearson
@@ -73,16 +73,16 @@ class Metrics:
 
 
 def compare(true: Mapping[Any, float], estimated: Mapping[Any, float], *, people: int | None = None) -> Metrics:
-    """Compare counts key by key; ``people`` is how many there are, the sum of the true counts unless given.
+    """Compare counts key by key; ``people`` is their number, by default the sum of the true counts.
 
     >>> compare({"a": 3, "b": 1}, {"b": 1, "a": 3, "c": -2}).mean_error
     0.6666666666666666
     """
     keys = list({**true, **estimated})
     if not keys:
-        raise InputError("true and estimated must have a key at least, to be compared.")
+        raise InputError("true and estimated must have at least one key.")
     counts, guesses = (np.array([float(side.get(key, 0)) for key in keys]) for side in (true, estimated))
-    if not (np.abs(counts) <= _LARGEST).all() or not (np.abs(guesses) <= _LARGEST).all():
+    if not (np.abs(counts) <= _MAX_COUNT).all() or not (np.abs(guesses) <= _MAX_COUNT).all():
         raise InputError("true and estimated must be finite numbers, no larger than 10^100.")
     total = round(float(counts.sum())) if people is None else exact_integer(people, name="people", least=0)
     errors = np.abs(guesses - counts)

@@ -1,9 +1,9 @@
-"""What shuffled reports promise: a crowd without names or order hides each report better than its own noise does.
+"""The guarantee of shuffled reports: a crowd without names or order hides each report better than its noise alone.
 
-A trusted shuffler takes the reports of n people, removes whatever came with them and sends them on in random order. The
-collector's guarantee is then central, (epsilon, delta) with an epsilon far below that of a single report (Feldman,
-McMillan and Talwar 2021; see ``proofs/shuffling.md``). Everything in a report must have been drawn by its client: a
-hash function, cohort or subset that the server assigned tells crowds apart, and one crowd only is counted.
+A trusted shuffler takes the reports of n people, removes all metadata and forwards them in random order. The guarantee
+against the collector is then central, (epsilon, delta) with an epsilon far below that of a single report (Feldman,
+McMillan and Talwar 2021; see ``proofs/shuffling.md``). The client must draw everything in its report: a hash
+function, cohort or subset that the server assigns separates crowds, and only one crowd counts.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> ApproxDP:
-    """Return what so many shuffled reports of different people promise together to each of them, at ``delta``.
+    """Return the guarantee of ``reports`` shuffled reports of different people, at ``delta``.
 
-    The number is that of the reports which the shuffler really mixes: of honest clients, one each, and with nothing in
-    them that the server chose. It must be known without looking at the values. Memoised protocols have it for one round
-    of collecting; the same person's next round is a further event.
+    The number is that of the reports that the shuffler mixes: one of each honest client, with nothing that the server
+    chose. It must not depend on the values. For memoised protocols it covers one round of collection; the same person's
+    next round is a further event.
 
     >>> from celosia.local import DirectEncoding
     >>> shuffle(DirectEncoding(domain=4, epsilon=1), 100_000, "1e-6").epsilon < 0.02
@@ -36,7 +36,7 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
         raise ParameterError(f"protocol must be a local protocol such as DirectEncoding, not {safe_repr(protocol)}.")
     if isinstance(reports, Reports):
         if reports.protocol != protocol:
-            raise ParameterError("reports must be of the protocol: these were made for another one.")
+            raise ParameterError("reports must be of the protocol, not of another one.")
         reports = len(reports)
     event = protocol.shuffled_event(exact_integer(reports, name="reports"))
     one = event.event

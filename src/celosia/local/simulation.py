@@ -1,7 +1,7 @@
-"""A collection played through on data that are known: clients report, a server estimates, and both are compared.
+"""Simulation of a collection on known data: clients report, a server estimates, and the result is compared.
 
-True counts are in what this returns. It is for synthetic or public data, to see what a protocol would show before one
-is deployed; a collector never has them. Clients, server and estimate are timed one by one.
+The result contains true counts. It is for synthetic or public data, to evaluate a protocol before deployment. It times
+clients, server and estimate separately.
 """
 
 import math
@@ -37,7 +37,7 @@ _SHARES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
-    """How long the clients, the server's counting and its estimate took."""
+    """Seconds of the clients, the server's counting and its estimate."""
 
     client: float
     update: float
@@ -46,7 +46,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
-    """A quantile, what was estimated for it, and its bounds."""
+    """A true quantile, its estimate and its bounds."""
 
     share: float
     true: Any
@@ -57,12 +57,11 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Simulation:
-    """True and estimated numbers side by side, key by key, with intervals of ``level``.
+    """True and estimated numbers, key by key, with intervals of ``level``.
 
-    For a mean or a distinct count there is one key, and no ``metrics``. Where a protocol finds its words itself, the
-    first ``found`` keys are what it found; true ones that it missed come after them, with an estimate of 0.
-    ``expected_rmse`` is what the standard errors say, None where keys were missed.
-    ``statement`` is what a protocol says about its own limits.
+    For a mean or a distinct count there is one key, and no ``metrics``. If a protocol discovers words, the first
+    ``found`` keys are its discoveries; missed true ones come after them, with an estimate of 0. ``expected_rmse``
+    follows from the standard errors, None if keys were missed. ``statement`` is the protocol's statement of its limits.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.noise import Seeded
@@ -88,12 +87,12 @@ class Simulation:
     quantiles: tuple[Quantile, ...] = ()
 
     @property
-    def covered(self) -> float:
-        """The share of the intervals that hold the true number, of those keys that were found.
+    def coverage(self) -> float:
+        """The share of the found keys whose interval contains the true number.
 
         >>> from celosia.local import DirectEncoding
         >>> from celosia.noise import Seeded
-        >>> simulate(DirectEncoding(domain=3, epsilon=2), [0] * 600 + [2] * 400, source=Seeded(7)).covered
+        >>> simulate(DirectEncoding(domain=3, epsilon=2), [0] * 600 + [2] * 400, source=Seeded(7)).coverage
         1.0
         """
         if not self.found:
@@ -102,7 +101,7 @@ class Simulation:
         return float(((low <= true) & (true <= high)).mean())
 
     def to_arrow(self) -> "pa.Table":
-        """Return the rows as a table; what was missed has no interval.
+        """Return the rows as a table; missed keys have no interval.
 
         >>> from celosia.local import DirectEncoding
         >>> simulate(DirectEncoding(domain=3, epsilon=2), [0, 2]).to_arrow().column_names
@@ -136,17 +135,17 @@ def simulate(
     Parameters
     ----------
     protocol
-        The protocol, whose task is ``task`` (``celosia.local.catalogue`` knows).
+        A protocol for ``task`` (see ``celosia.local.catalogue``).
     values
-        One value a person.
+        One value per person.
     source
-        Of the clients' coins.
+        The source of the clients' coins.
     level
-        The probability with which each interval holds.
+        The coverage probability of each interval.
     postprocess
-        Of counts: ``"clip"`` or ``"norm-sub"``.
+        Post-processing of counts: ``"clip"`` or ``"norm-sub"``.
     watch
-        Is told after each batch how many people have reported so far.
+        Called after each batch with the number of reports so far.
 
     Examples
     --------
@@ -159,12 +158,12 @@ def simulate(
     source, certain = source_or_system(source), exact_level(level)
     values = read_numbers(values) if task == "mean" else read_column(values)
     if not len(values):
-        raise InputError("values must have one at least: there is nothing to simulate.")
+        raise InputError("values must have at least one value to simulate.")
     _warm(protocol, values, task)
-    aggregate, client, update = _collected(protocol, values, source, watch)
+    aggregate, client, update = _collect(protocol, values, source, watch)
     truth = _Truth(protocol, values, task)
     begun = time.perf_counter()
-    estimate = aggregate.estimate(truth.asked(), **({} if postprocess is None else {"postprocess": postprocess}))
+    estimate = aggregate.estimate(truth.candidates(), **({} if postprocess is None else {"postprocess": postprocess}))
     seconds = Seconds(client=client, update=update, estimate=time.perf_counter() - begun)
     rows = truth.rows(estimate, certain)
     counted = task not in ("mean", "distinct")
@@ -188,18 +187,18 @@ def simulate(
         expected_rmse=rows.expected,
         metrics=metrics,
         seconds=seconds,
-        statement=truth.told(estimate),
+        statement=truth.statement(estimate),
         quantiles=truth.quantiles(estimate, certain),
     )
 
 
 def _warm(protocol: "Protocol[Any]", values: Any, task: "Task") -> None:
-    """Report once before the clock runs: what is compiled or loaded at first use is no cost of a protocol."""
+    """Report once before the clock runs, so that compilation and imports do not count."""
     first = read_numbers(values)[:1] if task == "mean" else values.slice(0, 1)
     protocol.aggregate().absorb(protocol.privatize(first, source=Seeded(0)))
 
 
-def _collected(
+def _collect(
     protocol: "Protocol[Any]",
     values: Any,
     source: "Source",
@@ -233,7 +232,7 @@ class _Rows:
 
 
 class _Truth:
-    """What the data say themselves."""
+    """The true numbers of the data."""
 
     def __init__(self, protocol: "Protocol[Any]", values: Any, task: "Task") -> None:
         self.task = task
@@ -242,10 +241,10 @@ class _Truth:
             self.mean = float(values.mean())
             return
         length = getattr(protocol, "length", None) if task == "words" else None
-        self.counts = _counted(values, length)
+        self.counts = _count_values(values, length)
 
-    def read_candidates(self) -> list[Any] | None:
-        """Return the candidates, or None where a protocol knows them, finds them, or asks about none."""
+    def candidates(self) -> list[Any] | None:
+        """Return the candidates, or None if the protocol needs none."""
         return list(self.counts) if self.task == "counts" and self.domain is None else None
 
     def rows(self, estimate: Any, level: float) -> _Rows:
@@ -256,12 +255,12 @@ class _Truth:
             true = sum(count >= estimate.least for count in self.counts.values())
             name = f"values held by {estimate.least:,} people or more"
             most = estimate.high if math.isfinite(estimate.high) else float(len(self.counts))
-            # The estimate's own lower bound is of values that anybody holds: of frequent ones there may be none.
+            # The estimate's lower bound is of all values that occur; there may be no frequent ones.
             return _Rows([name], 1, [float(true)], [estimate.estimate], [0.0], [float(most)])
         low, high = estimate.interval(level)
         keys = list(estimate.candidates)
         found = dict.fromkeys(keys)
-        missed = [key for key in self.counts if key not in found]  # words that did not surface; else there are none
+        missed = [key for key in self.counts if key not in found]  # words that did not surface; none for other tasks
         nothing = [0.0] * len(missed)
         errors = np.asarray(estimate.standard_errors, dtype=np.float64)
         return _Rows(
@@ -274,8 +273,8 @@ class _Truth:
             math.sqrt(float((errors**2).mean())) if keys and not missed else None,
         )
 
-    def told(self, estimate: Any) -> str | None:
-        """Return what a protocol says about its own limits; of distinct values, with the truth."""
+    def statement(self, estimate: Any) -> str | None:
+        """Return the protocol's statement of its limits; for distinct values, with the truth."""
         statement: str | None = getattr(estimate, "statement", None)
         if self.task != "distinct":
             return statement
@@ -295,7 +294,7 @@ class _Truth:
         return tuple(found)
 
 
-def _counted(values: Column, length: int | None) -> dict[Any, int]:
+def _count_values(values: Column, length: int | None) -> dict[Any, int]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,8 +1,8 @@
-"""Aggregates of reports that are spread over a Spark cluster: the same integers as on one machine.
+"""Aggregation of reports on a Spark cluster: the same integers as on one machine.
 
-Every partition absorbs its reports into an aggregate of its own (``mapInArrow``), and the aggregates are merged in a
-tree, some dozens at a time. They are integers that add up, so neither the partitions nor the order of the tree changes
-a bit. Reports are private before they come here: Spark sees nothing that their senders did not publish.
+Each partition absorbs its reports into its own aggregate (``mapInArrow``), and the aggregates are merged in a tree,
+some dozens at a time. They are integers that add up, so neither the partitions nor the order of the tree changes a bit.
+Reports are private before Spark sees them.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")
 
-_FAN = 32  # aggregates that one task merges
-_UNKNOWN = _FAN**2  # partitions, where Spark does not tell
+_MERGE_WIDTH = 32  # aggregates that one task merges
+_DEFAULT_PARTITIONS = _MERGE_WIDTH**2  # if Spark does not report their number
 _STATE = "aggregate"
 
 
 def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -> Aggregate[E]:
-    """Absorb a column of a Spark data frame, and return the one aggregate of all its reports.
+    """Absorb a column of a Spark data frame, and return the aggregate of all its reports.
 
-    The column is binary. A cell holds a report as it stands in a batch, or a record as it travels alone, with its
-    header; whatever else it holds is counted in ``rejected``. The workers of the cluster must have Celosía installed.
+    The column is binary. A cell holds a report of a batch, or a single record with its header; anything else counts in
+    ``rejected``. The workers of the cluster must have Celosía installed.
 
     >>> frame = spark.createDataFrame([(record,) for record in reports.records()], "report binary")  # doctest: +SKIP
     >>> aggregate(frame, protocol).estimate()  # doctest: +SKIP
@@ -42,29 +42,29 @@ def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -
     _check(frame, protocol, column)
 
     def absorb(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        yield _stored(absorb_batches((batch.column(0) for batch in batches), protocol))
+        yield _serialize(absorb_batches((batch.column(0) for batch in batches), protocol))
 
     def merge(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         merged = protocol.aggregate()
         for batch in batches:
             for cell in batch.column(0):
-                merged.merge(_restored(cell.as_py()))
-        yield _stored(merged)
+                merged.merge(_deserialize(cell.as_py()))
+        yield _serialize(merged)
 
     form = f"{_STATE} binary"
     partial = frame.select(frame[column]).mapInArrow(absorb, form)
     parts = _partitions(frame)
     while parts > 1:
-        parts = -(-parts // _FAN)
+        parts = -(-parts // _MERGE_WIDTH)
         partial = partial.repartition(parts).mapInArrow(merge, form)
     whole: Aggregate[E] = protocol.aggregate()
     for row in partial.toLocalIterator():
-        whole.merge(_restored(bytes(row[0])))
+        whole.merge(_deserialize(bytes(row[0])))
     return whole
 
 
 def absorb_batches(columns: "Iterable[pa.Array]", protocol: Protocol[E]) -> Aggregate[E]:
-    """Absorb binary columns of reports, with or without their headers: what each partition does."""
+    """Absorb binary columns of reports, with or without their headers, as each partition does."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -85,7 +85,7 @@ def _rows(payloads: "pa.Array", size: int) -> "np.ndarray[Any, np.dtype[np.uint8
     return np.frombuffer(data, dtype=np.uint8, count=first + len(payloads) * size)[first:].reshape(-1, size)
 
 
-def _stored(whole: Aggregate[Any]) -> "pa.RecordBatch":
+def _serialize(whole: Aggregate[Any]) -> "pa.RecordBatch":
     import pyarrow as pa
 
     table = whole.to_arrow()
@@ -95,7 +95,7 @@ def _stored(whole: Aggregate[Any]) -> "pa.RecordBatch":
     return pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], type=pa.binary())], names=[_STATE])
 
 
-def _restored(data: bytes) -> Aggregate[Any]:
+def _deserialize(data: bytes) -> Aggregate[Any]:
     import pyarrow as pa
 
     return Aggregate.from_arrow(pa.ipc.open_stream(data).read_all())
@@ -104,8 +104,8 @@ def _restored(data: bytes) -> Aggregate[Any]:
 def _partitions(frame: "DataFrame") -> int:
     try:
         return int(frame.rdd.getNumPartitions())
-    except Exception:  # noqa: BLE001 - a session over Spark Connect has no RDDs, and says so in its own way
-        return _UNKNOWN
+    except Exception:  # noqa: BLE001 - a session over Spark Connect has no RDDs, and raises its own error
+        return _DEFAULT_PARTITIONS
 
 
 def _check(frame: "DataFrame", protocol: Protocol[Any], column: str) -> None:

@@ -1,8 +1,8 @@
 """Small summaries of large streams: hashing, Hadamard, Bloom, count-min, AMS, HyperLogLog, theta.
 
 Sketches take whole columns, merge, serialize and state their error bounds. A sketch alone is *not* private: it is an
-exact function of the records, however small. Rooms above add the noise; what they need from here is a bounded effect
-of one record on the sketch, which each sketch states. Hash functions have a seed, and are the same on every machine.
+exact function of the records, however small. Higher packages add the noise; they need a bounded effect of
+one record on the sketch, which each sketch documents. Hash functions have a seed, and are the same on every machine.
 """
 
 from celosia.sketches.distinct.flajolet_martin import FlajoletMartin

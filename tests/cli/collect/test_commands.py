@@ -67,7 +67,7 @@ def test_a_seed_repeats_and_is_owned_up_to(data: str) -> None:
     assert one["remarks"] == ["the domain is the 5 values that occur"]
     assert one["note"].startswith("Simulation")
     out, _ = run(*given[:-3], "--seed", "7")
-    assert "protects nobody" in out
+    assert "Not private" in out
     assert "Read from the data" in out
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from celosia.cli.collect.options import Parameters, SimulatedData, read_values, stated
+from celosia.cli.collect.options import Parameters, SimulatedData, complete_options, read_values
 from celosia.core.errors import ParameterError
 from celosia.local.catalogue import build, find
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     [("26", 26), ("a,b", ("a", "b")), ("1, 2,-3", (1, 2, -3)), ("1,b", ("1", "b"))],
 )
 def test_domains(text: str, domain: object) -> None:
-    assert Parameters(domain=text).given() == {"domain": domain}
+    assert Parameters(domain=text).to_options() == {"domain": domain}
 
 
 def test_parameters_have_the_names_of_protocols() -> None:
-    given = Parameters(width="64", hash_seed=3, fragment_hashes=5).given()
+    given = Parameters(width="64", hash_seed=3, fragment_hashes=5).to_options()
     assert given == {"width": 64, "seed": 3, "fragment_hashes": 5}
-    assert Parameters().given() == {}
+    assert Parameters().to_options() == {}
     with pytest.raises(ParameterError, match="domain"):
-        Parameters(domain="abc").given()
+        Parameters(domain="abc").to_options()
 
 
 def test_seeds() -> None:
@@ -111,7 +111,7 @@ def test_what_a_simulation_reads_from_its_data(
     options: dict[str, Any],
     remarks: int,
 ) -> None:
-    found = stated(find(name), values, given)
+    found = complete_options(find(name), values, given)
     assert found.options == options
     assert len(found.remarks) == remarks
     build(name, epsilon=2, **found.options)
@@ -124,11 +124,11 @@ def test_values_of_the_wrong_kind() -> None:
     ]
     for name, values in cases:
         with pytest.raises(ParameterError, match="column"):
-            stated(find(name), values, {})
+            complete_options(find(name), values, {})
 
 
 def test_domains_that_are_none() -> None:
     cases: list[str] = ["1,000,000", "a,a", "a"]
     for text in cases:
         with pytest.raises(ParameterError, match="domain must be"):
-            Parameters(domain=text).given()
+            Parameters(domain=text).to_options()

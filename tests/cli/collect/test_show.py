@@ -12,7 +12,7 @@ import pytest
 
 from celosia.cli.collect.show import (
     csv_text,
-    described,
+    format_protocols,
     key_text,
     largest,
     print_run,
@@ -142,9 +142,9 @@ def test_nothing_found_covers_nothing(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_protocols_are_described_by_what_they_have_in_common() -> None:
     one, other = (build("grr", epsilon=epsilon, domain=("a", "b", "c")) for epsilon in (1, 2))
-    assert described([one, other]) == "DirectEncoding(domain of 3 values)"
-    assert described([one]) == "DirectEncoding(domain of 3 values, epsilon=1)"
-    assert "f=1/2" in described([build("rappor")])
+    assert format_protocols([one, other]) == "DirectEncoding(domain of 3 values)"
+    assert format_protocols([one]) == "DirectEncoding(domain of 3 values, epsilon=1)"
+    assert "f=1/2" in format_protocols([build("rappor")])
 
 
 def test_equal_values_are_not_chosen_by_their_errors() -> None:

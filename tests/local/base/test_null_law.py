@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from celosia.local.base.null_law import LARGEST, NullLaw, TableLaws
+from celosia.local.base.null_law import MAX_OWN_LAWS, NullLaw, TableLaws
 from celosia.sketches.hashing.family import HashFamily
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_what_own_holders_add_is_left_out() -> None:
     reach = laws.reach(errors, 0.025, 1.96, lower=False)
     assert reach[0] == pytest.approx(1.96 * errors[0], rel=0.15)
     assert reach[1] > 5 * reach[0]
-    assert LARGEST < 40
+    assert MAX_OWN_LAWS < 40
 
 
 def test_own_coins_are_added() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.local.base.packing import clear_padding, field_width, pack, pack_vector, unpack, unpack_vector
+from celosia.local.base.packing import field_width, has_clear_padding, pack, pack_vector, unpack, unpack_vector
 
 widths = st.lists(st.integers(0, 33), min_size=1, max_size=6).filter(lambda all_: 1 <= sum(all_) <= 64)
 
@@ -25,7 +25,7 @@ def test_fields_come_back(all_: list[int], rows: int, data: st.DataObject) -> No
     payload = pack([(np.array(some, dtype=np.uint64), width) for some, width in zip(numbers, all_, strict=True)])
     assert payload.shape == (rows, -(-sum(all_) // 8))
     assert [field.tolist() for field in unpack(payload, all_)] == numbers
-    assert clear_padding(payload, sum(all_)).all()
+    assert has_clear_padding(payload, sum(all_)).all()
     # Bit i is bit i % 8 of byte i // 8, and the first field is in the lowest bits.
     for row in range(rows):
         whole, shift = 0, 0
@@ -68,4 +68,4 @@ def test_what_is_beyond_the_last_bit_must_be_zero(bits: int) -> None:
     size = -(-bits // 8)
     numbers = np.arange(1 << 8 * size, dtype=np.uint64) if size == 1 else np.arange(0, 1 << 16, 7, dtype=np.uint64)
     payload = pack([(numbers, 8 * size)])
-    assert (clear_padding(payload, bits) == (numbers < 2**bits)).all()
+    assert (has_clear_padding(payload, bits) == (numbers < 2**bits)).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from celosia.core import ParameterError
-from celosia.local.discovery.base import Discovery, build_discovery, multiple
+from celosia.local.discovery.base import Discovery, build_discovery, threshold_multiple
 
 
 def discovery(
@@ -26,7 +26,7 @@ def discovery(
 
 @pytest.mark.parametrize(("failure", "tested"), [(0.05, 1), (0.001, 10**6)])
 def test_the_multiple_shares_the_failure_among_all_tested(failure: float, tested: int) -> None:
-    assert multiple(failure, tested) == pytest.approx(stats.norm.isf(failure / tested))
+    assert threshold_multiple(failure, tested) == pytest.approx(stats.norm.isf(failure / tested))
 
 
 def test_noise_alone_passes_as_rarely_as_is_said() -> None:
@@ -63,4 +63,4 @@ def test_a_failure_is_a_probability() -> None:
     cases: list[float] = [0, 1, -0.1, float("nan"), True]
     for failure in cases:
         with pytest.raises(ParameterError):
-            multiple(failure, 5)
+            threshold_multiple(failure, 5)

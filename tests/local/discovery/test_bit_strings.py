@@ -16,7 +16,7 @@ def test_a_text_is_the_bits_of_its_letters(texts: list[str]) -> None:
     expected = [int("".join(f"{'-abcde'.index(letter):03b}" for letter in text.ljust(4, "-")), 2) for text in texts]
     assert TEXTS.read(texts).tolist() == expected
     assert TEXTS.labels(np.array(expected)) == texts
-    assert TEXTS.possible(np.array(expected), TEXTS.bits).all()
+    assert TEXTS.is_prefix(np.array(expected), TEXTS.bits).all()
 
 
 @given(st.integers(2, 2**62), st.data())
@@ -28,24 +28,24 @@ def test_a_number_is_its_bits(domain: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("length", range(1, 13))
-def test_possible_beginnings_of_texts_are_those_of_some_text(length: int) -> None:
+def test_prefixes_of_texts_are_those_of_some_text(length: int) -> None:
     numbers = np.arange(2**12)
-    whole = numbers[TEXTS.possible(numbers, 12)]
+    whole = numbers[TEXTS.is_prefix(numbers, 12)]
     assert sorted(TEXTS.labels(whole)) == sorted(set(TEXTS.labels(whole)))
     assert len(whole) == sum(5**size for size in range(5))
-    beginnings = np.arange(2**length)
-    kept = set(beginnings[TEXTS.possible(beginnings, length)].tolist())
+    prefixes = np.arange(2**length)
+    kept = set(prefixes[TEXTS.is_prefix(prefixes, length)].tolist())
     assert set((whole >> (12 - length)).tolist()) <= kept
     if length % 3 == 0:
         assert set((whole >> (12 - length)).tolist()) == kept
 
 
 @pytest.mark.parametrize("domain", [2, 5, 8, 1000])
-def test_possible_beginnings_of_numbers_are_those_of_some_number(domain: int) -> None:
+def test_prefixes_of_numbers_are_those_of_some_number(domain: int) -> None:
     strings = BitStrings(domain=domain)
     for length in range(1, strings.bits + 1):
-        beginnings = np.arange(2**length)
-        kept = set(beginnings[strings.possible(beginnings, length)].tolist())
+        prefixes = np.arange(2**length)
+        kept = set(prefixes[strings.is_prefix(prefixes, length)].tolist())
         assert kept == {value >> (strings.bits - length) for value in range(domain)}
 
 

@@ -39,7 +39,7 @@ def test_a_piece_is_numbered_by_place_tag_and_letters(texts: list[str]) -> None:
 
 @given(st.sets(st.text("abc", max_size=6), min_size=1, max_size=20))
 def test_texts_are_put_together_from_their_pieces(texts: set[str]) -> None:
-    found = PIECES.put_together([np.unique(numbers) for numbers in cut(sorted(texts))])
+    found = PIECES.assemble([np.unique(numbers) for numbers in cut(sorted(texts))])
     assert texts <= set(found)
     assert len(found) == len(set(found))
 
@@ -48,7 +48,7 @@ def test_texts_are_put_together_from_their_pieces(texts: set[str]) -> None:
 def test_nothing_else_is_put_together_than_what_fits(first: list[tuple[int, int]], data: st.DataObject) -> None:
     chosen = [first, *(data.draw(st.lists(st.sampled_from(first), min_size=1, max_size=8)) for _ in range(2))]
     chosen = [list(dict.fromkeys(place)) for place in chosen]
-    found = PIECES.put_together(
+    found = PIECES.assemble(
         [np.array([(place * 256 + tag) * 16 + letters for tag, letters in parts]) for place, parts in enumerate(chosen)]
     )
     expected = set()
@@ -62,14 +62,14 @@ def test_nothing_else_is_put_together_than_what_fits(first: list[tuple[int, int]
 
 
 def test_pieces_of_one_tag_only_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragments, "_MOST_TEXTS", 1000)
+    monkeypatch.setattr(fragments, "_MAX_COMBINATIONS", 1000)
     pieces = Pieces(alphabet="abcdefghijklmnopqrstuvwxyz", length=10, fragment=2, seed=7)
     word = cut(["sunshine"], pieces)
     tag = word[0][0] // 27**2
     hostile = [
         np.array([word[place][0], *((place * 256 + tag) * 27**2 + np.arange(28, 428)).tolist()]) for place in range(5)
     ]
-    found = pieces.put_together(hostile)
+    found = pieces.assemble(hostile)
     assert "sunshine" in found  # the most frequent are kept
     assert len(found) <= 1000
 
@@ -87,4 +87,4 @@ def test_the_most_frequent_pieces_are_found_in_chunks_too(monkeypatch: pytest.Mo
 
 
 def test_no_pieces_make_no_texts() -> None:
-    assert PIECES.put_together([np.empty(0, dtype=np.int64)] * 3) == []
+    assert PIECES.assemble([np.empty(0, dtype=np.int64)] * 3) == []

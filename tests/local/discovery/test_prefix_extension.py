@@ -89,7 +89,7 @@ def test_a_report_is_about_the_beginning_that_its_group_has() -> None:
     value = 0b110101 % 50
     items = TINY.encode([value] * 12)
     group, row = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
-    marked = [(1 << length) | value >> (6 - length) for length in np.repeat(TINY.beginnings, 4).tolist()]
+    marked = [(1 << length) | value >> (6 - length) for length in np.repeat(TINY.prefixes, 4).tolist()]
     expected = TINY.hash_family.columns(digest(marked), row)
     assert TINY._hash(items, group, row).tolist() == expected.tolist()
 
@@ -126,7 +126,7 @@ def test_counts_are_right_on_average_and_as_far_off_as_stated() -> None:
 
 
 def test_stated_variances_have_all_their_parts() -> None:
-    groups = len(NUMBERS.beginnings)
+    groups = len(NUMBERS.prefixes)
     assert groups == 3
     alone = PrefixExtension(epsilon=3, domain=2, hashes=512)
     assert NUMBERS.variance(3_000) == pytest.approx(groups**2 * alone.variance(1_000))
@@ -192,7 +192,7 @@ def test_where_nobody_is_in_the_last_group_anything_is_possible() -> None:
     protocol = PrefixExtension(epsilon=4, domain=2**20)
     reports = protocol.privatize([5] * 30, source=Seeded(3))
     group = protocol._fields(reports.payload)[0]
-    early = replace(reports, payload=reports.payload[group < len(protocol.beginnings) - 1])
+    early = replace(reports, payload=reports.payload[group < len(protocol.prefixes) - 1])
     estimate = protocol.aggregate().absorb(early).estimate([5, 6])
     low, high = estimate.interval(0.95)
     assert (low.tolist(), high.tolist()) == ([0.0, 0.0], [len(early)] * 2)

@@ -141,7 +141,7 @@ def test_what_stays_is_one_answer_for_each_cell() -> None:
     protocol = LOLOHA(domain=30, epsilon=1, epsilon_infinity=2, g=3, functions=50, seed=1)
     rows = np.random.default_rng(1).integers(0, 256, (200, 32), dtype=np.uint8)
     for row in rows[:20]:
-        kept = [protocol._kept(value, protocol.open_memo(bytes(row))) for value in range(30)]
+        kept = [protocol._draw_kept(value, protocol.open_memo(bytes(row))) for value in range(30)]
         assert len({function for _, function in kept}) == 1
         cells = protocol._cells(np.arange(30), np.full(30, kept[0][1]))
         assert len({(int(cell), answer) for cell, (answer, _) in zip(cells, kept, strict=True)}) == len(

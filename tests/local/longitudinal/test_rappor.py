@@ -91,7 +91,7 @@ def test_epsilon_is_the_papers(f: Fraction, p: Fraction, q: Fraction, hashes: in
         return
     protocol = Rappor(hashes=hashes, f=f, p=p, q=q)
     one, zero = shown(f, p, q, 1), shown(f, p, q, 0)
-    assert protocol.shown == (one, zero)
+    assert protocol.report_probabilities == (one, zero)
     expected = hashes * abs(math.log(one * (1 - zero) / (zero * (1 - one))))
     assert float(protocol.epsilon) == pytest.approx(expected, rel=1e-9)
     assert float(protocol.epsilon_infinity or 0) == pytest.approx(2 * hashes * math.log((1 - f / 2) / (f / 2)))
@@ -109,7 +109,7 @@ def test_published_values() -> None:
 def test_filters_smaller_than_their_hashes_differ_in_their_bits_only() -> None:
     wide, narrow = (Rappor(bits=bits, hashes=32, f=0.5) for bits in (64, 16))
     assert narrow.epsilon < wide.epsilon
-    one, zero = (float(chance) for chance in narrow.shown)
+    one, zero = (float(chance) for chance in narrow.report_probabilities)
     most = 16 * max(abs(math.log(one / zero)), abs(math.log((1 - one) / (1 - zero))))
     assert float(narrow.epsilon) == pytest.approx(most)
 
@@ -219,7 +219,7 @@ def test_reports_change_around_what_stays() -> None:
     assert len(set(cohort.tolist())) == 1
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :100].mean(axis=0)
     kept = int.from_bytes(protocol._filters(protocol.encode(["sun"]), cohort[:1]).tobytes(), "little")
-    kept ^= truth._turned(int(protocol.encode(["sun"])[0]), truth.open_memo(bytes(rows[0])))
+    kept ^= truth._draw_flips(int(protocol.encode(["sun"])[0]), truth.open_memo(bytes(rows[0])))
     expected = np.array([0.75 if kept >> i & 1 else 0.5 for i in range(100)])
     assert np.abs(bits - expected).max() < 5 * 0.5 / math.sqrt(20_000)
 

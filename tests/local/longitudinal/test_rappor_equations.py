@@ -100,7 +100,7 @@ def test_counts_are_right_on_average_and_so_are_their_errors(f: Any, p: Any, q: 
 def test_chance_hits_are_those_of_the_third_moment() -> None:
     protocol = Rappor(bits=64, hashes=1, cohorts=16, f="0.1", p="0.1", q="0.9")
     coins = protocol.variance(500) - 500 * protocol._overlap() * (1 - 1 / 16)
-    _, shown = protocol.shown
+    _, shown = protocol.report_probabilities
     assert chance_hits(protocol, 500, coins) == pytest.approx(500 * float(shown))
     # One value that all people have shares a quarter of a bit, on average, with a candidate.
     assert chance_hits(protocol, 500, 1e12 * coins) == pytest.approx(16 / 64, rel=1e-3)

@@ -108,9 +108,9 @@ def test_draws_follow_the_law() -> None:
     law = Window(epsilon=Fraction(2), steps=6, width=2)
     part = (3 << PART_BITS) + (1 << PART_BITS) // 3
     expected = np.exp(law.log_masses(part, np.arange(law.size)))
-    many = np.bincount(law.draw(np.full(200_000, part), Seeded(1)), minlength=law.size)
+    many = np.bincount(law.sample(np.full(200_000, part), Seeded(1)), minlength=law.size)
     source = Seeded(2)
-    few = np.bincount([law.draw_one(part, source) for _ in range(8000)], minlength=law.size)
+    few = np.bincount([law.sample_one(part, source) for _ in range(8000)], minlength=law.size)
     for counts in (many, few):
         assert stats.chisquare(counts, counts.sum() * expected).pvalue > 1e-4
     # A window coin that is a few percent off is seen with so many.

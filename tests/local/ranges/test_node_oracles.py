@@ -113,7 +113,7 @@ def test_a_large_epsilon_says_the_node() -> None:
     assert int(found.argmax()) == 17
     unary = oracle_of(UnaryNodes, 60_000, (8, 64))
     state = empty(unary)
-    unary.absorb(state, unary.draw(1, np.full(5000, 17), Seeded(2)))
+    unary.accumulate(state, unary.sample(1, np.full(5000, 17), Seeded(2)))
     assert np.flatnonzero(unary.answers(state, 1)).tolist() == [17]
 
 

@@ -25,7 +25,7 @@ def test_rows_are_unbiased_with_the_stated_variance(stream: str, value: int) -> 
     truth = frequencies(values)
     sketch = CountMean(ROWS, 20, seed=value)
     sketch.update(values)
-    rows = sketch._levelled(sketch.cells([value]))[:, 0]
+    rows = sketch._level(sketch.cells([value]))[:, 0]
     variance = float(truth @ truth - truth[value] ** 2) / 19
     assert abs(rows.mean() - truth[value]) < 6 * math.sqrt(variance / ROWS)
     # The kurtosis of a row is large where one value is: six of its own standard errors.

@@ -68,7 +68,7 @@ class Versionless(DirectEncoding):
 
 
 def test_a_protocol_must_have_the_form() -> None:
-    cases: list[tuple[type[DirectEncoding], str]] = [(Approximate, "must promise PureDP"), (Versionless, "header")]
+    cases: list[tuple[type[DirectEncoding], str]] = [(Approximate, "must guarantee PureDP"), (Versionless, "header")]
     for kind, words in cases:
         with pytest.raises(ConformanceError, match=words):
             check_form(kind(domain=3, epsilon=1))

@@ -1,6 +1,6 @@
 """The charts of ``celosia collect``: true and estimated numbers with their intervals, and errors by epsilon.
 
-The truth is drawn because this is a simulation, and the chart says so.
+The charts show true values, and state that this is a simulation.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from celosia.local.simulation import Simulation
 
-_MOST_BARS = 40
-_LONGEST = 40  # letters of a label
+_MAX_BARS = 40
+_MAX_LABEL_LENGTH = 40
 
 
 def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
@@ -29,7 +29,7 @@ def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
     if len(runs) > 1:
         names, order = [f"ε = {epsilon_text(one)}" for one in runs], np.zeros(1, dtype=np.int64)
     else:
-        order = largest(run)[: min(top, _MOST_BARS)]
+        order = largest(run)[: min(top, _MAX_BARS)]
         if all(isinstance(run.keys[i], int) for i in order):  # numbers are read from left to right
             order = np.array(sorted(order.tolist(), key=lambda i: run.keys[i]))
         names = _names(run, order.tolist())
@@ -79,6 +79,6 @@ def _names(run: "Simulation", order: list[int]) -> list[str]:
     names: list[str] = []
     for place, i in enumerate(order):
         text = key_text(run.keys[i])
-        name = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-        names.append(f"{name} ({place + 1})" if name in names else name)  # two that are cut to the same
+        name = text if len(text) <= _MAX_LABEL_LENGTH else f"{text[: _MAX_LABEL_LENGTH - 1]}…"
+        names.append(f"{name} ({place + 1})" if name in names else name)  # truncation may make labels equal
     return names

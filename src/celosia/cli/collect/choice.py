@@ -1,6 +1,6 @@
-"""How ``celosia collect choose`` shows a choice: the protocol, why it, what it errs by, and what else there is.
+"""Output of ``celosia collect choose``: the protocol, the reason, its error, and the alternatives.
 
-Variances are of a count that nobody has, for each person. What that means for a crowd is said beside them.
+Variances are those of a count of an absent value, per person; the error for a crowd is beside them.
 """
 
 import json
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.collect.show import brief, say
+from celosia.cli.collect.show import brief, print_sentence
 from celosia.cli.terminal import print_whole, printable
 from celosia.core.exact import format_exact
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from celosia.local.choose import Choice
 
 _CROWD = 10_000
-_LONGEST = 40  # letters of a domain that is written out
+_MAX_DOMAIN_LENGTH = 40  # characters of a domain in a command
 
 
 def print_choice(choice: "Choice") -> None:
-    """Print a protocol, why it was chosen, and what else there is."""
+    """Print the chosen protocol, the reason, and the alternatives."""
     console = Console(highlight=False)
-    say(console, Text(printable(repr(choice.protocol)), "bold"))
-    say(console, Text(choice.reason))
+    print_sentence(console, Text(printable(repr(choice.protocol)), "bold"))
+    print_sentence(console, Text(choice.reason))
     console.print()
     kept = any(one.lifetime is not None for one in choice.alternatives)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
@@ -46,26 +46,26 @@ def print_choice(choice: "Choice") -> None:
     console.print()
     chosen = next(one for one in choice.alternatives if one.protocol == choice.protocol)
     off = math.sqrt(chosen.variance * _CROWD)
-    say(console, Text(f"Of {_CROWD:,} people, a count is off by a standard error of {brief(off)}."))
-    tried = _command(choice.protocol)
-    if tried:
-        say(console, Text(f"To try it: {tried}"))
+    print_sentence(console, Text(f"Of {_CROWD:,} people, a count is off by a standard error of {brief(off)}."))
+    command = _command(choice.protocol)
+    if command:
+        print_sentence(console, Text(f"To try it: {command}"))
 
 
 def _command(protocol: "Protocol[Any]") -> str | None:
-    """Return the command that simulates a protocol, where the protocol is what the command builds."""
+    """Return the command that simulates a protocol, or None if the command cannot build it."""
     from celosia.local.catalogue import build, load_catalogue
 
     domain = getattr(protocol, "domain", getattr(protocol, "buckets", None))
     shown = str(domain) if isinstance(domain, int) else ",".join(map(str, domain or ()))
-    if len(shown) > _LONGEST or not shown.replace(",", "").isalnum():
+    if len(shown) > _MAX_DOMAIN_LENGTH or not shown.replace(",", "").isalnum():
         return None
     epsilon = format_exact(protocol.epsilon).strip("'")
     for name, entry in load_catalogue().items():
         known = entry.kind is type(protocol) and entry.needs == "domain"
         if known and build(name, epsilon=epsilon, domain=domain) == protocol:
-            told = f"--protocol {name} --domain {shown} --epsilon {epsilon}"
-            return f"celosia collect simulate {told} --data FILE --column NAME"
+            options = f"--protocol {name} --domain {shown} --epsilon {epsilon}"
+            return f"celosia collect simulate {options} --data FILE --column NAME"
     return None
 
 

@@ -1,8 +1,7 @@
-"""``celosia collect``: what a local protocol would show, before anybody is asked to report.
+"""``celosia collect``: evaluate local protocols before deployment.
 
-``simulate`` plays a collection through on data that are known: every row is a person whose report is drawn as a device
-would draw it. ``choose`` names the protocol with the least variance, ``protocols`` lists them all. Nothing here
-collects from people.
+``simulate`` runs a collection on known data: every row is a person whose report is drawn as on a device. ``choose``
+names the protocol with the least variance, ``protocols`` lists them all. Nothing here collects from people.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from celosia.cli.account.options import JsonOption, commands, spread
 from celosia.cli.account.show import print_json, waiting
-from celosia.cli.collect.options import Parameters, SimulatedData, read_values, stated
+from celosia.cli.collect.options import Parameters, SimulatedData, complete_options, read_values
 from celosia.cli.completion import offer, protocols
 from celosia.cli.guard.opening import print_table
 from celosia.cli.terminal import print_line, printable
@@ -38,15 +37,15 @@ collect = commands("collect", "Collect in the local model: simulate protocols, a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a simulation prints and writes, as given on the command line."""
+    """Output options of a simulation."""
 
-    top: Annotated[int, typer.Option(metavar="N", help="How many of the largest values are shown.")] = 20
+    top: Annotated[int, typer.Option(metavar="N", help="The number of largest values to show.")] = 20
     confidence: Annotated[str, typer.Option(metavar="LEVEL", help="The probability of each interval.")] = "0.95"
     postprocess: Annotated[
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Of counts: clip or norm-sub; without, no bias.",
+            help="Of counts: clip or norm-sub; unbiased by default.",
             autocompletion=offer(["clip", "norm-sub"]),
         ),
     ] = None
@@ -54,7 +53,7 @@ class Output:
     chart: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a chart: .svg, .png or .html.")] = None
 
     def check(self, data: str = "") -> None:
-        """Refuse what cannot be done before anything is drawn; ``data`` is the file that is read."""
+        """Check the options before any draw; ``data`` is the input file."""
         exact_integer(self.top, name="top")
         try:
             exact_level(self.confidence)
@@ -84,34 +83,34 @@ def _simulate(
     output: Output,
     *,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="What a report spends: 2, or several: 0.5,1,2,4.")
+        str | None, typer.Option(metavar="NUMBERS", help="Epsilon of a report: 2, or several: 0.5,1,2,4.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Report the values of a file with a protocol, estimate them, and compare with the truth, which is known here."""
+    """Report the values of a file with a protocol, estimate them, and compare with the truth."""
     from celosia.local.catalogue import build, find
     from celosia.local.simulation import simulate
 
     entry, spent = find(protocol), _epsilons(epsilon)
     output.check(data.data)
-    given, source = parameters.given(), data.source()
+    given, source = parameters.to_options(), data.source()
     with waiting("Reading the values"):
         values = read_values(data.data, data.column)
-    known = stated(entry, values, given)
+    known = complete_options(entry, values, given)
     built = [build(protocol, epsilon=one, **known.options) for one in spent]
-    asked: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "task": entry.task,
         "source": source,
         "level": output.confidence,
         "postprocess": output.postprocess,
     }
-    with _watching(len(built) * len(values), wanted=not as_json) as watch:
+    with _show_progress(len(built) * len(values), wanted=not as_json) as watch:
         runs = [
-            simulate(one, values, watch=partial(_add, watch, index * len(values)), **asked)
+            simulate(one, values, watch=partial(_add, watch, index * len(values)), **settings)
             for index, one in enumerate(built)
         ]
     _write(runs, output)
-    _tell(runs, known.remarks, data, output, as_json=as_json)
+    _print_result(runs, known.remarks, data, output, as_json=as_json)
 
 
 def _add(watch: Callable[[int], None], before: int, done: int) -> None:
@@ -128,12 +127,12 @@ def _epsilons(text: str | None) -> "list[Fraction | None]":
 
 
 @contextmanager
-def _watching(total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
+def _show_progress(total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal)) as progress:
         task = progress.add_task("Reporting", total=total)
-        words = ("Reporting", "Estimating")  # which takes a while where there are many values
+        words = ("Reporting", "Estimating")  # takes a while with many values
         yield lambda done: progress.update(task, completed=done, description=words[done >= total])
 
 
@@ -150,26 +149,26 @@ def _write(runs: "list[Simulation]", output: Output) -> None:
             save(chart(runs, top=output.top), output.chart)
 
 
-def _tell(
+def _print_result(
     runs: "list[Simulation]", remarks: tuple[str, ...], data: SimulatedData, output: Output, *, as_json: bool
 ) -> None:
-    from celosia.cli.collect.show import SIMULATED, described, print_run, print_sweep, run_object, say
+    from celosia.cli.collect.show import SIMULATED, format_protocols, print_run, print_sentence, print_sweep, run_object
 
-    told = [run_object(run, top=output.top) for run in runs] if as_json else []
+    objects = [run_object(run, top=output.top) for run in runs] if as_json else []
     if as_json:
-        print_json({"note": SIMULATED, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": told})
+        print_json({"note": SIMULATED, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": objects})
         return
     console = Console(highlight=False)
-    say(console, Text(SIMULATED, "bold"))
+    print_sentence(console, Text(SIMULATED, "bold"))
     run = runs[0]
     spent = "" if len(runs) > 1 else f"; each report is {run.protocol.guarantee}"
     people = f"{run.reports:,} report{'s'[: run.reports != 1]}"
-    say(console, Text(printable(f"{described([one.protocol for one in runs])}: {people}{spent}.")))
+    print_sentence(console, Text(printable(f"{format_protocols([one.protocol for one in runs])}: {people}{spent}.")))
     for remark in remarks:
-        said = f"Read from the data, which no collection could do: {remark}."
-        say(console, Text(printable(said), "yellow"))
+        note = f"Read from the data, which no collection could do: {remark}."
+        print_sentence(console, Text(printable(note), "yellow"))
     if data.seed is not None:
-        console.print(Text(f"Seed {data.seed}: the same coins every time. It protects nobody.", "yellow"))
+        console.print(Text(f"Seed {data.seed}: the same coins every time. Not private.", "yellow"))
     console.print()
     if len(runs) > 1:
         print_sweep(runs)
@@ -182,19 +181,17 @@ def _tell(
 
 @collect.command("choose")
 def _choose(
-    domain: Annotated[str, typer.Option(metavar="K", help="How many values there are, or a,b,c.")],
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What one report spends.")],
+    domain: Annotated[str, typer.Option(metavar="K", help="The number of values, or a,b,c.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Epsilon of one report.")],
     bits: Annotated[int | None, typer.Option(metavar="N", help="The most bits of a report.")] = None,
-    longitudinal: Annotated[
-        bool, typer.Option("--longitudinal", help="The same people report again and again.")
-    ] = False,
+    longitudinal: Annotated[bool, typer.Option("--longitudinal", help="The same people report repeatedly.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose the protocol with the least variance for counts of a known domain, and say why."""
+    """Choose the protocol with the least variance for counts of a known domain, and explain the choice."""
     from celosia.cli.collect.choice import choice_object, print_choice
     from celosia.local.choose import choose
 
-    values = Parameters(domain=domain).given()["domain"]
+    values = Parameters(domain=domain).to_options()["domain"]
     if isinstance(values, int):
         exact_integer(values, name="domain", least=2)
     with waiting("Comparing protocols"):
@@ -215,7 +212,7 @@ def _protocols() -> None:
         [entry.name, entry.summary, " ".join([needs[entry.needs], *_flags(entry.options)]).strip()]
         for entry in load_catalogue().values()
     ]
-    print_table(["Name", "What it is", "Options"], rows)
+    print_table(["Name", "Description", "Options"], rows)
 
 
 def _flags(options: tuple[str, ...]) -> list[str]:

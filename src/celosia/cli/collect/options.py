@@ -1,7 +1,7 @@
-"""What ``celosia collect`` is told: the protocol with its parameters, and the values of a simulation.
+"""Options of ``celosia collect``: the protocol with its parameters, and the values of a simulation.
 
-A real collection states the domain or the bounds of its values beforehand. A simulation may read them from its data,
-which are known anyway; it then says so, for nobody should deploy what was read from people's values.
+A real collection states the domain or the bounds of its values beforehand. A simulation may read them from its known
+data; it then prints a remark, because a deployment must not read them from people's values.
 """
 
 import string
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.catalogue import Entry
 
-_MOST_RANGE = 1 << 16  # buckets that are filled in between the least and the greatest integer
-_LONGEST = 10  # letters of words, where nothing is said
+_MAX_RANGE = 1 << 16  # buckets between the least and the greatest integer
+_DEFAULT_LENGTH = 10  # letters of words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,19 @@ class Parameters:
     ] = None
     low: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the least number.")] = None
     high: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the greatest number.")] = None
-    hashes: Annotated[int | None, typer.Option(metavar="K", help="How many hash functions; they are public.")] = None
+    hashes: Annotated[int | None, typer.Option(metavar="K", help="The number of public hash functions.")] = None
     width: Annotated[
         str | None, typer.Option(metavar="M", help="The columns of a sketch; of piecewise, the likely reports.")
     ] = None
-    hash_seed: Annotated[int | None, typer.Option(metavar="N", help="Which hash functions; 0 unless given.")] = None
+    hash_seed: Annotated[int | None, typer.Option(metavar="N", help="The hash functions' seed; 0 by default.")] = None
     bits: Annotated[int | None, typer.Option(metavar="N", help="rappor: the bits of a filter.")] = None
-    cohorts: Annotated[int | None, typer.Option(metavar="N", help="rappor: how many sets of hash functions.")] = None
+    cohorts: Annotated[int | None, typer.Option(metavar="N", help="rappor: the sets of hash functions.")] = None
     f: Annotated[str | None, typer.Option("--f", metavar="P", help="rappor: the permanent noise.")] = None
-    p: Annotated[str | None, typer.Option("--p", metavar="P", help="rappor: how often a 0 is shown as 1.")] = None
-    q: Annotated[str | None, typer.Option("--q", metavar="P", help="rappor: how often a 1 is shown as 1.")] = None
+    p: Annotated[str | None, typer.Option("--p", metavar="P", help="rappor: the chance of a 1 for a 0.")] = None
+    q: Annotated[str | None, typer.Option("--q", metavar="P", help="rappor: the chance of a 1 for a 1.")] = None
     d: Annotated[int | None, typer.Option("--d", metavar="D", help="dbitflip: the buckets of a client.")] = None
-    buckets: Annotated[int | None, typer.Option(metavar="N", help="olh, distinct: what values are hashed to.")] = None
-    blocks: Annotated[int | None, typer.Option(metavar="N", help="hr: how many blocks.")] = None
+    buckets: Annotated[int | None, typer.Option(metavar="N", help="olh, distinct: the number of hash values.")] = None
+    blocks: Annotated[int | None, typer.Option(metavar="N", help="hr: the number of blocks.")] = None
     chosen: Annotated[int | None, typer.Option(metavar="N", help="ss: the size of the subsets.")] = None
     grid: Annotated[int | None, typer.Option(metavar="STEPS", help="piecewise, hybrid, laplace: the grid.")] = None
     fanout: Annotated[int | None, typer.Option(metavar="N", help="hierarchy: the children of a node.")] = None
@@ -55,20 +55,21 @@ class Parameters:
         typer.Option(metavar="NAME", help="hierarchy: unary or hadamard.", autocompletion=offer(["unary", "hadamard"])),
     ] = None
     alphabet: Annotated[str | None, typer.Option(metavar="LETTERS", help="sfp, pem: the letters of texts.")] = None
-    length: Annotated[int | None, typer.Option(metavar="N", help="sfp, pem: how many letters texts have.")] = None
+    length: Annotated[int | None, typer.Option(metavar="N", help="sfp, pem: the number of letters of a text.")] = None
     fragment: Annotated[int | None, typer.Option(metavar="N", help="sfp: the letters of a fragment.")] = None
     fragment_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="sfp: the fragment's part.")] = None
     fragment_hashes: Annotated[int | None, typer.Option(metavar="K", help="sfp: of the fragments' sketches.")] = None
     fragment_width: Annotated[int | None, typer.Option(metavar="M", help="sfp: of the fragments' sketches.")] = None
-    step: Annotated[int | None, typer.Option(metavar="BITS", help="pem: by how much beginnings grow.")] = None
+    step: Annotated[int | None, typer.Option(metavar="BITS", help="pem: the bits by which prefixes grow.")] = None
     epsilon_infinity: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="loloha: what all reports of an answer spend; else twice one.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="loloha: epsilon of all reports of an answer."),
     ] = None
     g: Annotated[int | None, typer.Option("--g", metavar="N", help="loloha: the number of cells.")] = None
-    functions: Annotated[int | None, typer.Option(metavar="N", help="loloha: how many hash functions.")] = None
+    functions: Annotated[int | None, typer.Option(metavar="N", help="loloha: the number of hash functions.")] = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the parameters that were given, by the names that protocols have for them."""
+    def to_options(self) -> dict[str, Any]:
+        """Return the given parameters, by the names of the protocols' options."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {name: value for name, value in found.items() if value is not None}
         if "hash_seed" in found:
@@ -107,11 +108,9 @@ class SimulatedData:
         ),
     ]
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column with the values; one a row, one row a person.")
+        str | None, typer.Option(metavar="NAME", help="The column with the values; one row per person.")
     ] = None
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Repeat the same coins every time. Protects nobody.")
-    ] = None
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Repeat the same coins every time. Not private.")] = None
 
     def source(self) -> "Source | None":
         """Return a seeded source, or None for the system's."""
@@ -123,7 +122,7 @@ class SimulatedData:
 
 
 def read_values(data: str, column: str | None) -> "pa.Array":
-    """Return a column of a file, or of a data set that is made by name."""
+    """Return a column of a file, or of a generated data set."""
     from celosia.data.bundled.telemetry import RECIPES, generate
 
     made = data in RECIPES and not Path(data).exists()
@@ -136,12 +135,12 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     if column is None:
         column = "value" if "value" in names else names[0] if len(names) == 1 else None
     if names.count(column) != 1:
-        given = ": say which" if column is None else f", not {safe_repr(column)}"
+        given = ": choose one" if column is None else f", not {safe_repr(column)}"
         given = f", and {safe_repr(column)} is there more than once" if column in names else given
         raise ParameterError(f"column must be one of {', '.join(names)}{given}.")
     values = table[column].combine_chunks()
     if values.null_count:
-        raise ParameterError(f"The column {column} has nulls: drop or fill what is missing.")
+        raise ParameterError(f"The column {column} has nulls: drop or fill them.")
     if not len(values):
         raise ParameterError(f"The column {column} has no rows: there is nothing to simulate.")
     return _plain(values)
@@ -159,12 +158,12 @@ def _read_file(path: str) -> "pa.Table":
             return pa.concat_tables([parquet.read_table(file) for file in files.paths])
         options = csv.ParseOptions(delimiter=files.delimiter)
         return pa.concat_tables([csv.read_csv(file, parse_options=options) for file in files.paths])
-    except pa.ArrowException:  # its words may quote a row
+    except pa.ArrowException:  # its message may quote a row
         raise ParameterError(f"data: {path!r} cannot be read as {files.format}.") from None
 
 
 def _plain(values: "pa.Array") -> "pa.Array":
-    """Return numbers and texts as they are, whole ones as such, and all else, such as dates, as texts."""
+    """Return numbers and strings unchanged, integral floats as integers, and all else, such as dates, as strings."""
     import pyarrow as pa
 
     kind = values.type
@@ -173,25 +172,25 @@ def _plain(values: "pa.Array") -> "pa.Array":
         kind = values.type
     try:
         if pa.types.is_floating(kind):
-            return values.cast(pa.int64())  # which raises unless all are whole: 1.0, 2.0
+            return values.cast(pa.int64())  # raises unless all are integral: 1.0, 2.0
         plain = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
         return values if any(is_one(kind) for is_one in plain) else values.cast(pa.string())
-    except pa.ArrowInvalid:  # its words may quote a value
+    except pa.ArrowInvalid:  # its message may quote a value
         if pa.types.is_floating(kind):
             return values
         raise ParameterError("The column has texts that are not UTF-8: save the file in that encoding.") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """What a protocol was told about the values, and the remarks that this deserves."""
+class KnownOptions:
+    """The options of a protocol, and remarks on those read from the data."""
 
     options: dict[str, Any]
     remarks: tuple[str, ...]
 
 
-def stated(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> Stated:
-    """Return the parameters with what a simulation may read from its data, where it was not given."""
+def complete_options(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> KnownOptions:
+    """Return the options, with those that are not given read from the data of the simulation."""
     options, remarks = dict(given), []
     if entry.needs == "domain" and "domain" not in options:
         options["domain"], words = _domain_of(values, ordered=entry.task == "ranges")
@@ -203,7 +202,7 @@ def stated(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> Stated:
                 remarks.append(f"{name} is {options[name]:g}")
     if entry.needs == "spelling":
         remarks += _spelling(entry, values, options)
-    return Stated(options=options, remarks=tuple(remarks))
+    return KnownOptions(options=options, remarks=tuple(remarks))
 
 
 def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], str]:
@@ -216,8 +215,8 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
         )
     found = sorted(pc.unique(values).to_pylist())
     if len(found) < 2:
-        raise ParameterError("The column has one value only, of which no domain can be read: state it with --domain.")
-    if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MOST_RANGE:
+        raise ParameterError("The column has only one value, so no domain can be read from it: give --domain.")
+    if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MAX_RANGE:
         return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
     return tuple(found), f"the domain is the {len(found):,} values that occur"
 
@@ -230,9 +229,7 @@ def _bound(values: "pa.Array", *, least: bool) -> float:
         raise ParameterError("The column has texts: a mean is of numbers.")
     bounds = pc.min_max(values)
     if bounds["min"] == bounds["max"]:
-        raise ParameterError(
-            "The column has one value only, of which no bounds can be read: state them with --low and --high."
-        )
+        raise ParameterError("The column has only one value, so no bounds can be read from it: give --low and --high.")
     return float(bounds["min" if least else "max"].as_py())
 
 
@@ -254,6 +251,6 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
         options["alphabet"] = string.ascii_lowercase if usual else "".join(sorted(letters))
         remarks = [] if usual else [f"the alphabet is the {len(letters)} letters that occur"]
     if entry.name == "pem" and "alphabet" in options and "length" not in options:
-        options["length"] = min(_LONGEST, int(pc.max(pc.utf8_length(values)).as_py()))
+        options["length"] = min(_DEFAULT_LENGTH, int(pc.max(pc.utf8_length(values)).as_py()))
         remarks.append(f"texts are cut after {options['length']} letters")
     return remarks

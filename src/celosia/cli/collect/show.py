@@ -1,6 +1,6 @@
-"""How ``celosia collect`` shows a simulation: tables to read, CSV, or JSON and nothing else.
+"""Output of a simulation by ``celosia collect``: tables, CSV, or JSON only.
 
-True numbers stand beside the estimated ones, and every form of output says that this is so because it is a simulation.
+True numbers are beside the estimated ones, and every form of output states that this is a simulation.
 """
 
 import csv
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from celosia.local.simulation import Simulation
 
 SIMULATED = "Simulation: true values are shown, which no collector has."
-"""What every output of a simulation says."""
+"""The note on every output of a simulation."""
 
 _BAR = 24
 _BARS_FROM = 72  # columns of a terminal
-_LONGEST = 40
+_MAX_NUMBER_LENGTH = 20
 
 
 def print_run(run: "Simulation", *, top: int) -> None:
-    """Print the largest numbers of one simulation, true and estimated, and how far apart all of them are."""
+    """Print the largest numbers of one simulation, true and estimated, and the errors of all of them."""
     console = Console(highlight=False)
     order = largest(run)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
@@ -56,14 +56,14 @@ def print_run(run: "Simulation", *, top: int) -> None:
         words = f"{100 * quantile.share:g} % quantile: {quantile.estimated} (true {quantile.true}), "
         console.print(Text(f"{words}{100 * run.level:g} % interval {quantile.low} – {quantile.high}"))
     if run.statement:
-        say(console, Text(run.statement))
+        print_sentence(console, Text(run.statement))
     console.print()
     _print_metrics(run, console)
 
 
 def _print_metrics(run: "Simulation", console: Console) -> None:
     table = _pairs()
-    for name, value in _measured(run):
+    for name, value in _list_metrics(run):
         table.add_row(name, value)
     print_whole(table)
     if run.metrics is None or len(run.metrics.groups) < 2:
@@ -81,7 +81,7 @@ def _print_metrics(run: "Simulation", console: Console) -> None:
     print_whole(groups)
 
 
-def _measured(run: "Simulation") -> list[tuple[str, str]]:
+def _list_metrics(run: "Simulation") -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if run.metrics is not None:
         found = run.metrics
@@ -90,20 +90,20 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
             ("Mean error", f"{found.mean_error:,.2f}, {found.percent_error:.3g} % of the people"),
             ("Largest error", f"{found.largest_error:,.1f}"),
             ("MSE", f"{found.mse:,.2f}; divided by the range {_share(found.normalized_mse)}"),
-            ("RMSE", f"{found.rmse:,.2f}{_expected(run)}"),
+            ("RMSE", f"{found.rmse:,.2f}{_format_expected(run)}"),
             ("RMSE / range", _share(found.normalized_rmse)),
             ("√(MSE / range)", _share(found.root_normalized_mse)),
             ("Pearson", "–" if found.pearson is None else f"{found.pearson:.4f}"),
-            ("Intervals", _covered(run)),
+            ("Intervals", _format_coverage(run)),
         ]
         if run.task == "words":
             false = int((run.true[: run.found] == 0).sum())
             rows.append(
-                ("Found", f"{run.found:,} values, {false:,} of which nobody has; {len(run.keys) - run.found:,} missed")
+                ("Found", f"{run.found:,} values, {false:,} of which are absent; {len(run.keys) - run.found:,} missed")
             )
     else:
-        said = "" if run.expected_rmse is None else f"; the standard error is {run.expected_rmse:,.3g}"
-        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}{said}")]
+        error = "" if run.expected_rmse is None else f"; the standard error is {run.expected_rmse:,.3g}"
+        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}{error}")]
     people = max(run.reports, 1)
     return [
         *rows,
@@ -115,7 +115,7 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
 
 
 def print_sweep(runs: "Sequence[Simulation]") -> None:
-    """Print one column for each epsilon, in as many tables as the terminal is too narrow for."""
+    """Print one column for each epsilon, in several tables if the terminal is narrow."""
     console = Console(highlight=False)
     columns = [_counts_cells(run) if run.metrics is not None else _number_cells(run) for run in runs]
     widest = max(len(cell) for column in columns for cell in column.values())
@@ -145,7 +145,7 @@ def _counts_cells(run: "Simulation") -> dict[str, str]:
         "RMSE / range": _share(found.normalized_rmse),
         "√(MSE / range)": _share(found.root_normalized_mse),
         "Pearson": "–" if found.pearson is None else f"{found.pearson:.4f}",
-        "Intervals hold": f"{100 * run.covered:.1f} %" if run.found else "–",
+        "Intervals hold": f"{100 * run.coverage:.1f} %" if run.found else "–",
         **_times(run),
     }
 
@@ -162,11 +162,11 @@ def _number_cells(run: "Simulation") -> dict[str, str]:
 
 
 def _times(run: "Simulation") -> dict[str, str]:
-    taken = run.seconds
+    seconds = run.seconds
     return {
-        "Clients": _time(taken.client),
-        "Update": _time(taken.update),
-        "Estimate": _time(taken.estimate),
+        "Clients": _time(seconds.client),
+        "Update": _time(seconds.update),
+        "Estimate": _time(seconds.estimate),
         "Bytes a report": f"{run.protocol.bytes_per_report:,}",
     }
 
@@ -186,7 +186,7 @@ def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
         "rows": rows,
         "metrics": None if run.metrics is None else run.metrics.to_dict(),
         "expected_rmse": run.expected_rmse,
-        "covered": run.covered if run.found else None,
+        "covered": run.coverage if run.found else None,
         "quantiles": [
             {"share": one.share, "true": one.true, "estimated": one.estimated, "low": one.low, "high": one.high}
             for one in run.quantiles
@@ -197,7 +197,7 @@ def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
 
 
 def csv_text(runs: "Sequence[Simulation]") -> str:
-    r"""Return all rows of all simulations as CSV."""
+    """Return all rows of all simulations as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["epsilon", *runs[0].to_arrow().column_names])
@@ -215,22 +215,22 @@ def csv_text(runs: "Sequence[Simulation]") -> str:
 def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Return the places of the rows, those with the largest true values first.
 
-    Of equal ones the first come first: were it those with the largest estimates, the largest errors would be shown.
+    Equal ones keep their order: an order by estimates would select the largest errors.
     """
     return np.argsort(-run.true, kind="stable")
 
 
-def say(console: Console, text: Text) -> None:
-    """Print a sentence: wrapped at words on a terminal, one line where it goes to a file."""
+def print_sentence(console: Console, text: Text) -> None:
+    """Print a sentence: wrapped at words on a terminal, in one line to a file."""
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def described(protocols: "Sequence[Protocol[Any]]") -> str:
-    """Return a protocol with its parameters, those that all have the same; long ones are not written out."""
+def format_protocols(protocols: "Sequence[Protocol[Any]]") -> str:
+    """Return the kind of protocols with their common parameters; long ones are abbreviated."""
     all_of = [json.loads(one.to_json()) for one in protocols]
     same = {name: value for name, value in all_of[0].items() if all(other[name] == value for other in all_of)}
-    told = [_parameter(name, value) for name, value in same.items() if name not in ("kind", "version")]
-    return f"{all_of[0]['kind']}({', '.join(words for words in told if words)})"
+    shown = [_parameter(name, value) for name, value in same.items() if name not in ("kind", "version")]
+    return f"{all_of[0]['kind']}({', '.join(words for words in shown if words)})"
 
 
 def _parameter(name: str, value: Any) -> str:
@@ -240,11 +240,11 @@ def _parameter(name: str, value: Any) -> str:
         return f"{name} of {len(value):,} values"
     if name == "alphabet":
         return f"{name} of {len(value)} letters"
-    return f"{name}={value}" if len(str(value)) <= _LONGEST // 2 else f"{name}≈{float(Fraction(value)):.5g}"
+    return f"{name}={value}" if len(str(value)) <= _MAX_NUMBER_LENGTH else f"{name}≈{float(Fraction(value)):.5g}"
 
 
 def epsilon_text(run: "Simulation") -> str:
-    """Return what a report spends, exactly where that is short."""
+    """Return the epsilon of a report, exact if that is short."""
     exact = format_exact(run.protocol.guarantee.epsilon).strip("'")
     return exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}"
 
@@ -263,14 +263,14 @@ def _bar(estimated: float, true: float) -> str:
     return "".join(cells).rstrip()
 
 
-def _expected(run: "Simulation") -> str:
-    return "" if run.expected_rmse is None else f"; the standard errors say {run.expected_rmse:,.2f}"
+def _format_expected(run: "Simulation") -> str:
+    return "" if run.expected_rmse is None else f"; the standard errors predict {run.expected_rmse:,.2f}"
 
 
-def _covered(run: "Simulation") -> str:
+def _format_coverage(run: "Simulation") -> str:
     if not run.found:
         return "–"
-    return f"{100 * run.covered:.1f} %{' of those found' if run.task == 'words' else ''} hold the true value"
+    return f"{100 * run.coverage:.1f} %{' of those found' if run.task == 'words' else ''} contain the true value"
 
 
 def _time(seconds: float) -> str:
@@ -295,7 +295,7 @@ def _number(number: float, *, counted: bool) -> str:
 
 
 def key_text(key: Any) -> str:
-    r"""Return a value as it is shown: what is not printable is written out, and what is blank is quoted."""
+    """Return a value for display: escaped if it is not printable, quoted if it is blank."""
     text = printable(str(key))
     return text if text.strip() else f'"{text}"'
 

@@ -1,1 +1,1 @@
-"""What all protocols share: reports, aggregates, estimates, packing, memoisation."""
+"""Base classes and code of all protocols: reports, aggregates, estimates, packing, memoisation, plugins."""

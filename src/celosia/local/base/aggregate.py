@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.local.base.reports import column_names, read_payloads, sound
+from celosia.local.base.reports import column_names, is_sound, read_payloads
 from celosia.local.base.values import read_candidates
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Aggregate(Generic[E_co]):
             raise ParameterError(
                 "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
             )
-        if not _fit(self, other):
+        if not _fits(self, other):
             raise ParameterError("The sum of the aggregates would overflow 64 bits.")
         for name in self.state:
             self.state[name] += other.state[name]
@@ -176,7 +176,7 @@ class Aggregate(Generic[E_co]):
                 f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
             )
         # Read before an aggregate is made: its state might not fit in memory.
-        state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
+        state = {name: _read_state(table, name, shape) for name, shape in shapes.items()}
         least, most = (int(counts[0]) * step for step in protocol.increment_bounds)
         within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
         if not within or not protocol.is_reachable(state, int(counts[0])):
@@ -254,8 +254,8 @@ def _empty(protocol: "Protocol[Any]") -> "State":
         ) from None
 
 
-def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
-    """Tell whether the sums of two states are within 64 bits: NumPy would go on from the other end."""
+def _fits(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
+    """Return whether the sums of two states fit in 64 bits: NumPy would wrap around."""
     reach = max(map(abs, one.protocol.increment_bounds))
     if (one.reports + other.reports) * reach < 2**63:
         return True
@@ -263,13 +263,13 @@ def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
     return not any((((left ^ both) & (right ^ both)) < 0).any() for left, right, both in sums)
 
 
-def _stored(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np.int64]":
+def _read_state(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np.int64]":
     import pyarrow as pa
 
     size, column = math.prod(shape), table.column(name)
-    if table.num_rows == 1 and column.type == pa.large_list(pa.int64()) and sound(column):
+    if table.num_rows == 1 and column.type == pa.large_list(pa.int64()) and is_sound(column):
         numbers = column.combine_chunks().flatten()
         if len(numbers) == size and not numbers.null_count:
-            stored: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
-            return stored
+            state: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
+            return state
     raise FormatError(f"The aggregate must have a column {name!r} with {size} integers.")

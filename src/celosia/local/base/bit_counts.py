@@ -1,4 +1,4 @@
-"""How often each bit is set in many reports: column sums of a matrix of packed bits.
+"""Column sums of a matrix of packed bits: how many reports have each bit.
 
 The bits of 64 columns are added side by side: a word is a digit of 64 binary counters at once, and full adders carry
 from one digit to the next (Harley and Seal's counting, across rows). A report costs about one nanosecond for a word of
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from celosia.local.base.packing import Bytes, Words
 
 _WORD = 64
-_ROWS = 1016  # a multiple of 8 below 2^10: ten digits hold every sum
-_COLUMNS = 8  # words that are read together: a line of the cache
+_BLOCK_ROWS = 1016  # a multiple of 8 below 2^10: ten digits hold every sum
+_BLOCK_WORDS = 8  # read together: a line of the cache
 
 
 def add_bits(payload: "Bytes", counts: "NDArray[np.int64]") -> None:
-    """Add to ``counts`` how many of the reports have each bit; bits beyond the counts are passed over."""
+    """Add to ``counts`` how many of the reports have each bit; bits beyond the counts are ignored."""
     words = _as_words(payload)
     sums = np.zeros(words.shape[1] * _WORD, dtype=np.int64)
     _add_words(words, sums)
@@ -48,14 +48,14 @@ def _as_words(payload: "Bytes") -> "Words":
 @njit(cache=True, nogil=True)
 def _add_words(words: "Words", counts: "NDArray[np.int64]") -> None:
     rows, width = words.shape
-    columns = np.zeros((_COLUMNS, _ROWS), dtype=np.uint64)
-    for first in range(0, rows, _ROWS):
-        some = min(_ROWS, rows - first)
-        for column in range(_COLUMNS):
-            for i in range(some, _ROWS):
+    columns = np.zeros((_BLOCK_WORDS, _BLOCK_ROWS), dtype=np.uint64)
+    for first in range(0, rows, _BLOCK_ROWS):
+        some = min(_BLOCK_ROWS, rows - first)
+        for column in range(_BLOCK_WORDS):
+            for i in range(some, _BLOCK_ROWS):
                 columns[column, i] = 0
-        for left in range(0, width, _COLUMNS):
-            few = min(_COLUMNS, width - left)
+        for left in range(0, width, _BLOCK_WORDS):
+            few = min(_BLOCK_WORDS, width - left)
             for i in range(some):
                 for column in range(few):
                     columns[column, i] = words[first + i, left + column]
@@ -64,8 +64,8 @@ def _add_words(words: "Words", counts: "NDArray[np.int64]") -> None:
 
 
 @njit(cache=True, nogil=True)
-def _full(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Add three digits: the sum's last digit, and what is carried."""
+def _add_digits(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Add three digits: return the last digit of the sum, and the carry."""
     either = a ^ b
     return either ^ c, (a & b) | (either & c)
 
@@ -75,13 +75,13 @@ def _add_column(column: "Words", counts: "NDArray[np.int64]") -> None:
     ones = twos = fours = np.uint64(0)
     high = np.zeros(7, dtype=np.uint64)  # the digits of 8, 16 … 512
     for i in range(0, column.size, 8):
-        ones, two_a = _full(ones, column[i], column[i + 1])
-        ones, two_b = _full(ones, column[i + 2], column[i + 3])
-        twos, four_a = _full(twos, two_a, two_b)
-        ones, two_a = _full(ones, column[i + 4], column[i + 5])
-        ones, two_b = _full(ones, column[i + 6], column[i + 7])
-        twos, four_b = _full(twos, two_a, two_b)
-        fours, carry = _full(fours, four_a, four_b)
+        ones, two_a = _add_digits(ones, column[i], column[i + 1])
+        ones, two_b = _add_digits(ones, column[i + 2], column[i + 3])
+        twos, four_a = _add_digits(twos, two_a, two_b)
+        ones, two_a = _add_digits(ones, column[i + 4], column[i + 5])
+        ones, two_b = _add_digits(ones, column[i + 6], column[i + 7])
+        twos, four_b = _add_digits(twos, two_a, two_b)
+        fours, carry = _add_digits(fours, four_a, four_b)
         digit = 0
         while carry:
             carried = high[digit] & carry

@@ -1,4 +1,4 @@
-"""Checks that several protocols share: on numbers of people, and on stored counts that no reports can add up to."""
+"""Checks that several protocols share: of parameters, numbers of people, and stored counts."""
 
 import math
 from typing import TYPE_CHECKING
@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 _HALF = 32
 
 
-def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) -> None:
-    """Refuse numbers of people that cannot be.
+def exact_at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
+    """Return an integer from ``least`` to ``most``, or raise ``ParameterError``."""
+    number = exact_integer(value, name=name, least=least)
+    if number > most:
+        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
+    return number
 
-    ``count`` of ``reports`` hold a value, the others' counts have squares.
+
+def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) -> None:
+    """Raise ``ParameterError`` for impossible numbers of people.
+
+    ``count`` of ``reports`` people hold a value; ``squares`` is the sum of the squared counts of other values.
     """
     most = exact_integer(reports, name="reports", least=0)
     if not _is_number(count) or not 0 <= count <= most:
@@ -31,13 +39,13 @@ def _is_number(value: object) -> bool:
 
 
 def exact_total(counts: "NDArray[np.int64]") -> int:
-    """Return the sum of counts as a Python integer: that of stored counts could pass 64 bits, and come out right."""
+    """Return the sum of counts as a Python integer: a sum of stored counts in 64 bits could overflow."""
     return (int((counts >> _HALF).sum()) << _HALF) + int((counts & ((1 << _HALF) - 1)).sum())
 
 
 def are_sums_of_signs(sums: "NDArray[np.int64]", reports: "NDArray[np.int64]") -> bool:
-    """Tell whether so many reports, of one sign each, can add up to each row of sums."""
+    """Return whether the given numbers of reports, of one sign each, can add up to each row of sums."""
     sizes = np.abs(sums)
     spread = sizes.sum(axis=-1)
-    rough = sizes.astype(np.float64).sum(axis=-1)  # the exact sum of forged numbers could pass 64 bits
+    rough = sizes.astype(np.float64).sum(axis=-1)  # the exact sum of forged numbers could overflow 64 bits
     return bool(((rough <= 1.01 * reports) & (spread <= reports) & (spread % 2 == reports % 2)).all())

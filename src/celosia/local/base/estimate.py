@@ -1,15 +1,14 @@
-"""What an aggregate says: counts without bias, how far off they may be, and which of them are really there.
+"""Estimates of an aggregate: unbiased counts, their errors, and tests for which values occur.
 
-The people and their values are held fixed; the coins of the clients (and, for sketches, the hash functions) are what is
-random. A count is a sum of many independent bounded terms, so its law is taken as normal: intervals are those of the
-normal distribution with the protocol's own variance. Tests look far into the tail, where a count that comes of few
-chance hits is not normal at all: they take the Poisson law of as many hits, which has the heavier tail. Where reports
-are in a table of hashes, tests and intervals take the law that this table gives (``null_law``).
+The people and their values are fixed; the clients' coins (and, for sketches, the hash functions) are random. A count is
+a sum of many independent bounded terms, so intervals use the normal law with the protocol's variance. Tests use the far
+tail, where a count of few chance hits is not normal: they use the Poisson law of as many hits, which has the heavier
+tail. For a table of hashes, tests and intervals use the law of that table (``null_law``).
 
-Post-processing costs no privacy, but bias. ``"clip"`` sets negative counts to 0, which gives a value that nobody has
-0.4 standard errors on average. ``"norm-sub"`` moves all counts by one number and clips, so that they add up to the
-number of reports: it is for estimates over a whole domain; frequent values become too small, by what the clipping of
-the others brought in. Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li 2020 compare these.
+Post-processing costs no privacy, but adds bias. ``"clip"`` sets negative counts to 0, which gives an absent value 0.4
+standard errors on average. ``"norm-sub"`` shifts all counts by one number and clips them, so that they add up to the
+number of reports. It is for estimates over a whole domain; it lowers frequent values by what clipping adds to others.
+Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li 2020 compare these.
 """
 
 import math
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
-_FEW = 1e-6
-_RARE = 30.0
-_FAR = 1e-3  # a chance below which the tail of chance hits is not that of the normal law
+_MAX_POISSON_HITS = 1e6  # beyond it the Poisson law is practically normal
+_MIN_HITS = 1e-6
+_RARE_HITS = 30.0
+_FAR_TAIL = 1e-3  # a probability below which the tail of chance hits is not normal
 
 _BIAS = {
-    None: "none: each count is right on average, and may be negative",
-    "clip": "upwards: a value that nobody has is given 0.4 standard errors on average",
-    "norm-sub": "frequent values downwards, values that nobody has upwards; all values together are right",
+    None: "none: each count is unbiased, and may be negative",
+    "clip": "upwards: an absent value gets 0.4 standard errors on average",
+    "norm-sub": "frequent values downwards, absent values upwards; the total is exact",
 }
 
 
@@ -48,10 +47,10 @@ _BIAS = {
 class Estimate:
     """Estimated counts of candidates.
 
-    ``raw`` is without bias; ``counts`` is the same, or post-processed. ``standard_errors`` are those of ``raw`` at the
-    estimated counts, ``null_errors`` those at a count of zero; ``slopes`` is what one more holder adds to the
-    variances. ``hits`` is how many reports support by chance a candidate that nobody has; infinite where that is no
-    matter, or where ``laws`` has the law itself.
+    ``raw`` is unbiased; ``counts`` is the same, or post-processed. ``standard_errors`` are those of ``raw`` at the
+    estimated counts, ``null_errors`` those at a count of zero; ``slopes`` is the variance that one more holder adds.
+    ``hits`` is the number of reports that support an absent candidate by chance; it is infinite if it does not matter,
+    or if ``laws`` has the law.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.noise import Seeded
@@ -84,20 +83,20 @@ class Estimate:
 
     @property
     def bias(self) -> str:
-        """In which direction the counts are wrong on average.
+        """The direction of the bias of the counts.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=3, epsilon=2).aggregate().estimate().bias
-        'none: each count is right on average, and may be negative'
+        'none: each count is unbiased, and may be negative'
         """
         return _BIAS[self.postprocess]
 
     def interval(self, level: Exact = 0.95, *, simultaneous: bool = False) -> "tuple[Floats, Floats]":
         """Return bounds for each count, around the unbiased ones.
 
-        Each holds with probability ``level`` by itself; with ``simultaneous`` all of them hold together (Bonferroni).
-        They are cut to what is possible, 0 to the number of reports. Both are of score type: a bound is the last count
-        at which an estimate so far away would not be rare.
+        Each holds with probability ``level``; with ``simultaneous`` all of them hold together (Bonferroni). They are
+        clipped to the range from 0 to the number of reports. Both are of score type: a bound is the last count that a
+        test at this level does not reject.
 
         >>> from celosia.local import DirectEncoding
         >>> from celosia.noise import Seeded
@@ -120,13 +119,15 @@ class Estimate:
             )
             far = np.maximum(far, self.critical(miss / 2))
         low = low_ends(self.raw, above, far)
-        if self.hits < (_RARE if miss > _FAR else _MANY):  # one chance hit may be further than the normal law reaches
+        if self.hits < (
+            _RARE_HITS if miss > _FAR_TAIL else _MAX_POISSON_HITS
+        ):  # one chance hit may exceed the normal law's reach
             low = np.fmin(low, self.raw - self.critical(miss / 2))
         high = high_ends(self.raw, below, times**2 * self.slopes, self.reports)
         return np.clip(low, 0.0, self.reports), np.clip(high, 0.0, self.reports)
 
     def critical(self, chance: float) -> "Floats":
-        """Return the counts that candidates without a holder exceed with probability ``chance`` at most, each.
+        """Return the counts that absent candidates exceed with probability at most ``chance``, each.
 
         >>> from celosia.local import DirectEncoding
         >>> DirectEncoding(domain=3, epsilon=2).aggregate().estimate().critical(0.05).tolist()
@@ -137,7 +138,7 @@ class Estimate:
         return critical_value(chance, self.hits) * self.null_errors
 
     def significant(self, failure: Exact = 0.05) -> "NDArray[np.bool_]":
-        """Tell which candidates are really there: with probability ``failure`` or less, any of those shown has no one.
+        """Return which candidates occur, with family-wise error at most ``failure``.
 
         >>> from celosia.local import DirectEncoding
         >>> from celosia.noise import Seeded
@@ -197,7 +198,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MeanEstimate:
-    """An estimated mean, without bias.
+    """An unbiased estimate of a mean.
 
     >>> MeanEstimate(mean=0.5, standard_error=0.1, reports=100)
     MeanEstimate(0.5 ± 0.1, reports=100)
@@ -209,7 +210,7 @@ class MeanEstimate:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def interval(self, level: Exact = 0.95) -> tuple[float, float]:
-        """Return bounds for the mean, cut to what is possible.
+        """Return bounds for the mean, clipped to the bounds of the values.
 
         >>> low, high = MeanEstimate(mean=0.5, standard_error=0.1, reports=100).interval(0.95)
         >>> round(low, 3), round(high, 3)
@@ -237,7 +238,7 @@ def build_estimate(  # noqa: PLR0913 - an estimate has that many parts
     slopes: "Floats | float" = 0.0,
     laws: "TableLaws | None" = None,
 ) -> Estimate:
-    """Return an estimate from unbiased counts and their variances, post-processed as is asked."""
+    """Return an estimate from unbiased counts and their variances, post-processed as requested."""
     if postprocess not in _BIAS:
         raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {safe_repr(postprocess)}.')
     counts = raw
@@ -260,19 +261,19 @@ def build_estimate(  # noqa: PLR0913 - an estimate has that many parts
 
 
 def critical_value(chance: float, hits: float = math.inf) -> float:
-    """Return how many standard errors a count of nobody's passes with probability ``chance`` at most.
+    """Return the number of standard errors that an absent value's count exceeds with probability at most ``chance``.
 
-    ``hits`` is the number of chance hits that such a count is made of; with many of them the law is normal.
+    ``hits`` is the number of chance hits in such a count; with many hits the law is normal.
     """
     from scipy.special import ndtri
 
     normal = -float(ndtri(chance))
-    if hits >= _MANY:
+    if hits >= _MAX_POISSON_HITS:
         return normal
     from scipy.stats import poisson
 
-    rare = max(hits, _FEW)
-    # One hit more: as far as it is made of few hits, a count is blurred by coins around integers of them.
+    rare = max(hits, _MIN_HITS)
+    # One hit more: coins blur a count of few hits around integers.
     return max(normal, (float(poisson.isf(chance, rare)) + 1 - rare) / math.sqrt(rare))
 
 

@@ -78,7 +78,7 @@ class Memoised(Protocol[E_co]):
         True
         """
         if secrets is None:
-            return super(Memoised, self).privatize(values, source=source)  # slots make the class twice
+            return super(Memoised, self).privatize(values, source=source)  # slots=True replaces the class
         source = source_or_system(source)
         items = self.encode(values)
         rows = _read_secrets(secrets, len(items))
@@ -102,7 +102,7 @@ class Memoised(Protocol[E_co]):
         6
         """
         if secret is None:
-            return super(Memoised, self).report(value, source=source)  # slots make the class twice
+            return super(Memoised, self).report(value, source=source)  # slots=True replaces the class
         source = source_or_system(source)
         item = self.encode([value])[0]
         number = self.sample_one_memoised(item, self.open_memo(bytes(_read_secrets([secret], 1)[0])), source)
@@ -122,7 +122,7 @@ class Memoised(Protocol[E_co]):
         PureDP(epsilon=2, adjacency=SameChanges, unit='person')
         """
         if values is None:
-            return super(Memoised, self).lifetime(reports)  # slots make the class twice
+            return super(Memoised, self).lifetime(reports)  # slots=True replaces the class
         return _event(self.lifetime_epsilon(reports, values), SameChanges)
 
     def plain_lifetime(self, reports: int, *, values: int) -> "Event":

@@ -1,12 +1,12 @@
-"""The law of the count of a value that nobody holds, given the table of a server.
+"""The law of the count of an absent value, given the table of a server.
 
-A value that is not in a table of hashed reports is mapped to a uniform cell of each row, whatever the table holds. Its
-count is therefore a sum of independent draws, one from each row, and the server knows all cells. This law holds for the
-table as it is: holders of a frequent value who share a row are one large cell, and are drawn together.
+Hashing maps a value that is not in the table to a uniform cell of each row. Its count is therefore a sum of independent
+draws, one from each row, and the server knows all cells. This law is conditional on the table: holders of a frequent
+value in one row are one large cell, and are drawn together.
 
-Rows are centred and pooled: the sum is taken as so many draws from all cells. The Chernoff bound of the pooled law is
-never below that of the rows (Jensen). Its tail is computed from the law that is tilted to the Chernoff quantile, by one
-Fourier transform: see ``proofs/null-law.md``.
+Rows are centred and pooled: the sum is taken as one draw from all cells for each row. The Chernoff bound of the pooled
+law is never below that of the rows (Jensen). Its tail is computed from the law that is tilted to the Chernoff quantile,
+by one Fourier transform: see ``proofs/null-law.md``.
 """
 
 import math
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LARGEST = 16
-"""For so many of the largest counts, what their own holders add to the table is left out, where it matters."""
+MAX_OWN_LAWS = 16
+"""The number of largest counts whose own holders are left out of the law, if they matter."""
 
-_FINE, _FINE_SUM = 16.0, 4000.0  # grid steps in a standard deviation of one draw, and of the sum
-_REACH = 12.0  # standard deviations of the tilted sum on each side of its mean
-_SMEARED = 2.0  # standard deviations of what centring adds to an atom
-_CLOSE = 1e-4  # the tilt need not be exact
-_LARGEST_LOG = 700.0
-_OWN = 0.05  # the share of the variance that a value's own holders must bring to be left out
+_DRAW_STEPS, _SUM_STEPS = 16.0, 4000.0  # grid steps in a standard deviation of one draw, and of the sum
+_WINDOW_DEVIATIONS = 12.0  # standard deviations of the tilted sum on each side of its mean
+_MARGIN_DEVIATIONS = 2.0  # of the shift that centring adds to an atom
+_TILT_TOLERANCE = 1e-4
+_MAX_LOG = 700.0
+_MIN_OWN_SHARE = 0.05  # of the variance: with less, a value's own holders are not left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NullLaw:
-    """Law of a sum of ``draws`` independent cells: ``cells`` are how many there are at ``first + step * place``.
+    """Law of a sum of ``draws`` independent cells: ``cells`` counts those at ``first + step * place``.
 
-    A count is ``offset`` plus ``scale`` times the sum. ``margin`` is added to quantiles of the sum: it is how far the
-    centring of rows moves its atoms, and at most one hit.
+    A count is ``offset`` plus ``scale`` times the sum. ``margin`` is added to quantiles of the sum: the shift of
+    its atoms by the centring of rows, at most one hit.
     """
 
     cells: "Floats"
@@ -61,11 +61,11 @@ class NullLaw:
         means = table.mean(axis=1)
         least, most, squares = _spread(table, means)
         deviation = math.sqrt(squares / (rows * width))
-        step = max(deviation / _FINE, deviation * math.sqrt(rows) / _FINE_SUM) or 1.0
+        step = max(deviation / _DRAW_STEPS, deviation * math.sqrt(rows) / _SUM_STEPS) or 1.0
         cells = np.zeros(int((most - least) / step) + 2)
         _fill(table, means, least, step, cells)
         moved = rows * (float(np.var(means)) + step**2 / 6)
-        margin = min(1.0, _SMEARED * math.sqrt(moved))
+        margin = min(1.0, _MARGIN_DEVIATIONS * math.sqrt(moved))
         return cls(cells=cells, first=least, step=step, draws=rows, margin=margin, scale=scale, offset=offset)
 
     @property
@@ -76,7 +76,7 @@ class NullLaw:
         return self.draws * (self.scale * self.step) ** 2 * squares
 
     def quantile(self, chance: float, *, lower: bool = False) -> float:
-        """Return a count that is exceeded (with ``lower``: not reached) with probability ``chance`` at most."""
+        """Return a count that the law exceeds (with ``lower``: falls below) with probability at most ``chance``."""
         if np.count_nonzero(self.cells) <= 1:
             return self.offset
         cells = self.cells[::-1] if lower else self.cells
@@ -85,7 +85,7 @@ class NullLaw:
         return self.offset + self.scale * (-sum_ if lower else sum_)
 
     def without(self, contents: "Floats") -> "NullLaw":
-        """Return the law of all other cells, centred anew: ``contents`` are those of one centred cell of each row."""
+        """Return the law without one centred cell of each row, whose values are ``contents``, centred again."""
         cells = self.cells.copy()
         places = (contents - self.first) / self.step
         below = np.clip(places.astype(np.int64), 0, cells.size - 2)
@@ -98,7 +98,7 @@ class NullLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableLaws:
-    """The law of a count of nobody's, and for the largest counts the law of what others add to them."""
+    """The law of an absent value's count, and for the largest counts the law of the others' contribution."""
 
     null: NullLaw
     others: "Mapping[int, NullLaw]" = field(default_factory=dict)
@@ -116,16 +116,16 @@ class TableLaws:
     ) -> "TableLaws | None":
         """Return the laws of a table, and those without the own holders of the candidates with the largest sizes.
 
-        Where noise is removed with a scale beyond all measure there are none: nothing else can be seen.
+        Return None if the scale of the noise is beyond ``LARGEST_SCALE``: the table shows nothing else.
         """
         if scale > LARGEST_SCALE:
             return None
         null, others = NullLaw.of(table, scale=scale, offset=offset), {}
         means, rows = table.mean(axis=1), np.arange(len(table))
-        for place in np.argsort(-sizes, kind="stable")[:LARGEST].tolist():
+        for place in np.argsort(-sizes, kind="stable")[:MAX_OWN_LAWS].tolist():
             columns = family.table(digests[place : place + 1])[:, 0]
             law = null.without(table[rows, columns] - means)
-            if law.variance < (1 - _OWN) * null.variance:
+            if law.variance < (1 - _MIN_OWN_SHARE) * null.variance:
                 others[place] = law
         return cls(null=null, others=others)
 
@@ -135,10 +135,10 @@ class TableLaws:
         return replace(self, others=others)
 
     def reach(self, errors: "Floats", chance: float, times: float, *, lower: bool) -> "Floats":
-        """Return how far counts pass what they should be with probability ``chance``, on one side.
+        """Return the one-sided reach of counts beyond their mean, with probability ``chance``.
 
-        Where the law has less variance than the standard error squared, the rest is the holders' own coins, which are
-        taken as normal. The reach is never below that of the normal law, ``times`` the standard error.
+        If the law has less variance than the standard error squared, the rest is that of the holders' own coins, which
+        is taken as normal. The reach is never below that of the normal law, ``times`` the standard error.
         """
         sign = -1 if lower else 1
         found = np.full(errors.shape, sign * (self.null.quantile(chance, lower=lower) - self.null.offset))
@@ -150,39 +150,39 @@ class TableLaws:
 
 
 def _quantile(masses: "Floats", draws: int, chance: float) -> int:
-    """Return the least place of the grid 0, 1, … that a sum of draws exceeds with probability ``chance`` at most."""
+    """Return the least place of the grid 0, 1, … that a sum of draws exceeds with probability at most ``chance``."""
     from scipy import fft
 
     places = np.flatnonzero(masses)
     masses, log_chance = masses[places], math.log(chance)
     if draws * math.log(masses[-1]) >= log_chance:
         return draws * int(places[-1])
-    tilt = _tilt(masses, places, log_chance / draws)
-    _, log_moment, tilted = _tilted(masses, places, tilt)
+    tilt = _find_tilt(masses, places, log_chance / draws)
+    _, log_moment, tilted = _tilt_law(masses, places, tilt)
     mean = float(tilted @ places)
     spread = math.sqrt(draws * float(tilted @ (places - mean) ** 2))
-    middle, size = round(draws * mean), fft.next_fast_len(2 * math.ceil(_REACH * spread + 2), real=True)
+    middle, size = round(draws * mean), fft.next_fast_len(2 * math.ceil(_WINDOW_DEVIATIONS * spread + 2), real=True)
     folded = np.bincount(places % size, weights=tilted, minlength=size)
     sums = np.roll(fft.irfft(fft.rfft(folded) ** draws, size), size // 2 - middle % size)
     # The sum at place x of the window is middle - size // 2 + x; its mass is that of the tilted law, tilted back.
     sum_places = middle - size // 2 + np.arange(size)
-    untilted = np.maximum(sums, 0.0) * np.exp(np.minimum(draws * log_moment - tilt * sum_places, _LARGEST_LOG))
-    rare = int(np.searchsorted(np.cumsum(untilted[::-1]), chance, side="right"))  # so many of the largest sums
+    untilted = np.maximum(sums, 0.0) * np.exp(np.minimum(draws * log_moment - tilt * sum_places, _MAX_LOG))
+    rare = int(np.searchsorted(np.cumsum(untilted[::-1]), chance, side="right"))  # the number of largest sums
     return int(sum_places[-1]) - rare
 
 
-def _tilt(masses: "Floats", places: "NDArray[np.int64]", log_chance: float) -> float:
-    """Return the tilt at which the logarithm of the Chernoff bound for one draw is so small."""
+def _find_tilt(masses: "Floats", places: "NDArray[np.int64]", log_chance: float) -> float:
+    """Return the tilt at which the logarithm of the Chernoff bound for one draw is ``log_chance``."""
     low, high = 0.0, 1.0 / float(places[-1])
-    while _tilted(masses, places, high)[0] > log_chance and high < _LARGEST_LOG:
+    while _tilt_law(masses, places, high)[0] > log_chance and high < _MAX_LOG:
         low, high = high, 2 * high
-    while high - low > _CLOSE * high:
+    while high - low > _TILT_TOLERANCE * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if _tilted(masses, places, middle)[0] > log_chance else (low, middle)
+        low, high = (middle, high) if _tilt_law(masses, places, middle)[0] > log_chance else (low, middle)
     return high
 
 
-def _tilted(masses: "Floats", places: "NDArray[np.int64]", tilt: float) -> "tuple[float, float, Floats]":
+def _tilt_law(masses: "Floats", places: "NDArray[np.int64]", tilt: float) -> "tuple[float, float, Floats]":
     """Return the logarithm of the Chernoff bound at the mean of the tilted law, that of its moment, and the law."""
     top = tilt * float(places[-1])
     weights = masses * np.exp(tilt * places - top)
@@ -207,7 +207,7 @@ def _spread(table: "NDArray[np.int64]", means: "Floats") -> tuple[float, float, 
 
 @njit(cache=True, nogil=True)
 def _fill(table: "NDArray[np.int64]", means: "Floats", first: float, step: float, cells: "Floats") -> None:
-    """Count the cells at each place of the grid; what lies between two places is shared, with the same mean."""
+    """Count the cells at each place of the grid; a value between two places is shared, with the same mean."""
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):
             place = (table[row, column] - means[row] - first) / step

@@ -1,8 +1,8 @@
-"""How a report is written in bits: fields one after the other, the least significant bit first, in whole bytes.
+"""Layout of a report: fields one after the other, the least significant bit first, padded to whole bytes.
 
-Bit ``i`` of a report is bit ``i % 8`` of byte ``i // 8``. A report that has a long vector of bits has it first, so that
-it lies on whole bytes; the small numbers come after it. What is left of the last byte is zero, and a server drops a
-report where it is not: there is one way only to write a report.
+Bit ``i`` of a report is bit ``i % 8`` of byte ``i // 8``. A long vector of bits comes first, on whole bytes; the small
+numbers come after it. The padding of the last byte is zero; a server drops any other report, so that each report has
+exactly one form.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _WORD = 64
 
 
 def field_width(count: int) -> int:
-    """Return how many bits write the numbers from 0 to ``count - 1``."""
+    """Return the number of bits of the integers from 0 to ``count - 1``."""
     return (count - 1).bit_length()
 
 
@@ -73,8 +73,8 @@ def unpack_vector(payload: Bytes, bits: int, widths: Sequence[int] = ()) -> tupl
     return padded.view("<u8").astype(np.uint64, copy=False), tuple(fields)
 
 
-def clear_padding(payload: Bytes, bits: int) -> NDArray[np.bool_]:
-    """Tell which reports have nothing but zeros after their last bit."""
+def has_clear_padding(payload: Bytes, bits: int) -> NDArray[np.bool_]:
+    """Return for each report whether all padding bits are zero."""
     rest = bits % 8
     if not rest:
         return np.ones(len(payload), dtype=np.bool_)

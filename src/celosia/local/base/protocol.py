@@ -24,7 +24,7 @@ from celosia.core.guarantees import PureDP
 from celosia.core.record import Record
 from celosia.core.structure import GuaranteedEvent, RepeatedEvent, ShuffledEvent
 from celosia.local.base.aggregate import Aggregate
-from celosia.local.base.packing import Bytes, clear_padding
+from celosia.local.base.packing import Bytes, has_clear_padding
 from celosia.local.base.plugins import load_plugins
 from celosia.local.base.reports import HEADER, WIRE_VERSION, Reports
 from celosia.local.base.values import Domain
@@ -307,7 +307,7 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Return for each report whether a client can have sent it."""
-        return clear_padding(payload, self.bits)
+        return has_clear_padding(payload, self.bits)
 
     @abstractmethod
     def accumulate(self, state: State, payload: Bytes) -> None:

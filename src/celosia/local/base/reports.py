@@ -1,7 +1,7 @@
-"""Reports on their way: rows of bytes in memory, an Arrow record batch between processes, single records from devices.
+"""Forms of reports: rows of bytes in memory, Arrow record batches between processes, single records from devices.
 
-In a batch the header stands once, in the schema's metadata; a record that travels alone has it in front. Nothing else
-is in a batch: no time, no address, no order that means anything.
+A batch has the header once, in the schema's metadata; a record that travels alone begins with it. A batch holds nothing
+else: no time, no address, no meaningful order.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Reports:
         return len(self.payload)
 
     def to_arrow(self) -> "pa.RecordBatch":
-        """Return the reports as an Arrow record batch that says which protocol they were made for.
+        """Return the reports as an Arrow record batch, with their protocol in the metadata.
 
         >>> from celosia.local import DirectEncoding
         >>> batch = DirectEncoding(domain=4, epsilon=1).privatize([0, 3]).to_arrow()
@@ -71,7 +71,7 @@ class Reports:
 
     @classmethod
     def from_arrow(cls, batch: "pa.RecordBatch") -> "Reports":
-        """Read a batch back; what is no batch of reports raises ``FormatError``.
+        """Read a batch back, or raise ``FormatError``.
 
         >>> from celosia.local import DirectEncoding
         >>> Reports.from_arrow(DirectEncoding(domain=4, epsilon=1).privatize([0, 3]).to_arrow())
@@ -95,7 +95,7 @@ class Reports:
         return cls(protocol=protocol, payload=payload, seeded=metadata.get(_SEEDED) != b"false")
 
     def records(self) -> list[bytes]:
-        """Return the reports as they travel one by one, each with its header.
+        """Return the reports as single records, each with its header.
 
         >>> from celosia.local import DirectEncoding
         >>> [len(record) for record in DirectEncoding(domain=4, epsilon=1).privatize([0, 3]).records()]
@@ -111,36 +111,36 @@ class Reports:
 
 
 def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:
-    """Return what of ``reports`` has the right form for a protocol, and how many do not.
+    """Return the payloads of well-formed reports of a protocol, and the number of others.
 
     ``reports`` is a ``Reports``, an Arrow record batch or table of them, or single records (a list of bytes, or an
-    Arrow binary array). Whatever is wrong with a report, it is only counted: a batch is never stopped by one.
+    Arrow binary array). A bad report is only counted; it never stops a batch.
     """
     import pyarrow as pa
 
     if isinstance(reports, Reports):
         payload = reports.payload
         same = reports.protocol == protocol and payload.shape[1:] == (protocol.bytes_per_report,)
-        return (payload, 0) if same and payload.dtype == np.uint8 else (_none(protocol), len(reports))
+        return (payload, 0) if same and payload.dtype == np.uint8 else (_empty_payload(protocol), len(reports))
     if isinstance(reports, pa.RecordBatch | pa.Table):
         return _from_batch(reports, protocol)
     if not isinstance(reports, pa.Array | pa.ChunkedArray):
         reports = _as_binary(reports)
-    if not sound(reports):
-        return _none(protocol), len(reports)
+    if not is_sound(reports):
+        return _empty_payload(protocol), len(reports)
     return _from_records(_one_chunk(reports), protocol)
 
 
 def column_names(table: "pa.RecordBatch | pa.Table") -> list[str]:
-    """Return the names of the columns, or none where they are no texts: what was received may hold any bytes."""
+    """Return the names of the columns, or none if they are not UTF-8: received data may hold any bytes."""
     try:
         return list(table.schema.names)
     except UnicodeDecodeError:
         return []
 
 
-def sound(column: "pa.Array | pa.ChunkedArray") -> bool:
-    """Tell whether a column's buffers are what it says: one that was received may point outside of them."""
+def is_sound(column: "pa.Array | pa.ChunkedArray") -> bool:
+    """Return whether a column's buffers are valid: a received column may point outside of them."""
     import pyarrow as pa
 
     try:
@@ -151,13 +151,13 @@ def sound(column: "pa.Array | pa.ChunkedArray") -> bool:
 
 
 def _one_chunk(column: "pa.Array | pa.ChunkedArray") -> "pa.Array":
-    """Return a sound column in one piece: what is not sound is read outside of its buffers when it is copied."""
+    """Return a valid column in one piece: copying an invalid one would read outside of its buffers."""
     import pyarrow as pa
 
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _none(protocol: "Protocol[Any]") -> Bytes:
+def _empty_payload(protocol: "Protocol[Any]") -> Bytes:
     return np.empty((0, protocol.bytes_per_report), dtype=np.uint8)
 
 
@@ -166,17 +166,17 @@ def _from_batch(batch: "pa.RecordBatch | pa.Table", protocol: "Protocol[Any]") -
 
     metadata = batch.schema.metadata or {}
     size = protocol.bytes_per_report
-    stated = metadata.get(_PROTOCOL) == protocol.to_json().encode()
-    if metadata.get(_VERSION) != str(WIRE_VERSION).encode() or not stated or column_names(batch) != [COLUMN]:
-        return _none(protocol), batch.num_rows
+    same = metadata.get(_PROTOCOL) == protocol.to_json().encode()
+    if metadata.get(_VERSION) != str(WIRE_VERSION).encode() or not same or column_names(batch) != [COLUMN]:
+        return _empty_payload(protocol), batch.num_rows
     column = batch.column(0)
-    if column.type != pa.binary(size) or not sound(column):
-        return _none(protocol), batch.num_rows
+    if column.type != pa.binary(size) or not is_sound(column):
+        return _empty_payload(protocol), batch.num_rows
     column = _one_chunk(column)
     dropped = column.null_count
     column = column.drop_null() if dropped else column
     if not len(column):
-        return _none(protocol), dropped
+        return _empty_payload(protocol), dropped
     rows = np.frombuffer(column.buffers()[1], dtype=np.uint8, count=(column.offset + len(column)) * size)
     return rows.reshape(-1, size)[column.offset :], dropped
 
@@ -185,10 +185,8 @@ def _as_binary(records: Sequence[object]) -> "pa.Array":
     import pyarrow as pa
 
     if isinstance(records, bytes | str) or not isinstance(records, Sequence):
-        raise FormatError(
-            "Reports are absorbed from Reports, Arrow record batches or tables of them, or a list of records."
-        )
-    # What is no bytes at all becomes a null, which is counted among the rejected.
+        raise FormatError("Reports must be Reports, Arrow record batches or tables of them, or a list of records.")
+    # Anything but bytes becomes a null, which counts as rejected.
     return pa.array([record if isinstance(record, bytes) else None for record in records], type=pa.large_binary())
 
 
@@ -199,11 +197,11 @@ def _from_records(records: "pa.Array", protocol: "Protocol[Any]") -> tuple[Bytes
     total, size = len(records), HEADER + protocol.bytes_per_report
     if not pa.types.is_large_binary(records.type):
         if not (pa.types.is_binary(records.type) or pa.types.is_fixed_size_binary(records.type)):
-            return _none(protocol), total
+            return _empty_payload(protocol), total
         records = records.cast(pa.large_binary())
     fitting = records.filter(pc.fill_null(pc.equal(pc.binary_length(records), size), False))  # noqa: FBT003 - Arrow's
     if not len(fitting):
-        return _none(protocol), total
+        return _empty_payload(protocol), total
     _, offsets, data = fitting.buffers()
     first = int(np.frombuffer(offsets, dtype="<i8")[fitting.offset])
     rows: NDArray[np.uint8] = np.frombuffer(data, dtype=np.uint8, count=first + len(fitting) * size)[first:]

@@ -1,7 +1,7 @@
-"""How much of a hashed table of counts speaks for each candidate: the sum, over all rows, of the cell it is hashed to.
+"""Support of candidates in a hashed table of counts: the sum, over all rows, of the cell of the candidate.
 
-This is what every estimate from hashed reports comes down to, and where the time goes when candidates are many: blocks
-of them pass by row after row, so that their sums, the row and its polynomial stay where they are quickly at hand.
+All estimates from hashed reports use it, and with many candidates it takes most of the time. It works on blocks of
+candidates row after row, so that their sums, the row and its polynomial stay in the cache.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from celosia.sketches.hashing.family import HashFamily
 
 _INDEPENDENCE = 3  # of all local protocols; a constant makes the loop three times as fast
-_BLOCK = 2048  # candidates whose sums stay in the nearest cache while all rows pass by
+_BLOCK = 2048  # candidates whose sums fit in the nearest cache
 
 
 def support(table: "NDArray[np.int64]", family: "HashFamily", digests: "NDArray[np.uint64]") -> "NDArray[np.int64]":
@@ -50,4 +50,4 @@ def _support(
             cells = table[row]
             for i in range(size):
                 column = to_range(evaluate_four(four, _INDEPENDENCE, words[i]), width)
-                sums[first + i] += cells[np.uint64(column)]  # unsigned: no look at whether it counts from the end
+                sums[first + i] += cells[np.uint64(column)]  # unsigned: no wraparound check

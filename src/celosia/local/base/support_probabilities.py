@@ -1,8 +1,8 @@
-"""Counts from reports that each support some values: how often each was supported, with the chance hits taken off.
+"""Counts from reports that each support a set of values, corrected for chance hits.
 
-A report supports its owner's value with probability p, and any other value with probability q, whichever that value is.
-So (supports - n q) / (p - q) is right on average, and its variance follows from p and q alone: Wang, Blocki, Li and Jha
-2017 call such protocols pure. Direct and unary encoding, local hashing and subset selection are of this kind.
+A report supports its owner's value with probability p, and each other value with probability q. Hence
+(supports - n q) / (p - q) is unbiased, and its variance follows from p and q alone. Wang, Blocki, Li and Jha 2017 call
+such protocols pure: direct and unary encoding, local hashing and subset selection.
 """
 
 import math
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class SupportProbabilities:
     """The probabilities of a support, p (``if_true``) and q (``if_not``).
 
-    Their difference ``gap`` is given by itself: for a small epsilon it is lost by subtraction.
+    Their difference ``gap`` is a field of its own: for a small epsilon, subtraction would lose it.
     """
 
     if_true: float
@@ -36,7 +36,7 @@ class SupportProbabilities:
     gap: float
 
     def variance(self, reports: float, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value."""
+        """Return the variance of an estimated count if ``count`` of the reporters have the value."""
         noise = reports * self.if_not * (1 - self.if_not) + count * self.gap * (1 - self.if_true - self.if_not)
         return noise / self.gap / self.gap
 
@@ -50,19 +50,19 @@ class SupportProbabilities:
         further: "Callable[[Floats], Floats] | None" = None,
         laws: "TableLaws | None" = None,
     ) -> Estimate:
-        """Return the estimate for candidates that were supported so often.
+        """Return the estimate for candidates with the given supports.
 
-        ``further`` is a variance, at given counts, that does not come from the reporters' coins but from collisions in
-        a table of hashes, whose ``laws`` are then given too.
+        ``further`` is the variance, at given counts, from collisions in a table of hashes, whose ``laws`` are then
+        given too.
         """
         raw = (supports.astype(np.float64) - reports * self.if_not) / self.gap
         counts, zeros = np.clip(raw, 0.0, reports), np.zeros(raw.shape)
-        nobody, slope = self.variance(reports), self.variance(0, 1.0)
-        null_variances = nobody + (further(zeros) if further else zeros)
+        null, slope = self.variance(reports), self.variance(0, 1.0)
+        null_variances = null + (further(zeros) if further else zeros)
         return build_estimate(
             candidates,
             raw,
-            variances=np.maximum(nobody + slope * counts, 0.0) + (further(counts) if further else 0.0),
+            variances=np.maximum(null + slope * counts, 0.0) + (further(counts) if further else 0.0),
             null_variances=null_variances,
             reports=reports,
             postprocess=postprocess,
@@ -72,9 +72,9 @@ class SupportProbabilities:
         )
 
     def hits(self, reports: float) -> float:
-        """Return of how many chance hits the count of a value that nobody has is made.
+        """Return the number of chance hits in the count of an absent value.
 
-        They are as many as a Poisson law has with the variance and the third moment of that count.
+        It is that of the Poisson law with the variance and the third moment of that count.
         """
         variance = self.variance(reports)
         third = variance / self.gap

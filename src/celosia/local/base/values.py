@@ -1,7 +1,7 @@
-"""What people hold, as the numbers that protocols work on.
+"""Values as the integers that protocols work on.
 
-A protocol over a known domain takes the place of a value in it; one over an open domain takes a 64-bit digest, the same
-in every language. A value that is in no domain is an error of the client's, which names the domain and never the value.
+A protocol over a known domain uses the index of a value in it; one over an open domain uses a 64-bit digest, the same
+in every language. A value outside the domain raises an error of the client that names the domain, never the value.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Domain: TypeAlias = int | tuple[int, ...] | tuple[str, ...]
-"""A known set of values: so many integers from 0, or the values themselves, all texts or all integers."""
+"""A known set of values: the number of integers from 0, or the values themselves, all strings or all integers."""
 
-_LARGEST = 2**31
+_MAX_DOMAIN = 2**31
 
 
 def exact_domain(domain: object, *, name: str = "domain") -> Domain:
-    """Return a domain: a number from 2 on, or at least two different texts or integers."""
-    for write in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
-        if hasattr(domain, write) and not isinstance(domain, np.generic):
-            domain = getattr(domain, write)()
+    """Return a domain: an integer from 2 on, or at least two different strings or integers."""
+    for convert in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
+        if hasattr(domain, convert) and not isinstance(domain, np.generic):
+            domain = getattr(domain, convert)()
     if isinstance(domain, Sequence) and not isinstance(domain, str | bytes):
         values = tuple(domain)
         kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in values}
@@ -35,22 +35,22 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
             raise ParameterError(
                 f"{name} must be at least two values, no two of them equal, all texts or all integers."
             )
-        if not all(map(_writable, values)):
+        if not all(map(_is_encodable, values)):
             raise ParameterError(f"{name} must have texts that UTF-8 can write, or integers of 64 bits.")
         if texts:
             return tuple(str(value) for value in values)
         return tuple(int(value) for value in values)
     if isinstance(domain, set | frozenset | dict):
         raise ParameterError(f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}.")
-    size = exact_integer(domain, name=name, least=2)  # type: ignore[arg-type]  # whole refuses what is no number
-    if size > _LARGEST:
+    size = exact_integer(domain, name=name, least=2)  # type: ignore[arg-type]  # exact_integer checks it
+    if size > _MAX_DOMAIN:
         raise ParameterError(
             f"{name} must be at most 2^31, not {safe_repr(domain)}: use a protocol that hashes its values."
         )
     return size
 
 
-def _writable(value: str | int) -> bool:
+def _is_encodable(value: str | int) -> bool:
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
     return -(2**63) <= int(value) < 2**63
@@ -67,26 +67,26 @@ def domain_labels(domain: Domain) -> list[Any]:
 
 
 def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[np.int64]":
-    """Return the place of each value in its domain."""
+    """Return the index of each value in its domain."""
     from celosia.sketches.hashing.columns import read_column
 
     column = read_column(values, name=name)
     if isinstance(domain, int):
-        if column.integers is None or (len(column) and not _within(column.integers, domain)):
+        if column.integers is None or (len(column) and not _is_within(column.integers, domain)):
             raise InputError(f"{name} must be integers from 0 to {domain - 1}.")
         return column.integers
     return _places(column, domain, name)
 
 
 def read_candidates(candidates: object, domain: Domain) -> "tuple[NDArray[np.int64], list[Any]]":
-    """Return the places of candidates, or of the whole domain where there are none, and what they are called."""
+    """Return the indices and labels of candidates, or of the whole domain if there are none."""
     if candidates is None:
         return np.arange(domain_size(domain)), domain_labels(domain)
     places = codes(candidates, domain, name="candidates")
     return places, places.tolist() if isinstance(domain, int) else [domain[place] for place in places.tolist()]
 
 
-def _within(numbers: "NDArray[np.int64]", size: int) -> bool:
+def _is_within(numbers: "NDArray[np.int64]", size: int) -> bool:
     return int(numbers.min()) >= 0 and int(numbers.max()) < size
 
 

@@ -1,1 +1,1 @@
-"""Heavy hitters and numbers of distinct values over domains that are not listed."""
+"""Heavy hitters and distinct counts over open domains."""

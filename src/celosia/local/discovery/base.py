@@ -1,8 +1,8 @@
-"""Values that nobody listed beforehand: what was found, what it was tested against, and what could not be found.
+"""Discoveries: values that are not listed beforehand, with the tests that they passed.
 
-Who looks through a million candidates for those that stand out meets some that stand out by chance. So candidates are
-proposed by one part of the reports and tested on another, whose noise is independent of the choice; the threshold is a
-multiple of the standard error that all false candidates together pass with a stated probability at most (union bound).
+Among a million candidates some stand out by chance. So one part of the reports proposes candidates, and another part,
+whose noise is independent of the choice, tests them. The threshold is the multiple of the standard error that any false
+candidate exceeds with at most a stated probability (union bound).
 """
 
 from collections.abc import Sequence
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FAILURE = 0.001
-"""The probability with which anything false is among what is found, unless another one is asked for."""
+"""The default probability that any discovered value is false."""
 
-SURELY = 3.0
-"""How many standard errors a value must stand above a cut to pass it 99.9 times in 100."""
+POWER_ERRORS = 3.0
+"""The number of standard errors above a threshold at which a value passes it with probability 99.9 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Discovery(Estimate):
-    """Values that were found, the most frequent first, with their counts.
+    """Discovered values, the most frequent first, with their counts.
 
-    ``tested`` is the number of candidates, ``null_error`` the standard error of the count of one that nobody holds,
-    ``threshold`` the count above which one is shown, and ``surfaces`` about how many people must hold a value so that
-    it is found at all: those held by fewer may be missing. A count near the threshold is too high on average, for it
-    would not be shown had it come out lower.
+    ``tested`` is the number of candidates, ``null_error`` the standard error of the count of an absent one,
+    ``threshold`` the count above which a candidate is returned, and ``surfaces`` about how many people must hold a
+    value so that it is found: rarer values may be missing. A count near the threshold is biased upwards, by selection.
 
     >>> from celosia.local.discovery.prefix_extension import PrefixExtension
     >>> from celosia.noise import Seeded
@@ -52,7 +51,7 @@ class Discovery(Estimate):
 
     @property
     def statement(self) -> str:
-        """What was looked for and what may be missing, in words.
+        """A sentence on the threshold and on what may be missing.
 
         >>> from celosia.local.discovery.prefix_extension import PrefixExtension
         >>> protocol = PrefixExtension(domain=2**20, epsilon=4)
@@ -71,10 +70,10 @@ class Discovery(Estimate):
         return Estimate.__repr__(self).replace("Estimate", "Discovery", 1)
 
 
-def multiple(failure: Exact, tested: int) -> float:
-    """Return how many standard errors any of so many false candidates passes with probability ``failure`` at most.
+def threshold_multiple(failure: Exact, tested: int) -> float:
+    """Return the number of standard errors that any absent candidate exceeds with probability at most ``failure``.
 
-    Their counts are taken as normal.
+    It takes their counts as normal.
     """
     return critical_value(exact_level(failure) / max(tested, 1))
 
@@ -92,10 +91,10 @@ def build_discovery(  # noqa: PLR0913 - a discovery has that many parts
     slopes: "Floats | float" = 0.0,
     laws: "TableLaws | None" = None,
 ) -> Discovery:
-    """Return the candidates that stand above the threshold, the most frequent first.
+    """Return the candidates above the threshold, the most frequent first.
 
-    A value must be held by ``surfaces`` people to get among the candidates, and by so many that it surely stands above
-    the threshold.
+    ``surfaces`` is the number of people who must hold a value for it to become a candidate; the result also requires
+    that its count passes the threshold with high probability.
     """
     error = float(np.sqrt(null_variance))
     chance = float(exact_level(failure)) / max(len(raw), 1)
@@ -125,5 +124,5 @@ def build_discovery(  # noqa: PLR0913 - a discovery has that many parts
         tested=len(raw),
         null_error=error,
         threshold=threshold,
-        surfaces=max(surfaces, threshold + SURELY * error),
+        surfaces=max(surfaces, threshold + POWER_ERRORS * error),
     )

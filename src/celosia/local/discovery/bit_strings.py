@@ -1,7 +1,7 @@
-"""Values as strings of bits, so that they have beginnings: integers, or texts spelt in an alphabet.
+"""Values as strings of bits, which have prefixes: integers, or strings over an alphabet.
 
-An integer below 2^b is its b binary digits, the highest first. A text is its letters one after the other, each as
-the binary digits of its number in the alphabet, filled up with zeros to a fixed length.
+An integer below 2^b is its b binary digits, the highest first. A string is its letters one after the other, each as
+the binary digits of its number in the alphabet, padded with zeros to a fixed length.
 """
 
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-LONGEST = 62
-"""The most bits of a value: with a mark before it, it is still a positive integer of 64 bits."""
+MAX_VALUE_BITS = 62
+"""The most bits of a value: with a leading one it is still a positive integer of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitStrings:
-    """What values may be: integers from 0 to ``domain - 1``, or texts of an alphabet, cut to a length."""
+    """A set of values: integers from 0 to ``domain - 1``, or strings over an alphabet, truncated to a length."""
 
     domain: int | None = None
     alphabet: Alphabet | None = None
     length: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no set of values, or too long a one."""
+        """Check the parameters."""
         if (self.domain is None) == (self.alphabet is None) or (self.alphabet is None) != (self.length is None):
             raise ParameterError("Give either a domain, or an alphabet with a length.")
         if self.domain is not None:
@@ -41,21 +41,21 @@ class BitStrings:
         else:
             object.__setattr__(self, "alphabet", exact_alphabet(self.alphabet))
             object.__setattr__(self, "length", exact_integer(self.length, name="length"))  # type: ignore[arg-type]  # not None
-        if self.bits > LONGEST:
+        if self.bits > MAX_VALUE_BITS:
             name, given = ("domain", self.domain) if self.alphabet is None else ("length", self.length)
-            most = "2^62" if self.alphabet is None else LONGEST // self.letter_bits
+            most = "2^62" if self.alphabet is None else MAX_VALUE_BITS // self.letter_bits
             raise ParameterError(
-                f"{name} must be at most {most}, not {safe_repr(given)}: a value has at most {LONGEST} bits."
+                f"{name} must be at most {most}, not {safe_repr(given)}: a value has at most {MAX_VALUE_BITS} bits."
             )
 
     @property
     def letter_bits(self) -> int:
-        """How many bits a letter has; 0 where values are integers."""
+        """The number of bits of a letter; 0 for integers."""
         return 0 if self.alphabet is None else field_width(len(self.alphabet) + 1)
 
     @property
     def bits(self) -> int:
-        """How many bits a value has."""
+        """The number of bits of a value."""
         return field_width(self.domain) if self.domain is not None else (self.length or 0) * self.letter_bits
 
     def read(self, values: Any, *, name: str = "values") -> "Numbers":
@@ -67,35 +67,35 @@ class BitStrings:
                 numbers <<= self.letter_bits
                 numbers |= letters[:, place]
             return numbers
-        whole_numbers, most = read_column(values, name=name).integers, (self.domain or 0) - 1
-        if whole_numbers is None or (whole_numbers.size and not _within(whole_numbers, most)):
+        integers, most = read_column(values, name=name).integers, (self.domain or 0) - 1
+        if integers is None or (integers.size and not _is_within(integers, most)):
             raise InputError(f"{name} must be integers from 0 to {most}.")
-        return whole_numbers
+        return integers
 
-    def possible(self, beginnings: "Numbers", length: int) -> "NDArray[np.bool_]":
-        """Tell which numbers of ``length`` bits are beginnings of values."""
+    def is_prefix(self, prefixes: "Numbers", length: int) -> "NDArray[np.bool_]":
+        """Return which integers of ``length`` bits are prefixes of values."""
         if self.alphabet is None:
-            below: NDArray[np.bool_] = beginnings <= ((self.domain or 0) - 1) >> (self.bits - length)
+            below: NDArray[np.bool_] = prefixes <= ((self.domain or 0) - 1) >> (self.bits - length)
             return below
-        letters = self._letters(beginnings, length)
-        ended = letters == 0  # once a text has ended, nothing follows
+        letters = self._letters(prefixes, length)
+        ended = letters == 0  # nothing follows the end of a string
         broken: NDArray[np.bool_] = (letters > len(self.alphabet)).any(axis=1) | (ended[:, :-1] & ~ended[:, 1:]).any(
             axis=1
         )
         return ~broken
 
     def labels(self, numbers: "Numbers") -> list[Any]:
-        """Return the values that numbers stand for."""
+        """Return the values of integers."""
         if self.alphabet is None:
             return list(numbers.tolist())
         return unspell(self._letters(numbers, self.bits), self.alphabet)
 
-    def _letters(self, beginnings: "Numbers", length: int) -> "Numbers":
-        """The letters of beginnings, as far as they are whole."""
+    def _letters(self, prefixes: "Numbers", length: int) -> "Numbers":
+        """Return the complete letters of prefixes."""
         places = length - self.letter_bits * np.arange(1, length // self.letter_bits + 1)
-        letters: Numbers = (beginnings[:, None] >> places) & ((1 << self.letter_bits) - 1)
+        letters: Numbers = (prefixes[:, None] >> places) & ((1 << self.letter_bits) - 1)
         return letters
 
 
-def _within(numbers: "Numbers", most: int) -> bool:
+def _is_within(numbers: "Numbers", most: int) -> bool:
     return int(numbers.min()) >= 0 and int(numbers.max()) <= most

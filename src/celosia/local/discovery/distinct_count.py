@@ -1,10 +1,10 @@
-"""How many different values people hold, in the local model: those that enough people share, and no others.
+"""The number of different values that enough people share, in the local model.
 
-All different values cannot be counted: with reports that are private by themselves and sent once, every protocol errs
-by a constant fraction of the number of people (Chen, Ghazi, Kumar and Manurangsi 2021), for what one person alone holds
-is just what a report hides. So this counts the values that stand out. A public function hashes a value to one of many
-buckets, and the bucket is reported by local hashing: a report knows the value by its bucket only, and spends what local
-hashing spends. The server counts the buckets that stand out of the noise, and corrects for values that share one
+It cannot count all different values: with private reports that are sent once, every protocol errs by a constant
+fraction of the number of people (Chen, Ghazi, Kumar and Manurangsi 2021), because a report hides exactly the value that
+one person alone holds. So this counts the values that stand out. A public function hashes a value to one of many
+buckets, and the client reports the bucket by local hashing, with its guarantee. The server counts the buckets that
+stand out of the noise, and corrects for values that share one
 (linear counting: Whang, Vander-Zanden and Taylor 1990).
 """
 
@@ -16,11 +16,12 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, safe_repr
+from celosia.core.exact import Exact, exact_epsilon, exact_level
+from celosia.local.base.checks import exact_at_most
 from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import Protocol, State
-from celosia.local.discovery.base import multiple
+from celosia.local.discovery.base import threshold_multiple
 from celosia.local.frequency.local_hashing import LocalHashing
 from celosia.sketches.hashing.digest import digest
 
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.local.base.estimate import Estimate
 
-_MOST_BUCKETS = 1 << 20
-_MOST_HASHES = 1 << 20
+_MAX_BUCKETS = 1 << 20
+_MAX_HASHES = 1 << 20
 _FAILURE = 0.05
-_FAINT = 1e-30
-_MOST_TIMES = 16  # values for each bucket, beyond which nothing is excluded any more
+_MIN_MASS = 1e-30
+_MAX_TIMES = 16  # values per bucket, beyond which no number is excluded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DistinctEstimate:
-    """About how many values stand out: all that ``least`` people or more hold, and some that fewer hold.
+    """The estimated number of values that stand out: all that ``least`` people or more hold, and some rarer ones.
 
-    With probability 1 - ``failure`` at least, both bounds hold: ``low`` or more different values are held by anybody,
-    and ``high`` or fewer by ``least`` people or more: they are no interval of one number. ``estimate`` is right on
-    average for the latter where all others are held by so few that their buckets do not stand out.
+    With probability at least 1 - ``failure``, both bounds hold: at least ``low`` different values occur, and at most
+    ``high`` are held by ``least`` people or more. They are not an interval of one number. ``estimate`` is unbiased for
+    the latter number if all other values are too rare to stand out.
 
     >>> from celosia.noise import Seeded
     >>> protocol = DistinctCount(epsilon=4)
@@ -65,7 +66,7 @@ class DistinctEstimate:
 
     @property
     def interval(self) -> tuple[int, float]:
-        """The bounds, ``low`` and ``high``; the latter is infinite where nearly all buckets stand out.
+        """The bounds, ``low`` and ``high``; the latter is infinite if nearly all buckets stand out.
 
         >>> protocol = DistinctCount(epsilon=4)
         >>> protocol.aggregate().estimate().interval
@@ -75,7 +76,7 @@ class DistinctEstimate:
 
     @property
     def statement(self) -> str:
-        """What the numbers say, in words.
+        """The estimate and its bounds in words.
 
         >>> DistinctCount(epsilon=4).aggregate().estimate().statement
         'There are no reports yet.'
@@ -106,13 +107,13 @@ class DistinctCount(Protocol[DistinctEstimate]):
     Parameters
     ----------
     epsilon
-        What one report spends.
+        Epsilon of one report.
     buckets
-        How many buckets values are hashed to: several times the number of values that may be seen.
+        The number of buckets: several times the expected number of values.
     hashes
         The size of the public set of functions of local hashing.
     seed
-        Chooses all hash functions; it is public.
+        Public seed of all hash functions.
 
     Examples
     --------
@@ -130,8 +131,8 @@ class DistinctCount(Protocol[DistinctEstimate]):
     def __init__(self, *, epsilon: Exact, buckets: int = 4096, hashes: int = 4096, seed: int = 0) -> None:
         self._set(
             epsilon=exact_epsilon(epsilon),
-            buckets=_at_most(buckets, _MOST_BUCKETS, name="buckets", least=2),
-            hashes=_at_most(hashes, _MOST_HASHES, name="hashes"),
+            buckets=exact_at_most(buckets, _MAX_BUCKETS, name="buckets", least=2),
+            hashes=exact_at_most(hashes, _MAX_HASHES, name="hashes"),
             seed=exact_seed(seed),
         )
 
@@ -146,7 +147,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     @property
     def event(self) -> "Event":
-        """What one report runs: local hashing of the bucket.
+        """The event of one report: local hashing of the bucket.
 
         >>> DistinctCount(epsilon=2).event == DistinctCount(epsilon=2).oracle.event
         True
@@ -182,7 +183,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
     # ---------------------------------------------------------------- client and server, through local hashing
 
     def _buckets(self, values: Any) -> "NDArray[np.int64]":
-        # The oracle's functions come of the seed itself; this one is to be another polynomial.
+        # The oracle's functions use the seed; this one must be another polynomial.
         return build_hash_family(1, self.buckets, (self.seed + 1) % 2**64).columns(digest(values), 0)
 
     def encode(self, values: Any) -> "NDArray[Any]":
@@ -209,24 +210,22 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:
         if candidates is not None or postprocess is not None:
-            raise ParameterError(
-                "A distinct count takes no candidates and no post-processing: it asks about no value by name."
-            )
+            raise ParameterError("A distinct count takes no candidates and no post-processing.")
         return self.count(aggregate)
 
     def count(self, aggregate: "Aggregate[Any]", *, failure: Exact = _FAILURE) -> DistinctEstimate:
-        """Return how many values stand out; ``failure`` is shared among the three ways in which the bounds can fail.
+        """Return the number of values that stand out; the three ways in which the bounds can fail share ``failure``.
 
         >>> protocol = DistinctCount(epsilon=2)
         >>> protocol.count(protocol.aggregate(), failure=0.01).occupied
         0
         """
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is one of another protocol.")
+            raise ParameterError("The aggregate is of another protocol.")
         share = exact_level(failure) / 3
         found = self._counts(aggregate)
         error, threshold = float(found.null_errors.max()), float(found.critical(float(share) / self.buckets).max())
-        needed = multiple(share, self.buckets)
+        needed = threshold_multiple(share, self.buckets)
         occupied = int((found.raw > threshold).sum()) if aggregate.reports else 0
         return DistinctEstimate(
             estimate=_without_collisions(occupied, self.buckets),
@@ -240,13 +239,13 @@ class DistinctCount(Protocol[DistinctEstimate]):
         )
 
     def _counts(self, aggregate: "Aggregate[Any]") -> "Estimate":
-        """How many people are in each bucket."""
+        """Return the estimated number of people in each bucket."""
         part = self.oracle.aggregate()
         part.state, part.reports = aggregate.state, aggregate.reports
         return part.estimate()
 
     def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
-        """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
+        """Return the least number of people in a bucket that is missed with probability at most ``share``."""
         if math.isinf(threshold):
             return reports + 1
         slope, count = max(self.oracle.variance(1, 1.0) - self.oracle.variance(1), 0.0), threshold
@@ -256,32 +255,31 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
 
 def _without_collisions(occupied: int, buckets: int) -> float:
-    """The number of values that would, on average, occupy so many buckets."""
+    """Return the number of values that would occupy this many buckets on average."""
     if occupied == buckets:
         return math.inf
-    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) + 0.0  # which is no minus where it is zero
+    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) + 0.0  # no negative zero
 
 
 def _most(occupied: int, buckets: int, failure: float) -> float:
-    """The largest number of values that occupies so few buckets with more than this probability; it may be infinite.
+    """Return the largest number of values that occupies so few buckets with more than probability ``failure``, or inf.
 
-    Value after value takes a free bucket or one that is taken already: the law of the number of occupied buckets, as
-    far as it is at most the given one, follows step by step. It only moves up, so the first number of values that is
-    too many excludes all that follow.
+    Each value takes a free or an occupied bucket: the law of the number of occupied buckets, up to the given number,
+    follows step by step. It only moves up, so the first number of values that is too large excludes all larger ones.
     """
     if occupied == buckets:
         return math.inf
     masses = np.zeros(occupied + 1)
     masses[0] = 1.0
-    values = _too_many(masses, buckets, failure, _MOST_TIMES * buckets)
-    return values - 1 if values < _MOST_TIMES * buckets else math.inf
+    values = _too_many(masses, buckets, failure, _MAX_TIMES * buckets)
+    return values - 1 if values < _MAX_TIMES * buckets else math.inf
 
 
 @njit(cache=True, nogil=True)
 def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most: int) -> int:
-    """Add values until the masses together are at most ``failure``; return how many these are, or ``most``.
+    """Add values until the total mass is at most ``failure``; return their number, or ``most``.
 
-    Masses below 1e-30 at either end are followed no further, but counted as if they stayed: the answer is no smaller.
+    Masses below 1e-30 at either end are dropped, but counted as if they stayed: the result is not smaller.
     """
     low, high, left = 0, 0, 0.0
     for values in range(most):
@@ -290,23 +288,16 @@ def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most:
             total += masses[number]
         if total <= failure:
             return values
-        for number in range(high, low - 1, -1):  # from above: what moves up is of the value before
+        for number in range(high, low - 1, -1):  # downwards: the mass that moves up is that before this value
             if number + 1 < masses.size:
                 masses[number + 1] += masses[number] * (1 - number / buckets)
             masses[number] *= number / buckets
         high = min(high + 1, masses.size - 1)
-        while low < high and masses[low] < _FAINT:
+        while low < high and masses[low] < _MIN_MASS:
             left += masses[low]
             low += 1
-        while low < high and masses[high] < _FAINT:
+        while low < high and masses[high] < _MIN_MASS:
             left += masses[high]
             masses[high] = 0.0
             high -= 1
     return most
-
-
-def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
-    number = exact_integer(value, name=name, least=least)
-    if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
-    return number

@@ -1,12 +1,12 @@
 """Heavy hitters of a very large domain by prefix extension (PEM: Wang, Li and Jha 2021).
 
-A value is a string of bits: an integer, or a text spelt in an alphabet. Each person draws one of a few groups and
-reports only a beginning of the value, the longer the later the group, by local hashing (Wang, Blocki, Li and Jha 2017)
-with all of epsilon: a hash function is drawn from a public set, and the hash of the beginning is told by randomized
-response. Group and function are drawn without a look at the value, so a report is epsilon-private whatever they are.
+A value is a string of bits: an integer, or a string over an alphabet. Each person draws one of a few groups and reports
+only a prefix of the value, longer in later groups, by local hashing (Wang, Blocki, Li and Jha 2017) with all of
+epsilon: the client draws a hash function from a public set, and reports the hash of the prefix by randomized response.
+Group and function do not depend on the value, so a report is epsilon-private.
 
-The server knows all short beginnings, keeps those that most people have, extends them by all ways to go on, and so
-forth; the last group, which took no part in the choice before, tests whole values and counts them.
+The server lists all short prefixes, keeps the most frequent ones, extends them in all ways, and so on; the last group,
+which has no part in the choice before, tests and counts whole values.
 """
 
 import math
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
-from celosia.local.base.checks import check_crowd, exact_total
+from celosia.core.exact import Exact, exact_epsilon, exact_integer
+from celosia.local.base.checks import check_crowd, exact_at_most, exact_total
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.null_law import TableLaws
@@ -39,31 +39,31 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.sketches.hashing.family import HashFamily
 
-_LONGEST_STEP = 16
-_MOST_OUTPUTS = 1 << 16
-_MOST_HASHES = 1 << 20
+_MAX_STEP = 16
+_MAX_OUTPUTS = 1 << 16
+_MAX_HASHES = 1 << 20
 _WIDEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class PrefixExtension(Protocol[Estimate]):
-    """Find the values that many people hold, among far too many to ask about.
+    """Find the values that many people hold, in a domain that is too large to list.
 
     Parameters
     ----------
     epsilon
-        What one report spends.
+        Epsilon of one report.
     domain
         Values are integers from 0 to ``domain - 1``, at most 2^62; or else give an alphabet and a length.
     alphabet, length
-        Values are texts (or bytes) of these letters, cut after ``length`` of them.
+        Values are strings (or bytes) of these letters, truncated to ``length`` of them.
     step
-        By how many bits, at most, one group's beginnings are longer than those of the group before. Longer steps make
-        fewer groups, which are larger and so more exact, and more candidates to look through.
+        The most bits by which the prefixes of a group are longer than those of the group before. Longer steps give
+        fewer groups, which are larger and so more accurate, and more candidates.
     hashes
         The size of the public set of hash functions.
     seed
-        Chooses the hash functions; everybody knows it.
+        Public seed of the hash functions.
 
     Examples
     --------
@@ -98,8 +98,8 @@ class PrefixExtension(Protocol[Estimate]):
             domain=values.domain,
             alphabet=values.alphabet,
             length=values.length,
-            step=_at_most(step, _LONGEST_STEP, name="step"),
-            hashes=_at_most(hashes, _MOST_HASHES, name="hashes"),
+            step=exact_at_most(step, _MAX_STEP, name="step"),
+            hashes=exact_at_most(hashes, _MAX_HASHES, name="hashes"),
             seed=exact_seed(seed),
         )
 
@@ -107,7 +107,7 @@ class PrefixExtension(Protocol[Estimate]):
 
     @property
     def value_bits(self) -> int:
-        """How many bits write a value.
+        """The number of bits of a value.
 
         >>> PrefixExtension(epsilon=1, domain=1000).value_bits
         10
@@ -115,10 +115,10 @@ class PrefixExtension(Protocol[Estimate]):
         return self._strings.bits
 
     @property
-    def beginnings(self) -> tuple[int, ...]:
-        """How many bits the beginnings of each group have; the last group has whole values.
+    def prefixes(self) -> tuple[int, ...]:
+        """The number of bits of the prefixes of each group; the last group has whole values.
 
-        >>> PrefixExtension(epsilon=1, domain=2**20).beginnings
+        >>> PrefixExtension(epsilon=1, domain=2**20).prefixes
         (7, 14, 20)
         """
         groups = -(-self.value_bits // self.step)
@@ -126,7 +126,7 @@ class PrefixExtension(Protocol[Estimate]):
 
     @property
     def width(self) -> int:
-        """How many values a hash has: e^epsilon + 1, rounded, which makes the variance least.
+        """The number of values of a hash: e^epsilon + 1, rounded, which has the least variance.
 
         >>> PrefixExtension(epsilon=2, domain=1000).width
         8
@@ -143,15 +143,15 @@ class PrefixExtension(Protocol[Estimate]):
         return sum(self._widths)
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of the count of a value that so many hold, but for collisions of hashes.
+        """Return the variance of an estimated count if ``count`` of the reporters have the value, without collisions.
 
-        Only the last group counts it: the noise of its reports, scaled up, and who happens to be in the group.
+        Only the last group counts it: the variance has the noise of its reports, scaled up, and the draw of the group.
 
         >>> round(PrefixExtension(epsilon=2, domain=2**20).variance(1))
         2
         """
         check_crowd(reports, count)
-        groups = len(self.beginnings)
+        groups = len(self.prefixes)
         return groups**2 * self._chances.variance(reports / groups, count / groups) + count * (groups - 1)
 
     # ---------------------------------------------------------------- the exact law
@@ -162,8 +162,8 @@ class PrefixExtension(Protocol[Estimate]):
         >>> len(PrefixExtension(epsilon=1, domain=4, hashes=2).outputs())
         8
         """
-        shape = (len(self.beginnings), self.hashes, self.width)
-        if math.prod(shape) > _MOST_OUTPUTS:
+        shape = (len(self.prefixes), self.hashes, self.width)
+        if math.prod(shape) > _MAX_OUTPUTS:
             return None
         fields = np.indices(shape).reshape(3, -1)
         return pack(list(zip(fields, self._widths, strict=True)))
@@ -177,7 +177,7 @@ class PrefixExtension(Protocol[Estimate]):
         """
         group, row, said = self._fields(payload)
         true = self._hash(np.broadcast_to(self.encode([value]), group.shape), group, row)
-        drawn = math.log(len(self.beginnings)) + math.log(self.hashes)
+        drawn = math.log(len(self.prefixes)) + math.log(self.hashes)
         told = -math.log1p((self.width - 1) * math.exp(-float(self.epsilon)))
         return np.where(said == true, told, told - float(self.epsilon)) - drawn
 
@@ -187,7 +187,7 @@ class PrefixExtension(Protocol[Estimate]):
         return self._strings.read(values)
 
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
-        group = uniform_below(len(self.beginnings), items.size, source)
+        group = uniform_below(len(self.prefixes), items.size, source)
         row = uniform_below(self.hashes, items.size, source)
         kept = bernoulli_logistic(self.epsilon, items.size, categories=self.width, source=source)
         other = uniform_below(self.width - 1, items.size, source)
@@ -196,9 +196,9 @@ class PrefixExtension(Protocol[Estimate]):
         return pack(list(zip((group, row, said), self._widths, strict=True)))
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        group, row = integer_below(len(self.beginnings), source), integer_below(self.hashes, source)
+        group, row = integer_below(len(self.prefixes), source), integer_below(self.hashes, source)
         kept = flip_logistic(self.epsilon, self.width, source)
-        other = integer_below(self.width - 1, source)  # drawn in any case: time must not tell which it was
+        other = integer_below(self.width - 1, source)  # always drawn: the time must not reveal which one
         true = int(self._hash(np.array([item]), np.array([group]), np.array([row]))[0])
         said = true if kept else other + (other >= true)
         return group | row << self._widths[0] | said << self._widths[0] + self._widths[1]
@@ -207,21 +207,19 @@ class PrefixExtension(Protocol[Estimate]):
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"said": (len(self.beginnings), self.hashes, self.width)}
+        return {"said": (len(self.prefixes), self.hashes, self.width)}
 
     def is_reachable(self, state: State, reports: int) -> bool:
         return exact_total(state["said"]) == reports
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(PrefixExtension, self).is_valid(
-            payload
-        )  # slots make the class twice; a bare super() holds the first
+        padded = super(PrefixExtension, self).is_valid(payload)  # slots=True replaces the class
         group, row, said = self._fields(payload)
-        return padded & (group < len(self.beginnings)) & (row < self.hashes) & (said < self.width)
+        return padded & (group < len(self.prefixes)) & (row < self.hashes) & (said < self.width)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         said = state["said"]
-        # One by one: a table of counts as large as the state would have to be made for every few reports.
+        # One by one: a table of counts for every few reports would be as large as the state.
         np.add.at(said.reshape(-1), np.ravel_multi_index(self._fields(payload), said.shape), 1)
 
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
@@ -243,10 +241,10 @@ class PrefixExtension(Protocol[Estimate]):
     def discover(
         self, aggregate: "Aggregate[Any]", *, top: int = 64, failure: Exact = FAILURE, postprocess: str | None = None
     ) -> Discovery:
-        """Return the values that many people hold, without being told which to ask about.
+        """Return the values that many people hold.
 
-        ``top`` beginnings of each group are kept and extended. With probability ``failure`` at most, any of the values
-        shown is held by nobody.
+        It keeps and extends the ``top`` prefixes of each group. With probability at most ``failure``, any of the
+        returned values is absent.
 
         >>> protocol = PrefixExtension(epsilon=4, domain=2**20)
         >>> protocol.discover(protocol.aggregate()).candidates
@@ -254,10 +252,10 @@ class PrefixExtension(Protocol[Estimate]):
         """
         top = exact_integer(top, name="top")
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is one of another protocol.")
-        values = self._extended(aggregate, top)
+            raise ParameterError("The aggregate is of another protocol.")
+        values = self._extend_prefixes(aggregate, top)
         counts = self._counts(aggregate, values)
-        # Every group must show a value: that it misses one of the cuts before, which are lower, is rarer than the last.
+        # Every group must show a value: the cuts before are lower, so a miss there is rarer than at the last.
         return build_discovery(
             self._strings.labels(values),
             counts.raw,
@@ -270,37 +268,37 @@ class PrefixExtension(Protocol[Estimate]):
             laws=counts.laws,
         )
 
-    def _extended(self, aggregate: "Aggregate[Any]", top: int) -> "NDArray[np.int64]":
-        """The values to be tested: what the beginnings that most people have go on to."""
+    def _extend_prefixes(self, aggregate: "Aggregate[Any]", top: int) -> "NDArray[np.int64]":
+        """Return the values to test: the extensions of the most frequent prefixes."""
         values, length = np.zeros(1, dtype=np.int64), 0
-        for group, longer in enumerate(self.beginnings):
+        for group, longer in enumerate(self.prefixes):
             if group:
                 support = self._support(aggregate, group - 1, values)
                 values = values[np.argsort(-support, kind="stable")[:top]]
             ways = np.arange(1 << longer - length, dtype=np.int64)
             values = ((values[:, None] << (longer - length)) | ways).reshape(-1)
-            values, length = values[self._strings.possible(values, longer)], longer
+            values, length = values[self._strings.is_prefix(values, longer)], longer
         return values
 
-    def _support(self, aggregate: "Aggregate[Any]", group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        return support(aggregate.state["said"][group], self.hash_family, self._digests(group, beginnings))
+    def _support(self, aggregate: "Aggregate[Any]", group: int, prefixes: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        return support(aggregate.state["said"][group], self.hash_family, self._digests(group, prefixes))
 
-    def _digests(self, group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.uint64]":
-        return digest(beginnings | 1 << self.beginnings[group])
+    def _digests(self, group: int, prefixes: "NDArray[np.int64]") -> "NDArray[np.uint64]":
+        return digest(prefixes | 1 << self.prefixes[group])
 
     def _counts(self, aggregate: "Aggregate[Any]", values: "NDArray[np.int64]") -> "_Counts":
-        """Counts among all people from the last group's reports."""
-        last = len(self.beginnings) - 1
+        """Return the counts among all people from the last group's reports."""
+        last = len(self.prefixes) - 1
         said = aggregate.state["said"][last]
         size = int(said.sum())
-        if not size:  # nothing is known about who reported
+        if not size:  # no reports
             nothing, unknown = np.zeros(values.size), float(aggregate.reports) ** 2
             return _Counts(nothing, np.full(values.size, unknown), unknown, nothing)
         chances, scale = self._chances, aggregate.reports / size
         raw = (self._support(aggregate, last, values).astype(np.float64) - size * chances.if_not) / chances.gap
         null, own = chances.variance(size) + self._collisions(said), chances.variance(0.0, 1.0)
         held = np.clip(raw, 0.0, size)
-        # Who is in the last group is a sample without replacement of all who reported.
+        # The last group is a sample without replacement of all reporters.
         drawn = scale * held * (scale - 1) * (1 - held / size)
         laws = TableLaws.of(said, self.hash_family, self._digests(last, values), raw, scale=scale / chances.gap)
         return _Counts(
@@ -312,10 +310,10 @@ class PrefixExtension(Protocol[Estimate]):
         )
 
     def _collisions(self, said: "NDArray[np.int64]") -> float:
-        """The variance that comes from people who drew the same function, hold the same value, and so collide together.
+        """Return the variance from people with the same function and the same value, who collide together.
 
-        How many such pairs there are is seen in how uneven the rows are: of two reports in one row, those of the same
-        value agree more often than one time in ``width``, by the square of what a report tells; others do not.
+        The unevenness of the rows estimates the number of such pairs: two reports of the same value in one row agree
+        more often than with probability 1 / ``width``, by the square of the report's gap; other pairs do not.
         """
         table, missed = said.astype(np.float64), 1 - self._chances.if_not
         agreeing = np.square(table).sum() - np.square(table.sum(axis=1)).sum() / self.width - table.sum() * missed
@@ -330,7 +328,7 @@ class PrefixExtension(Protocol[Estimate]):
 
     @property
     def _widths(self) -> tuple[int, int, int]:
-        return field_width(len(self.beginnings)), field_width(self.hashes), field_width(self.width)
+        return field_width(len(self.prefixes)), field_width(self.hashes), field_width(self.width)
 
     @property
     def hash_family(self) -> "HashFamily":
@@ -342,7 +340,7 @@ class PrefixExtension(Protocol[Estimate]):
 
     @property
     def _chances(self) -> SupportProbabilities:
-        """How probably a report supports the value that its sender holds, and any other one."""
+        """The probabilities that a report supports the value of its sender, and any other value."""
         others = (self.width - 1) * math.exp(-float(self.epsilon))
         gap = -math.expm1(-float(self.epsilon)) * (self.width - 1) / self.width / (1 + others)
         return SupportProbabilities(if_true=1 / (1 + others), if_not=1 / self.width, gap=gap)
@@ -350,24 +348,17 @@ class PrefixExtension(Protocol[Estimate]):
     def _hash(
         self, values: "NDArray[np.int64]", group: "NDArray[np.int64]", row: "NDArray[np.int64]"
     ) -> "NDArray[np.int64]":
-        """The hash of each value's beginning, which is marked with a one before it: its length counts too."""
-        lengths = np.array(self.beginnings)[group]
+        """Return the hash of each value's prefix, which has a leading one, so that its length counts."""
+        lengths = np.array(self.prefixes)[group]
         return self.hash_family.columns(digest((values >> (self.value_bits - lengths)) | (1 << lengths)), row)
 
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Counts, their variances, that of a count of zero, what one more holder adds to it, and the laws of the table."""
+    """Counts, their variances, that of a count of zero, the variance of one more holder, and the laws of the table."""
 
     raw: "NDArray[np.float64]"
     variances: "NDArray[np.float64]"
     null_variance: float
     slopes: "NDArray[np.float64]"
     laws: TableLaws | None = None
-
-
-def _at_most(value: int, most: int, *, name: str) -> int:
-    number = exact_integer(value, name=name)
-    if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
-    return number

@@ -1,10 +1,10 @@
-"""The sequence fragment puzzle: find frequent texts that nobody listed, from sketches of their fragments.
+"""The sequence fragment puzzle: find frequent strings of an open domain, from sketches of their fragments.
 
-A client sends its whole text through one count-mean sketch, and one fragment of it, with a tag of eight bits of the
-text's digest, through another. The place of the fragment is drawn without a look at the text; the two reports are drawn
-independently, so together they spend the sum of what each spends (``proofs/count-mean-sketch.md`` and composition).
-The server looks for fragments that are frequent at their place, puts those with the same tag together, and tests the
-texts so found in the sketch of whole texts, whose noise took no part in the choice. Apple's Differential Privacy Team
+A client reports its whole string by one count-mean sketch, and one fragment of it, with a tag of eight bits of the
+string's digest, by another. The place of the fragment does not depend on the string; the two reports are independent,
+so their epsilons add up (``proofs/count-mean-sketch.md`` and composition). The server finds fragments that are frequent
+at their place, combines those with the same tag, and tests the combinations in the sketch of whole strings, whose noise
+has no part in the choice. Apple's Differential Privacy Team
 2017, *Learning with privacy at scale*; each place is estimated from the reports about that place.
 """
 
@@ -21,12 +21,12 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive, safe_repr
 from celosia.core.structure import ComposedEvent
 from celosia.local.base.aggregate import Aggregate
-from celosia.local.base.checks import exact_total
+from celosia.local.base.checks import exact_at_most, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.hashed_rows import exact_seed
-from celosia.local.base.packing import Bytes, clear_padding, field_width, pack
+from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack
 from celosia.local.base.protocol import Protocol, State
-from celosia.local.discovery.base import FAILURE, SURELY, Discovery, build_discovery, multiple
+from celosia.local.discovery.base import FAILURE, POWER_ERRORS, Discovery, build_discovery, threshold_multiple
 from celosia.local.discovery.fragments import Pieces, tags
 from celosia.local.discovery.spelling import Alphabet, exact_alphabet, letter_type, spell
 from celosia.local.frequency.count_mean_sketch import CountMeanSketch
@@ -38,32 +38,32 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_MOST_OUTPUTS = 1 << 16
-_LONGEST = 64
-_MOST_HASHES, _WIDEST = 1 << 24, 1 << 31
-_MOST_KINDS = 1 << 32
+_MAX_OUTPUTS = 1 << 16
+_MAX_LENGTH = 64
+_MAX_HASHES, _MAX_WIDTH = 1 << 24, 1 << 31
+_MAX_KINDS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class SequenceFragmentPuzzle(Protocol[Estimate]):
-    """Find the texts that many people have, and how many.
+    """Find the strings that many people have, and their counts.
 
     Parameters
     ----------
     epsilon
-        What one report spends in all.
+        Epsilon of one report in all.
     fragment_epsilon
-        How much of it goes to the fragment; what is left goes to the whole text. Three quarters, unless given.
+        The part of it for the fragment; the rest is for the whole string. The default is three quarters.
     alphabet
-        The letters of the texts: a text of Unicode code points, or bytes. A text with others is refused.
+        The letters: a string of Unicode code points, or bytes. A value with other letters raises ``InputError``.
     length, fragment
-        Texts are cut, or filled up, to so many letters, and pieces have so many: 10 and 2.
+        The number of letters of a string, truncated or padded, and of a piece: 10 and 2.
     hashes, width
-        The sketch of whole texts.
+        The sketch of whole strings.
     fragment_hashes, fragment_width
         The sketches of fragments, of which there is one for each place.
     seed
-        Chooses the hash functions and the tags; it is public.
+        Public seed of the hash functions and the tags.
 
     Examples
     --------
@@ -110,15 +110,15 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             epsilon=total,
             fragment_epsilon=part,
             alphabet=exact_alphabet(alphabet),
-            length=_from_to(length, 1, _LONGEST, name="length"),
-            fragment=_from_to(fragment, 1, _LONGEST, name="fragment"),
-            hashes=_from_to(hashes, 1, _MOST_HASHES, name="hashes"),
-            width=_from_to(width, 2, _WIDEST, name="width"),
-            fragment_hashes=_from_to(fragment_hashes, 1, _MOST_HASHES, name="fragment_hashes"),
-            fragment_width=_from_to(fragment_width, 2, _WIDEST, name="fragment_width"),
+            length=exact_at_most(length, _MAX_LENGTH, name="length"),
+            fragment=exact_at_most(fragment, _MAX_LENGTH, name="fragment"),
+            hashes=exact_at_most(hashes, _MAX_HASHES, name="hashes"),
+            width=exact_at_most(width, _MAX_WIDTH, name="width", least=2),
+            fragment_hashes=exact_at_most(fragment_hashes, _MAX_HASHES, name="fragment_hashes"),
+            fragment_width=exact_at_most(fragment_width, _MAX_WIDTH, name="fragment_width", least=2),
             seed=exact_seed(seed),
         )
-        if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MOST_KINDS:
+        if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MAX_KINDS:
             raise ParameterError(
                 f"fragment must divide length, which is {self.length}, and be short enough for the alphabet to have at "
                 f"most 2^32 fragments; not {safe_repr(fragment)}."
@@ -133,29 +133,29 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         >>> SequenceFragmentPuzzle(epsilon=8).texts
         CountMeanSketch(epsilon=2, hashes=1024, width=1024)
         """
-        return _parts(self)[0]
+        return _build_parts(self)[0]
 
     @property
     def fragments(self) -> CountMeanSketch:
-        """The sketch of the fragments of one place; their numbers, which tell the place, are what is hashed.
+        """The sketch of the fragments of one place; it hashes their numbers, which include the place.
 
         >>> SequenceFragmentPuzzle(epsilon=8).fragments.epsilon
         Fraction(6, 1)
         """
-        return _parts(self)[1]
+        return _build_parts(self)[1]
 
     @property
     def pieces(self) -> Pieces:
-        """How texts are cut.
+        """The division of strings into fragments.
 
         >>> SequenceFragmentPuzzle(epsilon=8).pieces.places
         5
         """
-        return _parts(self)[2]
+        return _build_parts(self)[2]
 
     @property
     def event(self) -> ComposedEvent:
-        """What one report runs: two independent reports about the same text.
+        """The event of one report: two independent reports about the same text.
 
         >>> len(SequenceFragmentPuzzle(epsilon=8).event.events)
         2
@@ -172,7 +172,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         return 8 * sum(self._sizes) + field_width(self.pieces.places)
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of the count of a text that so many have: that of the sketch of whole texts.
+        """Return the variance of an estimated count: that of the sketch of whole strings.
 
         >>> round(SequenceFragmentPuzzle(epsilon=8).variance(1), 3)
         0.923
@@ -189,7 +189,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         80
         """
         texts, fragments, places = self.texts.outputs(), self.fragments.outputs(), self.pieces.places
-        if texts is None or fragments is None or len(texts) * len(fragments) * places > _MOST_OUTPUTS:
+        if texts is None or fragments is None or len(texts) * len(fragments) * places > _MAX_OUTPUTS:
             return None
         one, two, three = np.indices((len(texts), len(fragments), places)).reshape(3, -1)
         return np.concatenate([texts[one], fragments[two], self._place_bytes(three)], axis=1)
@@ -253,7 +253,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         text, fragment, places = self._split(payload)
         parts = self.texts.is_valid(text) & self.fragments.is_valid(fragment)
-        return parts & clear_padding(payload, self.bits) & (places < self.pieces.places)
+        return parts & has_clear_padding(payload, self.bits) & (places < self.pieces.places)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         text, fragment, places = self._split(payload)
@@ -270,12 +270,12 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
     def discover(
         self, aggregate: Aggregate[Any], *, top: int = 256, failure: Exact = FAILURE, postprocess: str | None = None
     ) -> Discovery:
-        """Return the texts that many people have, without being told which to ask about.
+        """Return the strings that many people have.
 
-        ``top`` fragments of each place are put together. With probability ``failure`` at most, any of the texts shown
-        is nobody's. A fragment is estimated from the reports about its place only: with equal parts of epsilon and
-        five places a text must stand about nine standard errors above zero before its fragments surface. How many
-        people that takes here is in ``surfaces``, and is said in ``statement``.
+        It combines the ``top`` fragments of each place. With probability at most ``failure``, any of the returned
+        strings is absent. Only the reports about its place estimate a fragment: with equal parts of epsilon and five
+        places, a string must stand about nine standard errors above zero before its fragments surface. ``surfaces``
+        and ``statement`` give the number of people that this takes.
 
         >>> protocol = SequenceFragmentPuzzle(epsilon=8)
         >>> protocol.discover(protocol.aggregate()).candidates
@@ -283,7 +283,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         """
         top = exact_integer(top, name="top")
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is one of another protocol.")
+            raise ParameterError("The aggregate is of another protocol.")
         texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
         tested = self._text_sketch(aggregate).estimate(texts or [""])
         return build_discovery(
@@ -299,7 +299,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         )
 
     def dictionary(self, aggregate: Aggregate[Any], *, top: int = 256) -> list[Any]:
-        """Return the texts that frequent fragments can be put together to, before they are tested.
+        """Return the combinations of frequent fragments, before they are tested.
 
         >>> protocol = SequenceFragmentPuzzle(epsilon=8, fragment_hashes=16)
         >>> type(protocol.dictionary(protocol.aggregate(), top=10))
@@ -307,21 +307,21 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         """
         ones, family = aggregate.state["fragment_ones"], self.fragments.hash_family
         pieces = self.pieces
-        return pieces.put_together(
+        return pieces.assemble(
             [pieces.most_frequent(ones[place], family, place, top) for place in range(pieces.places)]
         )
 
     def _surfaces(self, aggregate: Aggregate[Any], top: int) -> float:
-        """About how many people must have a text so that all its fragments stand out."""
+        """Return about how many people must have a string so that all its fragments stand out."""
         most = 0.0
         for place in range(self.pieces.places):
             part = self._fragment_sketch(aggregate, place)
             if not part.reports:
                 return float(aggregate.reports)
             noise = float(part.estimate([0]).null_errors[0])
-            cut = multiple(Fraction(min(top, self.pieces.kinds // 2), self.pieces.kinds), 1) * noise
-            # How many of those who have the text drew this place is random too.
-            count = cut + SURELY * math.sqrt(noise**2 + cut + SURELY * noise)
+            cut = threshold_multiple(Fraction(min(top, self.pieces.kinds // 2), self.pieces.kinds), 1) * noise
+            # The number of its holders who drew this place is random too.
+            count = cut + POWER_ERRORS * math.sqrt(noise**2 + cut + POWER_ERRORS * noise)
             most = max(most, count * aggregate.reports / part.reports)
         return most
 
@@ -342,12 +342,12 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
 
     def _split(self, payload: Bytes) -> "tuple[Bytes, Bytes, NDArray[np.int64]]":
         first, second = self._sizes
-        place = payload[:, first + second :].astype(np.int64).sum(axis=1)  # one byte, or none where there is one place
+        place = payload[:, first + second :].astype(np.int64).sum(axis=1)  # one byte, or none if there is one place
         return payload[:, :first], payload[:, first : first + second], place
 
 
 @lru_cache(maxsize=64)
-def _parts(protocol: SequenceFragmentPuzzle) -> tuple[CountMeanSketch, CountMeanSketch, Pieces]:
+def _build_parts(protocol: SequenceFragmentPuzzle) -> tuple[CountMeanSketch, CountMeanSketch, Pieces]:
     of_fragments, of_tags = digest([1, 2], seed=protocol.seed).tolist()
     return (
         CountMeanSketch(
@@ -378,10 +378,3 @@ def _aggregate(protocol: CountMeanSketch, state: State) -> Aggregate[Estimate]:
     part = protocol.aggregate()
     part.state, part.reports = state, int(state["reports"].sum())
     return part
-
-
-def _from_to(value: int, least: int, most: int, *, name: str) -> int:
-    number = exact_integer(value, name=name, least=least)
-    if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
-    return number

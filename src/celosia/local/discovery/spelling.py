@@ -1,8 +1,8 @@
-"""Texts spelt in an alphabet: each one as a row of small numbers, cut or filled up to a fixed length.
+"""Strings over an alphabet: each as a row of small numbers, truncated or padded to a fixed length.
 
-Protocols that discover texts nobody listed beforehand put them together from letters, so the letters must be known. A
-letter is a Unicode code point (compose accents first, in normal form C) or a byte. Number 0 fills up what is too short
-and stands for nothing; letter i of the alphabet has the number i + 1.
+Protocols that discover strings assemble them from letters, so the letters must be known. A letter is a Unicode code
+point (compose accents first, in normal form C) or a byte. Number 0 is padding; letter i of the alphabet has the number
+i + 1.
 """
 
 from dataclasses import dataclass
@@ -22,48 +22,48 @@ if TYPE_CHECKING:
     Letters: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 Alphabet: TypeAlias = str | tuple[int, ...]
-"""Letters that texts are made of, or the bytes that bytes are made of."""
+"""The letters of strings, or the bytes of bytes."""
 
-_MOST_LETTERS = 4095
+_MAX_LETTERS = 4095
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spelt:
-    """Texts that were spelt: the numbers of their letters, one text in each row, and the texts as they were cut."""
+class SpelledStrings:
+    """Letter numbers, one string in each row, and the truncated strings."""
 
     letters: "Letters"
     cut: Column
 
 
 def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
-    """Return an alphabet: a text of different letters, or different bytes (as bytes, or as their numbers)."""
+    """Return an alphabet: a string of different letters, or different bytes (as bytes, or as their numbers)."""
     letters: Alphabet | None = None
     if isinstance(alphabet, str):
         letters = str.__str__(alphabet)
     elif isinstance(alphabet, bytes | tuple | list):
         numbers = [exact_integer(number, name=name, least=0) for number in alphabet]
         letters = tuple(numbers) if all(number < 256 for number in numbers) else None
-    if letters is None or not 2 <= len(set(letters)) == len(letters) <= _MOST_LETTERS or not _printed(letters):
+    if letters is None or not 2 <= len(set(letters)) == len(letters) <= _MAX_LETTERS or not _is_printable(letters):
         raise ParameterError(
-            f"{name} must be a text or bytes of 2 to {_MOST_LETTERS} different letters, without the letter 0 "
+            f"{name} must be a text or bytes of 2 to {_MAX_LETTERS} different letters, without the letter 0 "
             "(which fills up), such as string.ascii_lowercase."
         )
     return letters
 
 
 def letter_type(alphabet: Alphabet) -> "np.dtype[np.unsignedinteger[Any]]":
-    """Return the type of letters' numbers: as narrow as can be, for there may be many."""
+    """Return the narrowest type of the letters' numbers."""
     return np.dtype(np.uint8 if len(alphabet) < 256 else np.uint16)
 
 
-def _printed(letters: Alphabet) -> bool:
+def _is_printable(letters: Alphabet) -> bool:
     if isinstance(letters, str):
         return "\0" not in letters and not any("\ud800" <= letter <= "\udfff" for letter in letters)
     return 0 not in letters
 
 
-def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values") -> Spelt:
-    """Return texts, or bytes, letter by letter, cut after ``length`` letters."""
+def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values") -> SpelledStrings:
+    """Return strings, or bytes, letter by letter, truncated to ``length`` letters."""
     column = read_column(values, name=name)
     texts = isinstance(alphabet, str)
     if len(column) and (column.integers is not None or column.text != texts):
@@ -72,17 +72,17 @@ def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values")
         )
     letters: Letters = np.zeros((len(column), length), dtype=letter_type(alphabet))
     if not len(column):
-        return Spelt(letters=letters, cut=column)
+        return SpelledStrings(letters=letters, cut=column)
     ends = np.empty(len(column), dtype=np.int64)
     if not _spell(column.offsets, column.data, _numbers(alphabet), texts, letters, ends):
         raise InputError(
             f"{name} must be written with the {len(alphabet)} letters of the alphabet: one or more are not."
         )
-    return Spelt(letters=letters, cut=_cut(column, ends))
+    return SpelledStrings(letters=letters, cut=_cut(column, ends))
 
 
 def unspell(letters: "Letters | NDArray[np.int64]", alphabet: Alphabet) -> list[str] | list[bytes]:
-    """Return the texts that rows of letters spell."""
+    """Return the strings of rows of letter numbers."""
     rows, length = letters.shape
     if not rows:
         return []
@@ -97,7 +97,7 @@ def unspell(letters: "Letters | NDArray[np.int64]", alphabet: Alphabet) -> list[
 
 @lru_cache(maxsize=16)
 def _numbers(alphabet: Alphabet) -> "NDArray[np.uint16]":
-    """The number of each code point or byte, 0 for those that are no letters."""
+    """Return the number of each code point or byte, 0 for those outside the alphabet."""
     points = [ord(letter) for letter in alphabet] if isinstance(alphabet, str) else list(alphabet)
     numbers = np.zeros(max(points) + 1, dtype=np.uint16)
     numbers[points] = np.arange(1, len(points) + 1)
@@ -132,16 +132,16 @@ def _spell(
     letters: "Letters",
     ends: "NDArray[np.int64]",
 ) -> bool:
-    """Fill in the letters and where each text is cut; False if a letter is not in the alphabet."""
+    """Fill in the letters and the end of each string; return False if a letter is not in the alphabet."""
     known = True
     for i in range(ends.size):
         at, end, place = offsets[i], offsets[i + 1], 0
         while at < end and place < letters.shape[1]:
             point, size = np.int64(data[at]), 1
-            if texts and point >= 0x80:  # the first byte of UTF-8 says how many follow, with six bits each
+            if texts and point >= 0x80:  # the first byte of UTF-8 determines how many follow, with six bits each
                 size = 2 if point < 0xE0 else 3 if point < 0xF0 else 4
                 point &= 0x7F >> size
-                if at + size > end:  # no UTF-8 at all: its reader did not check
+                if at + size > end:  # invalid UTF-8, which the reader does not check
                     return False
                 for j in range(1, size):
                     point = (point << 6) | (np.int64(data[at + j]) & 0x3F)

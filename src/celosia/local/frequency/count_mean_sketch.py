@@ -19,7 +19,7 @@ from celosia.core.structure import RepeatedEvent
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
-from celosia.local.base.packing import Bytes, clear_padding, field_width, pack_vector, unpack, unpack_vector
+from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack_vector, unpack, unpack_vector
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.sketches.hashing.family import HashFamily
 
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class CountMeanSketch(Protocol[Estimate]):
-    """The count-mean sketch over an open domain: integers, texts or bytes.
+    """The count-mean sketch over an open domain: integers, strings or bytes.
 
     Parameters
     ----------
     epsilon
-        What one report spends.
+        Epsilon of one report.
     hashes
-        The number k of hash functions. More cost only the server's memory, and make collisions alike for all values.
+        The number k of hash functions. More cost only memory of the server, and even out collisions over values.
     width
-        The number m of bits of a report, from 2 on. The standard error is close to its least once m is several hundred.
+        The number m of bits of a report, at least 2. The standard error is near its least from several hundred on.
     seed
-        Chooses the hash functions; it is public.
+        Public seed of the hash functions.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class CountMeanSketch(Protocol[Estimate]):
 
     @property
     def event(self) -> RepeatedEvent:
-        """What one report runs: given the hash function, two randomized responses of half of epsilon each.
+        """The event of one report: given the hash function, two randomized responses of half of epsilon each.
 
         >>> CountMeanSketch(epsilon=4, hashes=64, width=128).event.times
         2
@@ -86,9 +86,9 @@ class CountMeanSketch(Protocol[Estimate]):
         return self.width + field_width(self.hashes)
 
     def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
-        ``squares`` is the sum of the squared counts of the other values; without it they are all different.
+        ``squares`` is the sum of the squared counts of the other values; the default is that they are all different.
 
         >>> round(CountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 3)
         0.923
@@ -105,7 +105,7 @@ class CountMeanSketch(Protocol[Estimate]):
         >>> len(CountMeanSketch(epsilon=1, hashes=2, width=3).outputs())
         16
         """
-        if self.width > 16 or self.hashes << self.width > _MOST_OUTPUTS:
+        if self.width > 16 or self.hashes << self.width > _MAX_OUTPUTS:
             return None
         number = np.arange(self.hashes << self.width, dtype=np.uint64)
         vectors = (number & np.uint64((1 << self.width) - 1))[:, None]
@@ -131,9 +131,9 @@ class CountMeanSketch(Protocol[Estimate]):
         return build_hash_family(self.hashes, self.width, self.seed)
 
     def _coins(self, reports: int) -> float:
-        """Return the part of a variance that the coins bring in."""
-        told = -math.expm1(-float(self.epsilon) / 2)
-        noise = math.exp(-float(self.epsilon) / 2) / told / told  # e^(epsilon/2) / (e^(epsilon/2) - 1)^2
+        """Return the part of the variance that is due to the coins."""
+        gap = -math.expm1(-float(self.epsilon) / 2)
+        noise = math.exp(-float(self.epsilon) / 2) / gap / gap  # e^(epsilon/2) / (e^(epsilon/2) - 1)^2
         return reports * noise * (self.width / (self.width - 1)) ** 2 if reports else 0.0
 
     def _toggle(
@@ -176,7 +176,7 @@ class CountMeanSketch(Protocol[Estimate]):
         return rows.astype(np.int64)
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        return clear_padding(payload, self.bits) & (self._rows(payload) < self.hashes)
+        return has_clear_padding(payload, self.bits) & (self._rows(payload) < self.hashes)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         from celosia.local.frequency.sketch_counts import add_bits
@@ -215,7 +215,7 @@ class CountMeanSketch(Protocol[Estimate]):
     def _pairs(self, state: State, scale: float) -> float:
         """Estimate the number of pairs of reporters (themselves too) with the same value and the same hash function.
 
-        It says how much collisions weigh. The squares of the cells estimate it, less the squares of their noise and
+        It gives the weight of collisions. The squares of the cells estimate it, less the squares of their noise and
         the pairs of different values that collide.
         """
         from celosia.local.frequency.sketch_counts import sum_of_squares

@@ -1,8 +1,8 @@
-"""Direct encoding: say the true value with a known probability, else any other one, all alike.
+"""Direct encoding: report the true value with a known probability, otherwise another value, uniformly.
 
-Also called generalized, or k-ary, randomized response (Kairouz, Bonawitz and Ramage 2016). With k values the truth is
-told with probability p = e^epsilon / (e^epsilon + k - 1), any other value with q = 1 / (e^epsilon + k - 1): for two
-people, a report differs in probability by a factor of e^epsilon at most. Its variance grows with k.
+Also called generalized, or k-ary, randomized response (Kairouz, Bonawitz and Ramage 2016). With k values the report
+is true with probability p = e^epsilon / (e^epsilon + k - 1), any other value with q = 1 / (e^epsilon + k - 1): for two
+people, the probabilities of a report differ by a factor of at most e^epsilon. Its variance grows with k.
 """
 
 import math
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon
 from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
+from celosia.local.base.values import read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class DirectEncoding(Protocol[Estimate]):
+class DirectEncoding(DomainProtocol[Estimate]):
     """Generalized randomized response over a known domain.
 
     Parameters
@@ -40,7 +40,7 @@ class DirectEncoding(Protocol[Estimate]):
     domain
         The number k of values, which are then 0 to k - 1, or the values themselves.
     epsilon
-        What one report spends.
+        Epsilon of one report.
 
     Examples
     --------
@@ -51,28 +51,14 @@ class DirectEncoding(Protocol[Estimate]):
     [414.0]
     """
 
-    domain: Domain
-
-    def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact) -> None:
-        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
-
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What one report runs.
+        """The event of one report.
 
         >>> DirectEncoding(domain=4, epsilon=1).event.categories
         4
         """
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.size, unit=PERSON)
-
-    @property
-    def size(self) -> int:
-        """The number of values.
-
-        >>> DirectEncoding(domain=["red", "green"], epsilon=1).size
-        2
-        """
-        return domain_size(self.domain)
 
     @property
     def bits(self) -> int:
@@ -84,7 +70,7 @@ class DirectEncoding(Protocol[Estimate]):
         return field_width(self.size)
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
         >>> round(DirectEncoding(domain=100, epsilon=1).variance(1), 1)
         34.1
@@ -98,7 +84,7 @@ class DirectEncoding(Protocol[Estimate]):
         >>> len(DirectEncoding(domain=4, epsilon=1).outputs())
         4
         """
-        return pack([(np.arange(self.size), self.bits)]) if self.size <= _MOST_OUTPUTS else None
+        return pack([(np.arange(self.size), self.bits)]) if self.size <= _MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return log p for the true value, log q for the others.
@@ -107,9 +93,9 @@ class DirectEncoding(Protocol[Estimate]):
         >>> np.diff(protocol.log_masses(0, protocol.outputs())).tolist()
         [-1.0]
         """
-        (said,) = unpack(payload, [self.bits])
+        (reported,) = unpack(payload, [self.bits])
         log_true = -math.log1p((self.size - 1) * math.exp(-float(self.epsilon)))
-        return np.where(said == self.encode([value])[0], log_true, log_true - float(self.epsilon))
+        return np.where(reported == self.encode([value])[0], log_true, log_true - float(self.epsilon))
 
     def _chances(self) -> SupportProbabilities:
         ratio = math.exp(-float(self.epsilon))
@@ -118,9 +104,6 @@ class DirectEncoding(Protocol[Estimate]):
             if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight
         )
 
-    def encode(self, values: Any) -> "NDArray[np.int64]":
-        return codes(values, self.domain)
-
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         kept = bernoulli_logistic(self.epsilon, items.size, categories=self.size, source=source)
         others = uniform_below(self.size - 1, items.size, source)
@@ -128,12 +111,8 @@ class DirectEncoding(Protocol[Estimate]):
 
     def sample_one(self, item: Any, source: "Source") -> int:
         kept = flip_logistic(self.epsilon, self.size, source)
-        other = integer_below(self.size - 1, source)  # drawn in any case: time must not tell which it was
+        other = integer_below(self.size - 1, source)  # always drawn: the time must not reveal which one
         return int(item) if kept else other + (other >= int(item))
-
-    @property
-    def known_domain(self) -> Domain:
-        return self.domain
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -143,14 +122,14 @@ class DirectEncoding(Protocol[Estimate]):
         return exact_total(state["said"]) == reports
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        # Slots make the class twice; a bare super() holds the first.
+        # slots=True replaces the class
         padded = super(DirectEncoding, self).is_valid(payload)
-        (said,) = unpack(payload, [self.bits])
-        return padded & (said < self.size)
+        (reported,) = unpack(payload, [self.bits])
+        return padded & (reported < self.size)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
-        (said,) = unpack(payload, [self.bits])
-        state["said"] += np.bincount(said.astype(np.int64), minlength=self.size)
+        (reported,) = unpack(payload, [self.bits])
+        state["said"] += np.bincount(reported.astype(np.int64), minlength=self.size)
 
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places, labels = read_candidates(candidates, self.domain)

@@ -1,9 +1,9 @@
-"""The Hadamard count-mean sketch: one bit of the transformed one-hot vector, told with randomized response.
+"""The Hadamard count-mean sketch: one bit of the transformed one-hot vector, by randomized response.
 
 A client draws one of k hash functions and one of the m coordinates of the Walsh-Hadamard transform of its hashed
-one-hot vector. That coordinate is a sign, the parity of a few bits; it is told as it is with probability
+one-hot vector. That coordinate is a sign, the parity of a few bits; the report keeps it with probability
 e^epsilon / (e^epsilon + 1). A report has a few bytes instead of m bits, and spends all of epsilon on its one bit: noise
-is removed with (e^epsilon + 1) / (e^epsilon - 1). The server adds up signs, and transforms back when it is asked.
+is removed with (e^epsilon + 1) / (e^epsilon - 1). The server adds up signs, and transforms back for an estimate.
 Apple's Differential Privacy Team 2017; proof and exact variance in ``proofs/hadamard-count-mean-sketch.md``.
 """
 
@@ -19,7 +19,7 @@ from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.local.base.checks import are_sums_of_signs, check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
-from celosia.local.base.packing import Bytes, clear_padding, field_width, pack, unpack
+from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.sketches.hashing.family import HashFamily
 
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class HadamardCountMeanSketch(Protocol[Estimate]):
-    """The Hadamard count-mean sketch over an open domain: integers, texts or bytes.
+    """The Hadamard count-mean sketch over an open domain: integers, strings or bytes.
 
     Parameters
     ----------
     epsilon
-        What one report spends.
+        Epsilon of one report.
     hashes
         The number k of hash functions.
     width
-        The number m of columns, a power of two. Collisions fall with it; a report grows by a bit where it doubles.
+        The number m of columns, a power of two. Collisions fall with it; doubling it adds one bit to a report.
     seed
-        Chooses the hash functions; it is public.
+        Public seed of the hash functions.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What one report runs: given the hash function and the coordinate, one randomized response.
+        """The event of one report: given the hash function and the coordinate, one randomized response.
 
         >>> HadamardCountMeanSketch(epsilon=4, hashes=64, width=128).event.categories
         2
@@ -88,9 +88,9 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         return sum(self._widths())
 
     def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
-        ``squares`` is the sum of the squared counts of the other values; without it they are all different.
+        ``squares`` is the sum of the squared counts of the other values; the default is that they are all different.
 
         >>> round(HadamardCountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 2)
         1.73
@@ -107,7 +107,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         >>> len(HadamardCountMeanSketch(epsilon=1, hashes=2, width=4).outputs())
         16
         """
-        if 2 * self.hashes * self.width > _MOST_OUTPUTS:
+        if 2 * self.hashes * self.width > _MAX_OUTPUTS:
             return None
         rows, coordinates, plus = (grid.reshape(-1) for grid in np.indices((self.hashes, self.width, 2)))
         return self._pack(rows, coordinates, plus)
@@ -150,9 +150,9 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         return 1 / math.tanh(float(self.epsilon) / 2)  # (e^epsilon + 1) / (e^epsilon - 1)
 
     def _coins(self, reports: int, counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Return the part of the variances that the coins and the drawn coordinates bring in."""
+        """Return the part of the variances that is due to the coins and the drawn coordinates."""
         known = counts + (reports - counts) / self.width  # reporters whose sign is the candidate's in any coordinate
-        square = self._scale() * self._scale() * reports if reports else 0.0  # a power would refuse to be infinite
+        square = self._scale() * self._scale() * reports if reports else 0.0  # ** would raise OverflowError
         return (square - known) * (self.width / (self.width - 1)) ** 2
 
     def encode(self, values: Any) -> "NDArray[np.uint64]":
@@ -161,14 +161,14 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
     def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
         rows = uniform_below(self.hashes, items.size, source)
         coordinates = uniform_below(self.width, items.size, source)
-        told = bernoulli_logistic(self.epsilon, items.size, source=source)
-        return self._pack(rows, coordinates, told == (self._signs(items, rows, coordinates) > 0))
+        kept = bernoulli_logistic(self.epsilon, items.size, source=source)
+        return self._pack(rows, coordinates, kept == (self._signs(items, rows, coordinates) > 0))
 
     def sample_one(self, item: Any, source: "Source") -> int:
         row, coordinate = integer_below(self.hashes, source), integer_below(self.width, source)
-        told = flip_logistic(self.epsilon, source=source)
+        kept = flip_logistic(self.epsilon, source=source)
         column = int(self.hash_family.columns(np.array([item], dtype=np.uint64), [row])[0])
-        plus = told == ((coordinate & column).bit_count() % 2 == 0)
+        plus = kept == ((coordinate & column).bit_count() % 2 == 0)
         first, second, _ = self._widths()
         return row | coordinate << first | plus << (first + second)
 
@@ -186,7 +186,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         (rows,) = unpack(payload, self._widths()[:1])
-        return clear_padding(payload, self.bits) & (rows < self.hashes)
+        return has_clear_padding(payload, self.bits) & (rows < self.hashes)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         from celosia.local.frequency.sketch_counts import add_signs
@@ -222,7 +222,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
     def _pairs(self, state: State, scale: float) -> float:
         """Estimate the number of pairs of reporters (themselves too) with the same value and the same hash function.
 
-        It says how much collisions weigh. The squares of the transformed cells estimate it, less the squares of their
+        It gives the weight of collisions. The squares of the transformed cells estimate it, less the squares of their
         noise and the pairs of different values that collide; a transform multiplies the sum of squares by m.
         """
         from celosia.local.frequency.sketch_counts import sum_of_squares

@@ -3,7 +3,7 @@
 The outputs are ``blocks`` blocks of as many rows of a Hadamard matrix. Every value has a block and a column of the
 matrix; its own half of the block, the rows where the column is +1, is e^epsilon times as likely as any other half of a
 block. Two columns agree in half of their rows, so that other values cancel (Acharya, Sun and Zhang 2019). One block is
-for small epsilon; a number of blocks of the order of e^epsilon, as in their rule, keeps up where epsilon is large.
+for a small epsilon; a large one needs a number of blocks of the order of e^epsilon, as in their rule.
 See ``proofs/hadamard-response.md``.
 """
 
@@ -17,10 +17,11 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, Protocol, State
-from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
+from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.values import Domain, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.hadamard import sign, transform
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-_MOST_OUTPUTS = 1 << 16
-_MOST_BLOCKS = 1 << 31
+_MAX_OUTPUTS = 1 << 16
+_MAX_BLOCKS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class HadamardResponse(Protocol[Estimate]):
+class HadamardResponse(DomainProtocol[Estimate]):
     """Hadamard response over a known domain. Value x has block x mod ``blocks`` and column 1 + ⌊x / ``blocks``⌋.
 
     Parameters
@@ -44,10 +45,11 @@ class HadamardResponse(Protocol[Estimate]):
     domain
         The number k of values, which are then 0 to k - 1, or the values themselves.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     blocks
-        The number of blocks, a power of two; without, the authors' rule: the largest power of two below e^epsilon, and
-        no more than the values need. The variance is least for a number near (e^epsilon - 1) / 2: one block up to 1.34.
+        The number of blocks, a power of two; the default is the largest power of two below e^epsilon, as the
+        authors do, and no more than the values need. The variance is least near (e^epsilon - 1) / 2
+        blocks: one block up to 1.34.
 
     Examples
     --------
@@ -58,32 +60,22 @@ class HadamardResponse(Protocol[Estimate]):
     Estimate(blue: 401 ± 34; reports=1000)
     """
 
-    domain: Domain
     blocks: int
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, blocks: int | None = None) -> None:
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
-        self._set(blocks=self._published() if blocks is None else exact_integer(blocks, name="blocks"))
-        if self.blocks & (self.blocks - 1) or self.blocks > _MOST_BLOCKS:
+        self._set(blocks=self._choose_blocks() if blocks is None else exact_integer(blocks, name="blocks"))
+        if self.blocks & (self.blocks - 1) or self.blocks > _MAX_BLOCKS:
             raise ParameterError(f"blocks must be a power of two, at most 2^31, not {safe_repr(blocks)}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What one report runs: randomized response over the halves of all blocks.
+        """The event of one report: randomized response over the halves of all blocks.
 
         >>> HadamardResponse(domain=100, epsilon=1).event.categories
         4
         """
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=2 * self.blocks, unit=PERSON)
-
-    @property
-    def size(self) -> int:
-        """The number of values.
-
-        >>> HadamardResponse(domain=["red", "green"], epsilon=1).size
-        2
-        """
-        return domain_size(self.domain)
 
     @property
     def rows(self) -> int:
@@ -104,7 +96,7 @@ class HadamardResponse(Protocol[Estimate]):
         return field_width(self.rows) + field_width(self.blocks)
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when the other reporters' values are equally many in all blocks.
+        """Return the variance of an estimated count if the other reporters' values are spread evenly over the blocks.
 
         >>> round(HadamardResponse(domain=100, epsilon=1).variance(1), 2)
         5.54
@@ -114,7 +106,7 @@ class HadamardResponse(Protocol[Estimate]):
         return (reports - count) * scale**2 / self.blocks + count * (scale**2 * inside - 1)
 
     def worst_variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance when the values of all reporters are of the same block.
+        """Return the variance if the values of all reporters are in the same block.
 
         >>> round(HadamardResponse(domain=100, epsilon=1).worst_variance(1), 2)
         7.2
@@ -124,13 +116,13 @@ class HadamardResponse(Protocol[Estimate]):
         return reports * scale**2 * inside - count
 
     def outputs(self) -> Bytes | None:
-        """All rows of all blocks, where they are at most 65536.
+        """All rows of all blocks, if at most 65536.
 
         >>> len(HadamardResponse(domain=4, epsilon=1).outputs())
         8
         """
         size = self.rows * self.blocks
-        return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
+        return pack([(np.arange(size), self.bits)]) if size <= _MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of a row's share of its half of a block.
@@ -146,12 +138,12 @@ class HadamardResponse(Protocol[Estimate]):
         log_true = -math.log1p((2 * self.blocks - 1) * math.exp(-epsilon)) - math.log(self.rows / 2)
         return np.where(own, log_true, log_true - epsilon)
 
-    def _published(self) -> int:
+    def _choose_blocks(self) -> int:
         limit = min(math.exp(min(float(self.epsilon), 50.0)), 2.0 * self.size)
         return 1 << max(0, math.ceil(math.log2(limit)) - 1)
 
     def _scale(self) -> tuple[float, float]:
-        """Return what a sign counts for, and the probability that a report is in its value's own block."""
+        """Return the weight of a sign, and the probability that a report is in its value's own block."""
         ratio = math.exp(-float(self.epsilon))
         whole_ = 1 + (2 * self.blocks - 1) * ratio
         return whole_ / -math.expm1(-float(self.epsilon)), (1 + ratio) / whole_
@@ -162,9 +154,6 @@ class HadamardResponse(Protocol[Estimate]):
     def _unpack(self, payload: Bytes) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
         row, block = unpack(payload, [field_width(self.rows), field_width(self.blocks)])
         return row.astype(np.int64), block.astype(np.int64)
-
-    def encode(self, values: Any) -> "NDArray[np.int64]":
-        return codes(values, self.domain)
 
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         # Randomized response over the halves of blocks, numbered 2 block + [the column is -1], and a row of the half.
@@ -178,7 +167,7 @@ class HadamardResponse(Protocol[Estimate]):
         return pack([(row, field_width(self.rows)), (half >> 1, field_width(self.blocks))])
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        """A coin, whether the own half is kept; another half; a row. All are drawn in any case: time tells nothing.
+        """Draw a coin for the own half, another half, and a row; all always, so that the time reveals nothing.
 
         A row of the other half of the block becomes one of the right half by flipping the column's lowest bit.
         """
@@ -190,10 +179,6 @@ class HadamardResponse(Protocol[Estimate]):
         if (row & column).bit_count() % 2 != half % 2:
             row ^= column & -column
         return row | (half >> 1) << field_width(self.rows)
-
-    @property
-    def known_domain(self) -> Domain:
-        return self.domain
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 A report is a hash function, by its number, and a bucket: it supports all values that the function maps there. The
 bucket is the value's own with probability e^epsilon / (e^epsilon + g - 1), any other with 1 / (e^epsilon + g - 1); the
-function is drawn without looking at the value. With g near e^epsilon + 1 buckets the variance is that of optimized
+function does not depend on the value. With g near e^epsilon + 1 buckets the variance is that of optimized
 unary encoding, for a report of a few bytes (Wang, Blocki, Li and Jha 2017). The functions are the rows of a
 ``HashFamily`` that is 3-wise independent. See ``proofs/local-hashing.md``.
 """
@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
-from celosia.local.base.checks import check_crowd, exact_total
+from celosia.core.exact import Exact, exact_epsilon
+from celosia.local.base.checks import check_crowd, exact_at_most, exact_total
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.hashed_rows import build_hash_family
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, Words, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
+from celosia.local.base.values import Domain, codes, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.columns import Column
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
 
 _INDEPENDENCE = 3
-_FRESH = 1 << 32  # functions from which a client draws its own
-_MOST_HASHES = 1 << 24
-_MOST_BUCKETS = 1 << 31
-_MOST_CELLS = 1 << 28  # of the state: two gibibytes
-_MOST_OUTPUTS = 1 << 16
+_PRIVATE_FUNCTIONS = 1 << 32  # from which a client draws its own
+_MAX_HASHES = 1 << 24
+_MAX_BUCKETS = 1 << 31
+_MAX_CELLS = 1 << 28  # of the state: two gibibytes
+_MAX_OUTPUTS = 1 << 16
 _PRIME = np.uint64(2**61 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class LocalHashing(Protocol[Estimate]):
+class LocalHashing(DomainProtocol[Estimate]):
     """Optimized local hashing over a known domain.
 
     Parameters
@@ -57,16 +57,16 @@ class LocalHashing(Protocol[Estimate]):
     domain
         The number k of values, which are then 0 to k - 1, or the values themselves.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     hashes
-        Without, each report has a function of its own, out of 2^32: the server looks at all k values for each report.
-        With a number K, one out of K public functions (fast local hashing, Cormode, Maddock and Maple 2021): a report
+        By default each report has its own function, out of 2^32: the server visits all k values for each report. With
+        a number K, each has one of K public functions (fast local hashing, Cormode, Maddock and Maple 2021): a report
         is absorbed at once, and an estimate takes K steps for each candidate. Values that collide in more of the
         functions than expected then stay together: see ``variance``.
     buckets
-        The number g of buckets; without, the one with the least variance.
+        The number g of buckets; the default has the least variance.
     seed
-        Of the hash functions, public.
+        Public seed of the hash functions.
 
     Examples
     --------
@@ -77,7 +77,6 @@ class LocalHashing(Protocol[Estimate]):
     Estimate(blue: 384 ± 33; reports=1000)
     """
 
-    domain: Domain
     buckets: int
     hashes: int | None = None
     seed: int = 0
@@ -92,27 +91,18 @@ class LocalHashing(Protocol[Estimate]):
         seed: int = 0,
     ) -> None:
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), seed=int(as_seed(seed)))
-        self._set(hashes=None if hashes is None else _at_most(hashes, _MOST_HASHES, name="hashes"))
-        most = _MOST_BUCKETS if self.hashes is None else _MOST_CELLS // self.hashes
-        self._set(buckets=self._best() if buckets is None else _at_most(buckets, most, name="buckets", least=2))
+        self._set(hashes=None if hashes is None else exact_at_most(hashes, _MAX_HASHES, name="hashes"))
+        most = _MAX_BUCKETS if self.hashes is None else _MAX_CELLS // self.hashes
+        self._set(buckets=self._best() if buckets is None else exact_at_most(buckets, most, name="buckets", least=2))
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What one report runs: given the function, randomized response over the buckets.
+        """The event of one report: given the function, randomized response over the buckets.
 
         >>> LocalHashing(domain=1000, epsilon=1).event.categories
         4
         """
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.buckets, unit=PERSON)
-
-    @property
-    def size(self) -> int:
-        """The number of values.
-
-        >>> LocalHashing(domain=["red", "green"], epsilon=1).size
-        2
-        """
-        return domain_size(self.domain)
 
     @property
     def bits(self) -> int:
@@ -124,10 +114,10 @@ class LocalHashing(Protocol[Estimate]):
         return sum(self._widths)
 
     def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
-        ``squares`` is the sum of the squared counts of the other values; without it they are all different. With K
-        functions it adds, over the choice of the seed, (squares - others) / (K (g - 1)).
+        ``squares`` is the sum of the squared counts of the other values; the default is that they are all different.
+        With K functions it adds, over the choice of the seed, (squares - others) / (K (g - 1)).
 
         >>> round(LocalHashing(domain=100, epsilon=1).variance(1), 2)
         3.69
@@ -141,18 +131,18 @@ class LocalHashing(Protocol[Estimate]):
         return self._chances(self.buckets).variance(reports, count) + further
 
     def outputs(self) -> Bytes | None:
-        """All buckets of all functions, where they are at most 65536.
+        """All buckets of all functions, if at most 65536.
 
         >>> len(LocalHashing(domain=4, epsilon=1, hashes=8).outputs())
         32
         """
-        if self._functions * self.buckets > _MOST_OUTPUTS:
+        if self._functions * self.buckets > _MAX_OUTPUTS:
             return None
         index, said = np.divmod(np.arange(self._functions * self.buckets), self.buckets)
         return self._pack(index, said)
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
-        """Return the logarithm of the function's share and of what randomized response does over its buckets.
+        """Return the log probability of the function, plus that of randomized response over its buckets.
 
         >>> protocol = LocalHashing(domain=4, epsilon=1, hashes=2)
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
@@ -167,7 +157,7 @@ class LocalHashing(Protocol[Estimate]):
     def _best(self) -> int:
         guess = int(math.exp(min(float(self.epsilon), 21.0))) + 1
         best = min((guess, guess + 1), key=lambda buckets: self._chances(buckets).variance(1))
-        return best if self.hashes is None else max(2, min(best, _MOST_CELLS // self.hashes))
+        return best if self.hashes is None else max(2, min(best, _MAX_CELLS // self.hashes))
 
     def _chances(self, buckets: int) -> SupportProbabilities:
         ratio = math.exp(-float(self.epsilon))
@@ -177,7 +167,7 @@ class LocalHashing(Protocol[Estimate]):
 
     @property
     def _functions(self) -> int:
-        return self.hashes or _FRESH
+        return self.hashes or _PRIVATE_FUNCTIONS
 
     @property
     def _widths(self) -> list[int]:
@@ -213,17 +203,13 @@ class LocalHashing(Protocol[Estimate]):
         return self._pack(index, np.where(kept, own, others + (others >= own)))
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        """A function; a coin, whether the own bucket is kept; another bucket, drawn in any case."""
+        """Draw a function, a coin for the own bucket, and always another bucket."""
         index = integer_below(self._functions, source)
         own = int(self._hash(np.array([item], dtype=np.uint64), np.array([index]))[0])
         kept = flip_logistic(self.epsilon, self.buckets, source)
         other = integer_below(self.buckets - 1, source)
         said = own if kept else other + (other >= own)
         return index | said << self._widths[0]
-
-    @property
-    def known_domain(self) -> Domain:
-        return self.domain
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -233,9 +219,7 @@ class LocalHashing(Protocol[Estimate]):
         return self.hashes is None or exact_total(state["said"]) == reports
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LocalHashing, self).is_valid(
-            payload
-        )  # slots make the class twice; a bare super() holds the first
+        padded = super(LocalHashing, self).is_valid(payload)  # slots=True replaces the class
         index, said = self._unpack(payload)
         return padded & (index < self._functions) & (said < self.buckets)
 
@@ -245,7 +229,7 @@ class LocalHashing(Protocol[Estimate]):
             coefficients, values = row_coefficients(index, self.seed), _known(self.domain, self.seed)
             _add_supports(coefficients, said, values, np.uint64(self.buckets), state["supports"])
         else:
-            # One by one: a table of counts as large as the state would have to be made for every few reports.
+            # One by one: a table of counts for every few reports would be as large as the state.
             np.add.at(state["said"].reshape(-1), index * self.buckets + said, 1)
 
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
@@ -262,21 +246,21 @@ class LocalHashing(Protocol[Estimate]):
             supports, same = support(table, family, digests), self._same(table)
             laws = TableLaws.of(table, family, digests, supports, scale=1 / chances.gap)
 
-        def collided(counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        def collision_variance(counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
             return np.maximum(same - counts**2, 0.0) / (self._functions * (self.buckets - 1))
 
         return chances.estimate(
-            labels, supports, reports=aggregate.reports, postprocess=postprocess, further=collided, laws=laws
+            labels, supports, reports=aggregate.reports, postprocess=postprocess, further=collision_variance, laws=laws
         )
 
     def _same(self, said: "NDArray[np.int64]") -> float:
-        """Return about how many pairs of people have the same value, from how often two of a function say the same."""
+        """Estimate the number of pairs of people with the same value, from equal answers within a function."""
         cells, totals = said.astype(np.float64), said.sum(axis=1).astype(np.float64)
         people, pairs = float(totals.sum()), float((totals * (totals - 1)).sum())
         if not pairs:
             return people**2
         gap, other = self._chances(self.buckets).gap, 1 - 1 / self.buckets
-        # Two of the same value and function say the same more often than one time in so many, by gap^2 / other.
+        # Two people with the same value and function answer alike more often than by chance, by gap^2 / other.
         share = (float((cells * (cells - 1)).sum()) / pairs - 1 / self.buckets) * other / gap / gap
         return people**2 * min(max(share, 1 / self.size), 1.0)
 
@@ -288,13 +272,6 @@ def row_coefficients(rows: "NDArray[np.int64]", seed: int) -> Words:
     offsets = 16 * np.arange(len(rows) * _INDEPENDENCE + 1)
     words = digest(Column(offsets=offsets, data=pairs.reshape(-1).view(np.uint8)), seed=seed)
     return (words % _PRIME).reshape(len(rows), _INDEPENDENCE)
-
-
-def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
-    number = exact_integer(value, name=name, least=least)
-    if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
-    return number
 
 
 @lru_cache(maxsize=4)
@@ -313,7 +290,7 @@ def _hash_each(coefficients: Words, digests: Words, buckets: np.uint64, out: "ND
 def _add_supports(
     coefficients: Words, said: "NDArray[np.int64]", digests: Words, buckets: np.uint64, supports: "NDArray[np.int64]"
 ) -> None:
-    """Count, for each value, the reports whose function maps it to the bucket that was said."""
+    """Count, for each value, the reports whose function maps it to the reported bucket."""
     words = np.empty_like(digests)
     for place in range(digests.size):
         words[place] = reduce61(digests[place])

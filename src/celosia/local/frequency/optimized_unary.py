@@ -1,10 +1,10 @@
 """Unary encoding: one bit for each value of the domain, all of them noisy.
 
-The bit of the own value is 1 with probability p, each other one with probability q. Two values differ in two bits, so
-the loss is ln(p (1 - q) / (q (1 - p))). Optimized unary encoding has p = 1/2 and q = 1 / (e^epsilon + 1), which is the
-best for values that few people have (Wang, Blocki, Li and Jha 2017). The symmetric one keeps every bit with the same
-probability p = 1 - q = e^(epsilon/2) / (e^(epsilon/2) + 1): RAPPOR's one-time response (Erlingsson, Pihur and Korolova
-2014). The variance does not depend on the size of the domain, the report does. See ``proofs/unary-encoding.md``.
+The bit of the client's value is 1 with probability p, each other bit with probability q. Two values differ in two bits,
+so the loss is ln(p (1 - q) / (q (1 - p))). Optimized unary encoding has p = 1/2 and q = 1 / (e^epsilon + 1), which is
+best for rare values (Wang, Blocki, Li and Jha 2017). The symmetric one keeps every bit with the same probability p = 1
+- q = e^(epsilon/2) / (e^(epsilon/2) + 1): RAPPOR's one-time response (Erlingsson, Pihur and Korolova 2014). The
+variance does not depend on the size of the domain, the report does. See ``proofs/unary-encoding.md``.
 """
 
 import math
@@ -20,11 +20,12 @@ from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.bit_counts import add_bits, count_ones
 from celosia.local.base.checks import check_crowd
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, pack, pack_vector
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
+from celosia.local.base.values import Domain, exact_domain, read_candidates
 from celosia.noise.bernoulli import flip, flip_logistic
 from celosia.noise.packed import packed_logistic
 
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-_MOST_LISTED = 16  # bits, of which all reports are listed
+_MAX_LISTED_BITS = 16
 _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class OptimizedUnary(Protocol[Estimate]):
+class OptimizedUnary(DomainProtocol[Estimate]):
     """Optimized (or symmetric) unary encoding over a known domain.
 
     Parameters
@@ -47,9 +48,9 @@ class OptimizedUnary(Protocol[Estimate]):
     domain
         The number k of values, which are then 0 to k - 1, or the values themselves.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     symmetric
-        Keep all bits with the same probability, as RAPPOR's one-time response does: better only where most people have
+        Keep all bits with the same probability, as RAPPOR's one-time response does: better only if most people have
         one value.
 
     Examples
@@ -61,7 +62,6 @@ class OptimizedUnary(Protocol[Estimate]):
     Estimate(blue: 414 ± 34; reports=1000)
     """
 
-    domain: Domain
     symmetric: bool = False
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, symmetric: bool = False) -> None:
@@ -71,7 +71,7 @@ class OptimizedUnary(Protocol[Estimate]):
 
     @property
     def event(self) -> Event:
-        """What one report runs: of the symmetric kind, two bits that are randomized with half the epsilon each.
+        """The event of one report; of the symmetric kind, two randomized bits of half the epsilon each.
 
         >>> OptimizedUnary(domain=4, epsilon=1, symmetric=True).event.times
         2
@@ -79,15 +79,6 @@ class OptimizedUnary(Protocol[Estimate]):
         if self.symmetric:
             return RepeatedEvent(event=RandomizedResponseEvent(epsilon=self.epsilon / 2, unit=PERSON), times=2)
         return super(OptimizedUnary, self).event
-
-    @property
-    def size(self) -> int:
-        """The number of values.
-
-        >>> OptimizedUnary(domain=["red", "green"], epsilon=1).size
-        2
-        """
-        return domain_size(self.domain)
 
     @property
     def bits(self) -> int:
@@ -99,7 +90,7 @@ class OptimizedUnary(Protocol[Estimate]):
         return self.size
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
         >>> round(OptimizedUnary(domain=100, epsilon=1).variance(1), 2)
         3.68
@@ -115,10 +106,10 @@ class OptimizedUnary(Protocol[Estimate]):
         >>> len(OptimizedUnary(domain=4, epsilon=1).outputs())
         16
         """
-        return pack([(np.arange(1 << self.size), self.size)]) if self.size <= _MOST_LISTED else None
+        return pack([(np.arange(1 << self.size), self.size)]) if self.size <= _MAX_LISTED_BITS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
-        """Return the sum of what the bits say.
+        """Return the sum of the log probabilities of the bits.
 
         >>> protocol = OptimizedUnary(domain=2, epsilon=1)
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
@@ -144,9 +135,6 @@ class OptimizedUnary(Protocol[Estimate]):
             return SupportProbabilities(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
         return SupportProbabilities(if_true=0.5, if_not=lost, gap=gap / 2)
 
-    def encode(self, values: Any) -> "NDArray[np.int64]":
-        return codes(values, self.domain)
-
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         vectors = packed_logistic(self._rate, items.size, self.size, complement=True, source=source)
         rows, words, shifts = np.arange(items.size), items >> 6, (items & 63).astype(np.uint64)
@@ -160,7 +148,7 @@ class OptimizedUnary(Protocol[Estimate]):
         return pack_vector(vectors, self.size)
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        """One coin for each bit, from 0 on: True keeps it. The own bit of the optimized kind is a fair coin itself."""
+        """Draw one coin for each bit, from 0 on: True keeps it. The own bit may be a fair coin."""
         own, vector = int(item), 0
         for place in range(self.size):
             if place == own and not self.symmetric:
@@ -169,10 +157,6 @@ class OptimizedUnary(Protocol[Estimate]):
                 bit = flip_logistic(self._rate, 2, source) == (place == own)
             vector |= bit << place
         return vector
-
-    @property
-    def known_domain(self) -> Domain:
-        return self.domain
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:

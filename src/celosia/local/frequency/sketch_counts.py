@@ -1,4 +1,4 @@
-"""The compiled loops of the count-mean sketches: how reports are added to a table, and its sum of squares.
+"""Compiled loops of the count-mean sketches: add reports to a table, and sum its squares.
 
 Bits are added eight at a time: a table spreads the bits of a byte over the bytes of a word, words add up without
 carrying for 255 reports of the same row, and are then added to the counts. Reports are taken row by row, so that a row
@@ -13,7 +13,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST = 255  # reports that the bytes of a word can count
+_MAX_BYTE_COUNT = 255  # reports that a byte of a word can count
 _SPREAD = np.array([sum((byte >> bit & 1) << 8 * bit for bit in range(8)) for byte in range(256)], dtype=np.uint64)
 
 
@@ -40,7 +40,7 @@ def _add_bits(
     while i < order.size:
         row = rows[order[i]]
         sums[:] = 0
-        last = min(order.size, i + _MOST)
+        last = min(order.size, i + _MAX_BYTE_COUNT)
         while i < last and rows[order[i]] == row:
             report = order[i]
             for octet in range(octets):
@@ -49,7 +49,7 @@ def _add_bits(
         for octet in range(width // 8):
             for bit in range(8):
                 counts[row, 8 * octet + bit] += np.int64((sums[octet] >> np.uint64(8 * bit)) & np.uint64(255))
-        for bit in range(width % 8):  # what follows in that byte is no bit of the vector
+        for bit in range(width % 8):  # the rest of that byte is not part of the vector
             counts[row, width - width % 8 + bit] += np.int64((sums[octets - 1] >> np.uint64(8 * bit)) & np.uint64(255))
 
 

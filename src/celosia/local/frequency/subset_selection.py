@@ -1,6 +1,6 @@
-"""Subset selection: send a set of values that has the true one with a known probability.
+"""Subset selection: report a set of values that contains the true one with a known probability.
 
-All subsets of a fixed size w of the k values can be sent; those with the true value are e^epsilon times as likely as
+A report is a subset of fixed size w of the k values; those with the true value are e^epsilon times as likely as
 those without. With w about k / (e^epsilon + 1) no protocol has a smaller variance for all values together (Ye and Barg
 2018); the size here is the integer with the smaller exact variance, and at least 1, where it is direct encoding.
 See ``proofs/subset-selection.md``.
@@ -19,11 +19,12 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.bit_counts import add_bits, count_ones
 from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, Words, pack_vector
-from celosia.local.base.protocol import Protocol, State
+from celosia.local.base.protocol import State
 from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
+from celosia.local.base.values import Domain, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.packed import packed_bernoulli
 from celosia.noise.uniform import integer_below, uniform_below
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-_MOST_OUTPUTS = 1 << 16
-_MOST_NUMBERS = 1 << 15  # drawn at once: they stay in the cache
+_MAX_OUTPUTS = 1 << 16
+_MAX_NUMBERS = 1 << 15  # drawn at once: they stay in the cache
 _PARTS = 32  # in which a share is rounded down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class SubsetSelection(Protocol[Estimate]):
+class SubsetSelection(DomainProtocol[Estimate]):
     """Subset selection over a known domain.
 
     Parameters
@@ -48,9 +49,9 @@ class SubsetSelection(Protocol[Estimate]):
     domain
         The number k of values, which are then 0 to k - 1, or the values themselves.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     chosen
-        The size of the subsets, from 1 to k - 1; without, the one with the least variance.
+        The size of the subsets, from 1 to k - 1; the default has the least variance.
 
     Examples
     --------
@@ -63,7 +64,6 @@ class SubsetSelection(Protocol[Estimate]):
     Estimate(3: 556 ± 62, 4: 12 ± 57, 9: 438 ± 61; reports=1000)
     """
 
-    domain: Domain
     chosen: int
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, chosen: int | None = None) -> None:
@@ -75,15 +75,6 @@ class SubsetSelection(Protocol[Estimate]):
             )
 
     @property
-    def size(self) -> int:
-        """The number of values.
-
-        >>> SubsetSelection(domain=["red", "green"], epsilon=1).size
-        2
-        """
-        return domain_size(self.domain)
-
-    @property
     def bits(self) -> int:
         """A report has one bit for each value, of which ``chosen`` are set.
 
@@ -93,7 +84,7 @@ class SubsetSelection(Protocol[Estimate]):
         return self.size
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
         >>> round(SubsetSelection(domain=100, epsilon=1).variance(1), 2)
         3.59
@@ -102,12 +93,12 @@ class SubsetSelection(Protocol[Estimate]):
         return self._chances(self.chosen).variance(reports, count)
 
     def outputs(self) -> Bytes | None:
-        """All subsets, where they are at most 65536.
+        """All subsets, if at most 65536.
 
         >>> SubsetSelection(domain=3, epsilon=1, chosen=2).outputs().tolist()
         [[3], [5], [6]]
         """
-        if math.comb(self.size, self.chosen) > _MOST_OUTPUTS:
+        if math.comb(self.size, self.chosen) > _MAX_OUTPUTS:
             return None
         members = np.array(list(combinations(range(self.size), self.chosen)))
         marks = np.zeros((len(members), self.size), dtype=np.bool_)
@@ -139,17 +130,14 @@ class SubsetSelection(Protocol[Estimate]):
         k, ratio = self.size, math.exp(-float(self.epsilon))
         weight = chosen + (k - chosen) * ratio
         if_true = chosen / weight
-        others = chosen - if_true  # of the other values, how many a report supports on average
+        others = chosen - if_true  # the mean number of other values that a report supports
         gap = -math.expm1(-float(self.epsilon)) * chosen * (k - chosen) / ((k - 1) * weight)
         return SupportProbabilities(if_true=if_true, if_not=others / (k - 1), gap=gap)
 
     @property
     def _odds(self) -> Fraction:
-        """How many subsets there are without a value, for each with it."""
+        """The ratio of subsets without a value to those with it."""
         return Fraction(self.size - self.chosen, self.chosen)
-
-    def encode(self, values: Any) -> "NDArray[np.int64]":
-        return codes(values, self.domain)
 
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         kept = bernoulli_odds(self.epsilon, self._odds, items.size, source)
@@ -159,17 +147,17 @@ class SubsetSelection(Protocol[Estimate]):
         missing = self.chosen - kept.astype(np.int64) - count_ones(vectors.view(np.uint8))
         done = 0
         while done < items.size:
-            wanted = min(_MOST_NUMBERS, (items.size - done) * (others // _PARTS + _PARTS))
+            wanted = min(_MAX_NUMBERS, (items.size - done) * (others // _PARTS + _PARTS))
             done = _complete(vectors, missing, uniform_below(others, wanted, source), done)
         out = np.empty((items.size, -(-self.size // 64)), dtype=np.uint64)
         _insert(vectors, items, kept, out)
         return pack_vector(out, self.size)
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        """A coin, whether the value is in; a subset of the others; and which of its members gives way.
+        """Draw a coin for the value, a subset of the others, and the member of it to leave out.
 
-        For ``last`` from k - 1 - w to k - 2 a number below last + 1 is drawn and taken, or last if it was already; the
-        others are numbered without the own value. Then a number below w: the place of a member in increasing order.
+        For ``last`` from k - 1 - w to k - 2, draw a number below last + 1, and take it, or last if it is already taken;
+        the others are numbered without the own value. Then a number below w: the place of a member in increasing order.
         """
         own = int(item)
         kept = flip_odds(self.epsilon, self._odds, source)
@@ -178,14 +166,10 @@ class SubsetSelection(Protocol[Estimate]):
             number = integer_below(last + 1, source)
             others.add(last if number in others else number)
         members = sorted(others)
-        left_out = integer_below(self.chosen, source)  # drawn in any case: time must not tell which it was
+        left_out = integer_below(self.chosen, source)  # always drawn: the time must not reveal which one
         return sum(
             1 << (own if kept and i == left_out else number + (number >= own)) for i, number in enumerate(members)
         )
-
-    @property
-    def known_domain(self) -> Domain:
-        return self.domain
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -195,9 +179,7 @@ class SubsetSelection(Protocol[Estimate]):
         return exact_total(state["supports"]) == reports * self.chosen
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(SubsetSelection, self).is_valid(
-            payload
-        )  # slots make the class twice; a bare super() holds the first
+        padded = super(SubsetSelection, self).is_valid(payload)  # slots=True replaces the class
         right: NDArray[np.bool_] = count_ones(payload) == self.chosen
         return padded & right
 
@@ -212,9 +194,9 @@ class SubsetSelection(Protocol[Estimate]):
 
 @njit(cache=True, nogil=True)
 def _complete(vectors: Words, missing: "NDArray[np.int64]", numbers: "NDArray[np.int64]", first: int) -> int:
-    """Set so many bits more as are missing, or clear them if negative, at given places; return the row that lacks some.
+    """Set missing bits, or clear surplus ones (negative), at given places; return the first row that still lacks some.
 
-    A place whose bit is right already is passed over: what is set or cleared is uniform among the others.
+    A place whose bit is already right is skipped: the set or cleared bits are uniform among the others.
     """
     items = 0
     for i in range(first, len(vectors)):
@@ -239,7 +221,7 @@ def _insert(vectors: Words, own: "NDArray[np.int64]", kept: "NDArray[np.bool_]",
         carry = np.uint64(0)
         for j in range(out.shape[1]):
             word = vectors[i, j] if j < vectors.shape[1] else np.uint64(0)
-            start = own[i] - 64 * j  # of what moves
+            start = own[i] - 64 * j  # of the bits that move
             stays = np.uint64(0)
             if start >= 64:
                 stays = np.uint64(2**64 - 1)

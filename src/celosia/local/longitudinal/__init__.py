@@ -1,1 +1,1 @@
-"""Protocols for values that are reported again and again: RAPPOR, LOLOHA, dBitFlip, 1BitMean."""
+"""Protocols for repeated reports: RAPPOR, LOLOHA, dBitFlip, 1BitMean."""

@@ -1,9 +1,9 @@
-"""Real counters in buckets, for dBitFlip, and how far off the whole histogram can be.
+"""Buckets of real counters, for dBitFlip, and bounds on the error of the whole histogram.
 
 A counter (seconds of use, number of crashes) becomes the number of its bucket: equal parts of an interval, or parts
-between given edges. Which bucket is a function of the value alone, so the protocol's guarantee covers it. Two bounds
-hold for all buckets together, except with probability ``failure``, whatever the data: the published one, and a shorter
-one. Ding, Kulkarni and Yekhanin 2017; Bernstein 1946.
+between given edges. The bucket is a function of the value alone, so the protocol's guarantee covers it. Two bounds hold
+for all buckets together and all data, except with probability ``failure``: the published one, and a shorter one. Ding,
+Kulkarni and Yekhanin 2017; Bernstein 1946.
 """
 
 import math
@@ -23,7 +23,7 @@ from celosia.local.means.interval import exact_bounds, read_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_BUCKETS = 1 << 20
+_MAX_BUCKETS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -48,7 +48,7 @@ class Bucketing(Record):
             raise ParameterError(f"edges must be a list of increasing numbers, not {safe_repr(edges)}.")
         given = tuple(exact(edge, name="edges") for edge in edges)
         as_doubles = [float(edge) for edge in given]
-        if not 3 <= len(given) <= _MOST_BUCKETS + 1 or any(np.diff(as_doubles) <= 0):
+        if not 3 <= len(given) <= _MAX_BUCKETS + 1 or any(np.diff(as_doubles) <= 0):
             raise ParameterError(
                 f"edges must be at least three increasing numbers (two buckets), not {safe_repr(edges)}."
             )
@@ -63,15 +63,15 @@ class Bucketing(Record):
         """
         least, most = exact_bounds(low, high)
         count = exact_integer(buckets, name="buckets", least=2)
-        if count > _MOST_BUCKETS:
-            raise ParameterError(f"buckets must be at most {_MOST_BUCKETS}, not {safe_repr(buckets)}.")
+        if count > _MAX_BUCKETS:
+            raise ParameterError(f"buckets must be at most {_MAX_BUCKETS}, not {safe_repr(buckets)}.")
         return cls(edges=[least + (most - least) * i / count for i in range(count + 1)])
 
     def __len__(self) -> int:
         return len(self.edges) - 1
 
     def codes(self, values: Any, *, clip: bool = False) -> "NDArray[np.int64]":
-        """Return the bucket of each number; those outside are refused, or with ``clip`` belong to the outer buckets.
+        """Return the bucket of each number; others raise an error, or with ``clip`` count in the outer buckets.
 
         >>> Bucketing.equal(0, 10, 5).codes([11])
         Traceback (most recent call last):
@@ -89,7 +89,7 @@ class Bucketing(Record):
 
     @property
     def labels(self) -> list[str]:
-        """The buckets as texts, for tables and charts.
+        """The buckets as strings, for tables and charts.
 
         >>> Bucketing.equal(0, 1, 2).labels
         ['[0, 0.5)', '[0.5, 1]']
@@ -100,10 +100,10 @@ class Bucketing(Record):
 
 
 def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> float:
-    """Return how far any bucket's share is off at most, except with probability ``failure``: Ding et al.'s bound.
+    """Return Ding et al.'s bound on the error of all buckets' shares, except with probability ``failure``.
 
-    It is sqrt(5k/(nd)) (e^(epsilon/2) + 1)/(e^(epsilon/2) - 1) sqrt(ln(6k/failure)), four to five times what is seen.
-    It holds from n = k/(4d) ln(6k/failure) reports on; for fewer it can fail, and is refused.
+    It is sqrt(5k/(nd)) (e^(epsilon/2) + 1)/(e^(epsilon/2) - 1) sqrt(ln(6k/failure)), four to five times the observed
+    error. It holds from n = k/(4d) ln(6k/failure) reports on; for fewer it can fail, and ``ParameterError`` is raised.
     """
     n, miss = exact_integer(reports, name="reports"), exact_level(failure)
     share, logarithm = protocol.size / protocol.d, math.log(6 * protocol.size / miss)
@@ -115,7 +115,7 @@ def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> 
 
 
 def uniform_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> float:
-    """Return how far any bucket's share is off at most, except with probability ``failure``: Bernstein's inequality.
+    """Return Bernstein's bound on the error of all buckets' shares, except with probability ``failure``.
 
     It holds for every number of reports and all data.
 

@@ -1,9 +1,9 @@
-"""dBitFlip: a client answers, for d of k buckets, whether its value is in them, each answer through a coin.
+"""dBitFlip: a client answers for d of k buckets whether its value is in them, each by randomized response.
 
-An answer is true with probability e^(epsilon/2) / (e^(epsilon/2) + 1). Two values differ in two answers at most, so a
-report is epsilon-private, whatever d is; for d = 1 they differ in one, and it is epsilon/2-private. The buckets do not
+An answer is true with probability e^(epsilon/2) / (e^(epsilon/2) + 1). Two values differ in at most two answers, so a
+report is epsilon-private for every d; for d = 1 they differ in one, and it is epsilon/2-private. The buckets do not
 depend on the value. With a secret the client keeps its buckets, and the d answers that it gave once for a pattern of
-truths (which of its buckets holds the value, or none): then at most d + 1 different reports are ever seen (dBitFlipPM).
+truths (which of its buckets holds the value, or none): then at most d + 1 different reports occur (dBitFlipPM).
 Ding, Kulkarni and Yekhanin 2017.
 """
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
 
 PERMUTATIONS = 64
-"""How many public orders of the buckets there are: a client's buckets are d neighbours in one of them, as in a ring."""
+"""The number of public orders of the buckets: a client's buckets are d neighbours in one of them, as in a ring."""
 
-_MOST_OUTPUTS = 1 << 16
-_MOST_PLACES = 1 << 22  # of buckets in orders, which every client and server computes; a server may choose the buckets
-_MOST_BITS = 1 << 20  # of a report
+_MAX_OUTPUTS = 1 << 16
+_MAX_PLACES = 1 << 22  # buckets times orders, which every client and server computes
+_MAX_BITS = 1 << 20  # of a report
 _BLOCK = 1 << 19  # words of keystream at a time
 _WORD = 64
 
@@ -61,7 +61,7 @@ class DBitFlip(Memoised[Estimate]):
     the protocol's seed, of r and b (64 bits each, little-endian). Each bucket is in d/k of all assignments.
 
     Drawn in this order: the assignment below 64 k (unless d = k), from the client's memo; then for each of the d
-    buckets whether the truth is told, from the memo of the pattern: the place of the value among the d, or d for none.
+    buckets whether the answer is true, from the memo of the pattern: the place of the value among the d, or d for none.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class DBitFlip(Memoised[Estimate]):
         The number k of buckets, whose numbers are then 0 to k - 1, or the values themselves. At most 65,536, unless d
         is k. For real counters see ``Bucketing``.
     d
-        How many buckets a client answers for.
+        The number of buckets that a client answers for.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     seed
-        Which orders of the buckets are used.
+        Public seed of the orders of the buckets.
 
     Examples
     --------
@@ -95,17 +95,17 @@ class DBitFlip(Memoised[Estimate]):
         self._set(seed=int(as_seed(seed)))
         if self.d > self.size:
             raise ParameterError(f"d must be at most the number of buckets, {self.size}, not {safe_repr(d)}.")
-        if self.d < self.size and PERMUTATIONS * self.size > _MOST_PLACES:
+        if self.d < self.size and PERMUTATIONS * self.size > _MAX_PLACES:
             raise ParameterError(
-                f"buckets must be at most {_MOST_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
+                f"buckets must be at most {_MAX_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
                 "all clients order them 64 times. Use fewer (see Bucketing), or LOLOHA."
             )
-        if self.d > _MOST_BITS:
-            raise ParameterError(f"d must be at most {_MOST_BITS}, not {safe_repr(d)}: a report has so many bits.")
+        if self.d > _MAX_BITS:
+            raise ParameterError(f"d must be at most {_MAX_BITS}, not {safe_repr(d)}: a report has d bits.")
 
     @property
     def guarantee(self) -> PureDP:
-        """What one report promises: epsilon, or half of it where there is one bucket only.
+        """The guarantee of one report: epsilon, or half of it if d is 1.
 
         >>> DBitFlip(buckets=10, d=1, epsilon=1).guarantee
         PureDP(epsilon=0.5, adjacency=ReplaceOne, unit='person')
@@ -114,7 +114,7 @@ class DBitFlip(Memoised[Estimate]):
 
     @property
     def event(self) -> Event:
-        """What one report runs: two randomized answers at most depend on the value.
+        """The event of one report: at most two randomized answers depend on the value.
 
         >>> DBitFlip(buckets=10, d=4, epsilon=1).event.times
         2
@@ -123,11 +123,11 @@ class DBitFlip(Memoised[Estimate]):
         return answer if self.d == 1 else RepeatedEvent(event=answer, times=2)
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what replayed answers spend under ``SameChanges``: one report's epsilon for each pattern of truths.
+        """Return the epsilon of repeated answers under ``SameChanges``: that of one report for each pattern of truths.
 
         There are d + 1 patterns. It holds between histories whose patterns change and return at the same times; a value
-        that never changes is hidden for ever at the price of one report. That, and when, the pattern changed is not
-        hidden at all: between any two histories no epsilon is finite (``plain_lifetime_epsilon``).
+        that never changes costs one report for all time. It does not hide that the pattern changed, nor when: between
+        any two histories no epsilon is finite (``plain_lifetime_epsilon``).
 
         >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
         >>> protocol.lifetime_epsilon(365, 1), protocol.lifetime_epsilon(365, 100)
@@ -147,7 +147,7 @@ class DBitFlip(Memoised[Estimate]):
 
     @property
     def assignments(self) -> int:
-        """How many sets of d buckets there are to draw from.
+        """The number of sets of d buckets to draw from.
 
         >>> DBitFlip(buckets=10, d=4, epsilon=1).assignments, DBitFlip(buckets=10, d=10, epsilon=1).assignments
         (640, 1)
@@ -164,7 +164,7 @@ class DBitFlip(Memoised[Estimate]):
         return self.d + field_width(self.assignments)
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters are in the bucket.
+        """Return the variance of an estimated count, if ``count`` of the reporters are in the bucket.
 
         >>> round(DBitFlip(buckets=100, d=4, epsilon=1).variance(1), 1)
         97.9
@@ -179,7 +179,7 @@ class DBitFlip(Memoised[Estimate]):
         >>> DBitFlip(buckets=3, d=2, epsilon=1).outputs().shape
         (768, 2)
         """
-        if self.bits > _WORD or self.assignments << self.d > _MOST_OUTPUTS:
+        if self.bits > _WORD or self.assignments << self.d > _MAX_OUTPUTS:
             return None
         answers, assignment = np.divmod(np.arange(self.assignments << self.d), self.assignments)
         width = field_width(self.assignments)
@@ -204,7 +204,7 @@ class DBitFlip(Memoised[Estimate]):
         return codes(values, self.buckets)
 
     def _places(self, items: "NDArray[np.int64]", assignment: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        """Return which of its d buckets holds each client's value, or d where none does."""
+        """Return which of its d buckets holds each client's value, or d if none does."""
         if self.assignments == 1:
             return items
         order, start = np.divmod(assignment, self.size)
@@ -212,7 +212,7 @@ class DBitFlip(Memoised[Estimate]):
         return np.minimum(np.where(place < 0, place + self.size, place), self.d)
 
     def _true_answers(self, lies: "NDArray[np.uint64]", place: "NDArray[np.int64]") -> "NDArray[np.uint64]":
-        """Turn lies into answers (and answers into lies): the bucket that holds the value has its bit turned."""
+        """Turn lies into answers, and answers into lies: flip the bit of the bucket that holds the value."""
         rows = np.flatnonzero(place < self.d)
         word, bit = np.divmod(place[rows], _WORD)
         lies[rows, word] ^= np.uint64(1) << bit.astype(np.uint64)
@@ -277,7 +277,7 @@ class DBitFlip(Memoised[Estimate]):
         return exact_total(asked) == self.d * reports and bool((state["ones"] <= asked).all())
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(DBitFlip, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
+        padded = super(DBitFlip, self).is_valid(payload)  # slots=True replaces the class
         return padded & (self._unpack(payload)[1] < self.assignments)
 
     def accumulate(self, state: State, payload: Bytes) -> None:

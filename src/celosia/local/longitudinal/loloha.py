@@ -1,10 +1,10 @@
-"""LOLOHA: longitudinal local hashing. A client hashes its values to a few cells, and answers about cells for ever.
+"""LOLOHA: longitudinal local hashing. A client hashes its values to a few cells, and memoises its answers about cells.
 
 The hash function is drawn once and public. For each of the g cells the client keeps one randomized answer, of
-epsilon_infinity; each report tells that answer through fresh randomized response, so that a single report spends only
-epsilon. Whatever the number of reports and of values, at most g answers are ever behind them: between histories whose
-cells change at the same times, all reports spend at most g epsilon_infinity. Between any two histories they spend more,
-and more with each report: noise that stays does not hide when a cell changes. g = 2 (BiLOLOHA) costs least.
+epsilon_infinity; each report passes that answer through fresh randomized response, so that a single report spends only
+epsilon. At most g answers are behind all reports of all values: between histories whose cells change at the same times,
+they spend at most g epsilon_infinity. Between any two histories they spend more with each report, because memoised
+noise does not hide when a cell changes. g = 2 (BiLOLOHA) costs least.
 Arcolezi, Pinzón, Palamidessi and Gambs 2023; the second step is chosen exactly here, for every g.
 """
 
@@ -43,37 +43,37 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
 
 _FUNCTIONS = 1 << 16
-_MOST_FUNCTIONS = 1 << 20
-_MOST_CELLS = 1 << 12
-_MOST_OUTPUTS = 1 << 16
+_MAX_FUNCTIONS = 1 << 20
+_MAX_CELLS = 1 << 12
+_MAX_OUTPUTS = 1 << 16
 _LONG = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class LOLOHA(Memoised[Estimate]):
-    """Counts of a known domain, collected again and again.
+    """Counts of a known domain, collected repeatedly.
 
-    A report is the cell that is told, and then the number of the hash function: row by row those of a ``HashFamily``
+    A report is the reported cell, and then the number of the hash function: row by row those of a ``HashFamily``
     of width g with the protocol's seed, at the digest (same seed) of the value's place in the domain.
 
     Drawn in this order: the function, below ``functions``, from the client's memo; whether the true cell is kept, and a
-    number below g - 1 that says which other one else, from the memo of the cell; and the same two afresh.
+    number below g - 1 for the other cell, from the memo of the cell; and the same two from fresh draws.
 
     Parameters
     ----------
     domain
         The number of values, which are then 0 to that number - 1, or the values themselves.
     epsilon
-        What the first report spends.
+        Epsilon of the first report.
     epsilon_infinity
-        What all reports about one cell that never changes spend together, greater than ``epsilon``.
+        Epsilon of all reports about one cell that never changes, greater than ``epsilon``.
     g
         The number of cells: by default the one with the least variance, e^epsilon + 1 rounded; 2 protects best.
     functions
-        How many hash functions there are. Clients who share one share its collisions; the error that this adds is in
-        the standard errors, and small while ``functions`` is not much below the number of clients.
+        The number of hash functions. Clients who share one share its collisions; the standard errors include the error
+        that this adds, which is small unless ``functions`` is much below the number of clients.
     seed
-        Which functions.
+        Public seed of the functions.
 
     Examples
     --------
@@ -106,18 +106,18 @@ class LOLOHA(Memoised[Estimate]):
             raise ParameterError(
                 f"epsilon_infinity must be greater than epsilon and at most {_LONG}, not {safe_repr(epsilon_infinity)}."
             )
-        best = max(2, min(round(math.exp(self.epsilon) + 1), _MOST_CELLS))
+        best = max(2, min(round(math.exp(self.epsilon) + 1), _MAX_CELLS))
         self._set(
             g=best if g is None else exact_integer(g, name="g", least=2),
             functions=exact_integer(functions, name="functions"),
         )
-        for name, most in (("g", _MOST_CELLS), ("functions", _MOST_FUNCTIONS)):
+        for name, most in (("g", _MAX_CELLS), ("functions", _MAX_FUNCTIONS)):
             if getattr(self, name) > most:
                 raise ParameterError(f"{name} must be at most {most}, not {safe_repr(getattr(self, name))}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What the first report runs.
+        """The event of the first report.
 
         >>> LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2).event.categories
         2
@@ -125,10 +125,10 @@ class LOLOHA(Memoised[Estimate]):
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.g, unit=PERSON)
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what reports spend under ``SameChanges`` when answers are kept: at most g times epsilon_infinity.
+        """Return the epsilon of memoised reports under ``SameChanges``: at most g times epsilon_infinity.
 
         It holds between histories whose cells, under the client's function, change and return at the same times;
-        histories that stay at one value in particular. See ``plain_lifetime_epsilon`` for any two histories.
+        in particular histories of one value. See ``plain_lifetime_epsilon`` for any two histories.
 
         >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
         >>> [round(float(protocol.lifetime_epsilon(reports, 1)), 3) for reports in (1, 2, 10, 1000)]
@@ -137,15 +137,15 @@ class LOLOHA(Memoised[Estimate]):
         4.0
         """
         times, different = self.exact_history(reports, values)
-        # With so many answers none is told more often than this, the others being told at least once each. Fewer
-        # answers can cost more: one that is told twice may spend more than two that are told once.
-        return max(answers * self._spent(times - answers + 1) for answers in range(1, min(different, self.g) + 1))
+        # The most reports of one answer, if each other answer is reported at least once. Fewer answers can cost
+        # more: one that is reported twice may spend more than two that are reported once.
+        return max(answers * self._answer_loss(times - answers + 1) for answers in range(1, min(different, self.g) + 1))
 
     def plain_lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what reports spend together between any two histories of so many values when answers are kept.
+        """Return the epsilon of memoised reports between any two histories of ``values`` values.
 
-        The first report spends epsilon. Each further one can spend all of the fresh step's parameter, whatever is kept;
-        over long times at most a share of it, as one kept answer explains some reports of all (proofs/loloha.md, 4).
+        The first report spends epsilon. Each further one can spend all of the fresh step's parameter; over long times
+        at most a share of it, because one kept answer explains some reports of all (proofs/loloha.md, 4).
 
         >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
         >>> [round(float(protocol.plain_lifetime_epsilon(reports, 2)), 1) for reports in (1, 2, 10, 1000)]
@@ -159,8 +159,8 @@ class LOLOHA(Memoised[Estimate]):
         longest = cells * log_at_least(exp_at_least(self.epsilon_infinity) + self.g - 1)
         return min(self.epsilon + (times - 1) * fresh, longest + times * fresh * (cells - 1) / cells)
 
-    def _spent(self, times: int) -> Fraction:
-        """Return what one answer spends that is told so many times; the ratio grows in both of its exponentials."""
+    def _answer_loss(self, times: int) -> Fraction:
+        """Return the epsilon of one answer after a number of reports; the ratio grows in both of its exponentials."""
         if times == 1:
             return self.epsilon
         exponent = times * second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
@@ -189,10 +189,10 @@ class LOLOHA(Memoised[Estimate]):
         return sum(self._widths())
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
 
-        It is that of optimized local hashing with ``epsilon`` (and g cells); clients that share a function add the sum
-        of the other counts' squares over ``functions (g - 1)``.
+        It is that of optimized local hashing with ``epsilon`` and g cells; clients that share a function add the sum of
+        the other counts' squares over ``functions (g - 1)``.
 
         >>> round(LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=4).variance(1), 2)
         3.69
@@ -210,7 +210,7 @@ class LOLOHA(Memoised[Estimate]):
         >>> LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2, functions=8).outputs().shape
         (16, 1)
         """
-        if self.g * self.functions > _MOST_OUTPUTS:
+        if self.g * self.functions > _MAX_OUTPUTS:
             return None
         function, cell = np.divmod(np.arange(self.g * self.functions), self.g)
         return pack(list(zip((cell, function), self._widths(), strict=True)))
@@ -225,15 +225,15 @@ class LOLOHA(Memoised[Estimate]):
         """
         said, function = unpack(payload, self._widths())
         true = self._cells(np.full(len(payload), self.encode([value])[0]), function.astype(np.int64))
-        told = 1 / self.g + self._gap()
-        chances = np.where(said.astype(np.int64) == true, told, (1 - told) / (self.g - 1))
+        if_true = 1 / self.g + self._gap()
+        chances = np.where(said.astype(np.int64) == true, if_true, (1 - if_true) / (self.g - 1))
         masses: NDArray[np.float64] = np.log(chances / self.functions)
         return masses
 
     def _gap(self) -> float:
-        """Return by how much the probability that the true cell is told exceeds that of any cell by chance, 1/g.
+        """Return the excess of the probability of the true cell over the chance 1/g.
 
-        Each step brings the truth nearer to all others by a factor; the factors multiply.
+        Each step multiplies it by a factor.
         """
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         steps = (float(self.epsilon_infinity), float(second))
@@ -252,9 +252,9 @@ class LOLOHA(Memoised[Estimate]):
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         function = uniform_below(self.functions, items.size, source)
         cell = self._randomize(self._cells(items, function), self.epsilon_infinity, source)
-        return self._say(cell, function, source)
+        return self._randomize(cell, function, source)
 
-    def _say(self, kept: "NDArray[np.int64]", function: "NDArray[np.int64]", source: "Source") -> Bytes:
+    def _randomize(self, kept: "NDArray[np.int64]", function: "NDArray[np.int64]", source: "Source") -> Bytes:
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         said = self._randomize(kept, second, source)
         return pack(list(zip((said, function), self._widths(), strict=True)))
@@ -265,19 +265,19 @@ class LOLOHA(Memoised[Estimate]):
         return np.where(kept, cell, other + (other >= cell))
 
     def sample_one_memoised(self, item: Any, memo: Memo, source: "Source") -> int:
-        cell, function = self._kept(item, memo)
+        cell, function = self._draw_kept(item, memo)
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         return self._randomize_one(cell, second, source) | function << field_width(self.g)
 
-    def _kept(self, items: Any, memo: Memo) -> tuple[int, int]:
-        """Return the answer that stays, and the function."""
+    def _draw_kept(self, items: Any, memo: Memo) -> tuple[int, int]:
+        """Return the memoised answer, and the function."""
         function = integer_below(self.functions, memo("client", 0))
         cell = int(self._cells(np.array([items]), np.array([function]))[0])
         return self._randomize_one(cell, self.epsilon_infinity, memo("value", cell)), function
 
     def _randomize_one(self, cell: int, epsilon: Fraction, source: "Source") -> int:
         kept = flip_logistic(epsilon, self.g, source)
-        other = integer_below(self.g - 1, source)  # drawn in any case: time must not tell which it was
+        other = integer_below(self.g - 1, source)  # always drawn: the time must not reveal which one
         return cell if kept else other + (other >= cell)
 
     def sample_memoised(self, items: "NDArray[np.int64]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:
@@ -288,8 +288,8 @@ class LOLOHA(Memoised[Estimate]):
         other, rejected = reduce_words(words[:, 1], self.g - 1)
         cell = np.where(kept, cell, other + (other >= cell))
         for i in np.flatnonzero(again | tied | rejected).tolist():  # once in 2^44 clients
-            cell[i], function[i] = self._kept(items[i], self.open_memo(bytes(secrets[i])))
-        return self._say(cell, function, source)
+            cell[i], function[i] = self._draw_kept(items[i], self.open_memo(bytes(secrets[i])))
+        return self._randomize(cell, function, source)
 
     @property
     def known_domain(self) -> Domain:
@@ -303,7 +303,7 @@ class LOLOHA(Memoised[Estimate]):
         return exact_total(state["said"]) == reports
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LOLOHA, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
+        padded = super(LOLOHA, self).is_valid(payload)  # slots=True replaces the class
         said, function = unpack(payload, self._widths())
         return padded & (said < self.g) & (function < self.functions)
 
@@ -326,10 +326,10 @@ class LOLOHA(Memoised[Estimate]):
         )
 
     def _squares(self, table: "NDArray[np.int64]") -> float:
-        """Return about the sum of all counts' squares: that of others, over functions (g - 1), is added by sharing.
+        """Estimate the sum of all counts' squares, which determines the error of shared functions.
 
-        Clients of one function who have one value are in one cell together, which spreads the table: the sum of its
-        squared deviations has mean n (1 - 1/g) + (sum of squares) / functions gap^2 / (1 - 1/g).
+        Clients with the same function and value share a cell, which spreads the table: the sum of its squared
+        deviations has mean n (1 - 1/g) + (sum of squares) / functions gap^2 / (1 - 1/g).
         """
         sizes = table.sum(axis=1, keepdims=True)
         spread = float(((table - sizes / self.g) ** 2).sum()) - float(sizes.sum()) * (1 - 1 / self.g)
@@ -343,7 +343,7 @@ def second_epsilon(epsilon: Fraction, epsilon_infinity: Fraction, g: int) -> Fra
 
     Randomized response over g cells with parameters a and then b has, between two cells, the ratio (e^a e^b + g - 1) /
     (e^a + e^b + g - 2) at most. Set to e^epsilon this gives e^b, rounded down here. For g = 2 it is Arcolezi et al.'s;
-    for more cells theirs, which is the one for g = 2, spends less than epsilon, and so needs more reports.
+    for more cells theirs, which is that of g = 2, spends less than epsilon, and so needs more reports.
     """
     # e^b grows with e^epsilon and falls with e^a.
     first, both = exp_at_least(epsilon_infinity), exp_at_most(epsilon)

@@ -1,8 +1,8 @@
-"""From RAPPOR's reports to the counts of candidates: least squares, and a choice where there are many candidates.
+"""Counts of candidates from RAPPOR's reports: least squares, and a selection among many candidates.
 
 ``estimate`` solves the equations of the bits for all candidates, without bias. ``decode`` is for many candidates of
-which few are there: a Lasso chooses on one half of the reports, the other half tests the choice (testing on the same
-reports would find what chance chose), and non-negative least squares on all reports tells how many people have each.
+which few occur: a Lasso selects on one half of the reports, the other half tests the selection (tests on the same
+reports would be invalid), and non-negative least squares on all reports estimates the counts.
 Erlingsson, Pihur and Korolova 2014; Cox 1975 for the halves; Holm 1979 for many tests.
 """
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FEW = 200  # candidates need no choice
-_MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
+_MAX_UNSELECTED = 200  # candidates that need no selection
+_MAX_POISSON_HITS = 1e6  # beyond it the Poisson law is practically normal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Decoded:
-    """What ``decode`` found: counts (0 for candidates that were not chosen), standard errors, and tests.
+    """Result of ``decode``: counts (0 for candidates that were not selected), standard errors, and tests.
 
-    ``p_values`` are of the hypothesis that nobody has the candidate, from reports that had no part in the choice; 1 for
-    candidates that were not chosen. ``adjusted`` are Holm's, over all candidates. The counts are not negative and add
-    up to no more than the reports: small ones are too large on average. Those of ``estimate`` have no bias.
+    ``p_values`` are those of the hypothesis that the candidate is absent, from reports that had no part in the
+    selection; 1 for candidates that were not selected. ``adjusted`` are Holm's, over all candidates. The counts are not
+    negative and add up to at most the reports: small ones are biased upwards. Those of ``estimate`` are unbiased.
 
     >>> from celosia.noise import Seeded
     >>> protocol = Rappor(bits=64, hashes=2, cohorts=8, f=0.25, p=0.25, q=0.75, seed=7)
@@ -67,7 +67,7 @@ class Decoded:
     reports: int
 
     def significant(self, failure: Exact = 0.05) -> "NDArray[np.bool_]":
-        """Tell which candidates are really there: with probability ``failure`` or less, any of those shown has no one.
+        """Return which candidates occur, with family-wise error at most ``failure``.
 
         >>> from celosia.noise import Seeded
         >>> aggregate = Rappor().aggregate().absorb(Rappor().privatize(["sun"] * 20_000, source=Seeded(7)))
@@ -106,11 +106,11 @@ class Decoded:
 def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None = None) -> Estimate:
     """Return the counts of candidates, by least squares over all of them together.
 
-    Without bias where all values are candidates, and over the choice of hash functions where not. Candidates that the
-    bits cannot tell apart (more of them than bits, say) are estimated one by one instead, each against the crowd of all
-    others, with the larger standard errors that this has.
+    It is unbiased if all values are candidates, and otherwise over the choice of hash functions. Candidates that the
+    bits cannot distinguish (such as more candidates than bits) are estimated one by one instead, each against all
+    others, with larger standard errors.
     """
-    protocol, labels, words = _asked(aggregate, candidates)
+    protocol, labels, words = _read_inputs(aggregate, candidates)
     equations = Equations.of(protocol, aggregate.state["ones"].sum(axis=0), aggregate.state["sizes"].sum(axis=0))
     different, place = np.unique(words, return_inverse=True)
     shares, variances, nulls = solve(protocol, equations, build_design(protocol, different))
@@ -127,20 +127,20 @@ def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | No
 
 
 def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str | None = None) -> Decoded:
-    """Return which candidates are there, and how many people have each.
+    """Return which candidates occur, and their counts.
 
-    A few candidates (200, and 4 bits each) are all kept, and tested by all reports, unless a penalty is given. Values
-    that many people have must be among the candidates: one that is not is taken for whoever shares its bits.
+    Few candidates (200, and 4 bits each) are all kept, and tested by all reports, unless a penalty is given. Frequent
+    values must be among the candidates: one that is not adds to the candidates that share its bits.
 
     Parameters
     ----------
     aggregate
-        Of a ``Rappor`` protocol.
+        An aggregate of a ``Rappor`` protocol.
     candidates
-        Integers, texts or bytes, all different; there may be many more than bits.
+        Integers, strings or bytes, all different; there may be many more than bits.
     penalty
-        How many standard errors a candidate needs in the half that chooses (a Lasso's penalty, in these units): without
-        one, as many as let the square root of the number of candidates pass by chance. ``"cv"`` chooses the penalty by
+        The penalty of the Lasso, in standard errors of a candidate in the selecting half; by default it lets the square
+        root of the number of candidates pass by chance. ``"cv"`` chooses the penalty by
         cross-validation, which is slower.
 
     Examples
@@ -152,7 +152,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
     >>> [word for word, there in zip(found.candidates, found.significant(), strict=True) if there]
     ['sun', 'rain']
     """
-    protocol, labels, words = _asked(aggregate, candidates)
+    protocol, labels, words = _read_inputs(aggregate, candidates)
     if len(np.unique(words)) < len(words):
         raise InputError("candidates must be different from each other.")
     ones, sizes = aggregate.state["ones"], aggregate.state["sizes"]
@@ -161,7 +161,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
     counts, p_values, chosen = np.zeros(count), np.ones(count), np.ones(count, dtype=np.bool_)
     errors = np.full(count, math.sqrt(protocol.variance(whole.reports)))
     test = whole
-    if count and (penalty is not None or count > min(_FEW, len(whole.kept) // 4)):
+    if count and (penalty is not None or count > min(_MAX_UNSELECTED, len(whole.kept) // 4)):
         choose, test = (Equations.of(protocol, ones[half], sizes[half]) for half in range(2))
         chosen = _choose(protocol, choose, design, penalty) if choose.reports else ~chosen
     if chosen.any() and whole.reports:
@@ -183,7 +183,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
 
 
 def holm(p_values: "Sequence[float] | Floats") -> "Floats":
-    """Return p-values adjusted so that those below a level hold together at that level (Holm 1979)."""
+    """Return p-values with family-wise adjustment (Holm 1979)."""
     given = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(given, kind="stable")
     raised = np.maximum.accumulate(given[order] * np.arange(given.size, 0, -1))
@@ -192,12 +192,12 @@ def holm(p_values: "Sequence[float] | Floats") -> "Floats":
     return adjusted
 
 
-def _asked(aggregate: "Aggregate[Any]", candidates: Any) -> "tuple[Rappor, list[Any], NDArray[np.uint64]]":
+def _read_inputs(aggregate: "Aggregate[Any]", candidates: Any) -> "tuple[Rappor, list[Any], NDArray[np.uint64]]":
     protocol = aggregate.protocol
     if not isinstance(protocol, Rappor):
         raise ParameterError(f"aggregate must be of a Rappor protocol, not of {type(protocol).__name__}.")
     if candidates is None:
-        raise InputError("candidates must be given: Bloom filters cannot list the values that they were made from.")
+        raise InputError("candidates must be given: Bloom filters cannot list their values.")
     column = read_column(candidates, name="candidates")
     return protocol, list(column.tolist()), digest(column, seed=protocol.seed)
 
@@ -219,31 +219,31 @@ def _choose(
         count = design.shape[1]
         chance = float(ndtri(1 - 1 / (2 * math.sqrt(count))))
         needed = chance if penalty is None else float(exact_non_negative(penalty, name="penalty"))
-        # The penalty for one standard error: a candidate's share of the bits, less those that any value sets by chance.
+        # The penalty of one standard error: a candidate's share of the bits, less those that any value sets by chance.
         error = math.sqrt(protocol.variance(equations.reports)) / equations.reports
-        inside = rows.nnz / count * (1 - protocol._density()) / rows.shape[0]  # noqa: SLF001 - the protocol's other half
+        inside = rows.nnz / count * (1 - protocol.density) / rows.shape[0]
         model = Lasso(alpha=max(needed * error * inside, 1e-12), positive=True, max_iter=5000)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a choice that is nearly the Lasso's is as good
+        warnings.simplefilter("ignore", ConvergenceWarning)  # an approximate Lasso is as good
         model.fit(rows, seen)
     chosen = np.asarray(model.coef_) > 0
     most = min(MOST_TOGETHER, len(equations.kept) // 2)
-    if chosen.sum() > most:  # the other half could not tell more of them apart
+    if chosen.sum() > most:  # the other half cannot distinguish more of them
         chosen = np.asarray(model.coef_) >= np.sort(model.coef_)[-most]
     return chosen
 
 
 def _upper_tail(shares: "Floats", variances: "Floats", hits: float) -> "Floats":
-    """Return the probability of so large a share, or a larger one, where nobody has the candidate.
+    """Return the p-value of a share under the hypothesis that the candidate is absent.
 
-    The larger one of the normal law and, as for ``significant`` of an estimate, of the Poisson law of so many hits.
+    It is the larger of those of the normal law and, as in ``Estimate.significant``, of the Poisson law of ``hits``.
     """
     from scipy.special import ndtr, pdtrc
 
     known = variances > 0
     errors = shares / np.sqrt(np.where(known, variances, 1.0))
     tails = np.asarray(ndtr(-errors))
-    if hits < _MANY:  # pdtrc(k, m) is the probability of more than k
+    if hits < _MAX_POISSON_HITS:  # pdtrc(k, m) is the probability of more than k
         more = np.floor(errors * math.sqrt(hits) + hits - 1)
         rare = np.where(more < 0, 1.0, pdtrc(np.maximum(more, 0.0), hits))
         tails = np.where(errors > 0, np.maximum(tails, rare), tails)

@@ -1,8 +1,8 @@
-"""What the protocols for means have in common: bounds, numbers on a grid, and an estimate with its standard error.
+"""Base class of the protocols for means: bounds, numbers on a grid, and an estimate with its standard error.
 
-Inside, a number is a place t between -1 and 1, low and high; the variance of one report is stated for t, and the widths
-of real bounds come in at the end only. The worst case over t is what ``variance`` says; an estimate has the standard
-error at what the reports themselves say about t, or above it where they cannot tell.
+Inside, a number is a position t between -1 (low) and 1 (high); variances of one report are stated for t, and the width
+of the bounds enters only at the end. ``variance`` is the worst case over t. The standard error of an estimate is that
+at the estimated t, or an upper bound if the reports do not determine it.
 """
 
 import math
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 class MeanProtocol(Protocol[MeanEstimate]):
     """A protocol whose reports add up to a mean.
 
+    A subclass implements ``parts``, ``worst_variance`` and ``estimate_moments`` in place of ``encode`` and
+    ``estimate``.
+
     >>> from celosia.local.means.duchi import Duchi
     >>> isinstance(Duchi(low=0, high=10, epsilon=1), MeanProtocol)
     True
@@ -41,7 +44,7 @@ class MeanProtocol(Protocol[MeanEstimate]):
         self._set(low=least, high=most, epsilon=exact_epsilon(epsilon))
 
     def variance(self, reports: int) -> float:
-        """Return the variance of the estimated mean of so many people, whose numbers are the least favourable ones.
+        """Return the variance of the estimated mean of ``reports`` people, for the least favourable numbers.
 
         >>> from celosia.local.means.duchi import Duchi
         >>> round(Duchi(low=-1, high=1, epsilon=1).variance(1), 2)
@@ -55,16 +58,16 @@ class MeanProtocol(Protocol[MeanEstimate]):
     @property
     @abstractmethod
     def parts(self) -> int:
-        """In how many parts the interval is read."""
+        """The number of parts into which values divide the interval."""
 
     @property
     @abstractmethod
     def worst_variance(self) -> float:
-        """Return the largest variance of one report, for bounds of -1 and 1."""
+        """The largest variance of one report, for bounds of -1 and 1."""
 
     @abstractmethod
     def estimate_moments(self, state: State, reports: int) -> tuple[float, float]:
-        """Return the mean and the variance of one report, for bounds of -1 and 1."""
+        """Return the estimated mean, and the variance of one report, for bounds of -1 and 1."""
 
     def encode(self, values: Any) -> "NDArray[np.int64]":
         return read_parts(values, self.low, self.high, self.parts)
@@ -72,11 +75,11 @@ class MeanProtocol(Protocol[MeanEstimate]):
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
-            raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
+            raise ParameterError(f"A mean is estimated without {given}: its interval is already clipped to the bounds.")
         half, bounds = self._half(), (float(self.low), float(self.high))
         middle = bounds[0] + half
         n = aggregate.reports
-        if not n:  # nothing is known but the bounds
+        if not n:  # only the bounds are known
             return MeanEstimate(mean=middle, standard_error=math.inf, reports=0, bounds=bounds)
         mean, variance = self.estimate_moments(aggregate.state, n)
         error = half * math.sqrt(variance / n)

@@ -1,9 +1,9 @@
-"""Duchi's mechanism for a mean: one bit, the value rounded at random to a bound, then randomized response.
+"""Duchi's mechanism for a mean: the value rounded at random to a bound, then randomized response on that bit.
 
-A number x between low and high becomes "high" with probability (x - low)/(high - low), else "low"; the bit is told
-truly with probability e^epsilon/(e^epsilon + 1). That is binary randomized response of a random bit, so a report is
-epsilon-private, and one bit is all it holds. Best where epsilon is small: its variance never falls below that of the
-rounding. Duchi, Jordan and Wainwright 2018, in one dimension.
+A number x between low and high becomes "high" with probability (x - low)/(high - low), else "low"; the bit is true with
+probability e^epsilon/(e^epsilon + 1). That is binary randomized response of a random bit, so a report is
+epsilon-private, and has one bit. It is best for a small epsilon: its variance never falls below that of the rounding.
+Duchi, Jordan and Wainwright 2018, in one dimension.
 """
 
 import math
@@ -38,21 +38,18 @@ class TrueBit:
 
     @property
     def factor(self) -> float:
-        """How many times too small the mean of the bits is."""
+        """The factor by which the mean of the bits is too small."""
         return 1 / math.tanh(float(self.epsilon) / 2)
 
     def variance_at(self, square: float) -> float:
-        """Return the variance of one report for bounds of -1 and 1.
-
-        Where ``square`` is the square of the true number.
-        """
+        """Return the variance of one report for bounds of -1 and 1, if ``square`` is the square of the true number."""
         return self.factor**2 - square
 
     def centre(self, high: int, reports: int) -> tuple[float, float]:
-        """Return the mean that so many bits of "high" tell, and the variance of one report, for bounds of -1 and 1.
+        """Return the mean from the number of bits "high", and the variance of one report, for bounds of -1 and 1.
 
-        The bits do not tell how far apart people are: all at the mean is the case with the most noise. For the variance
-        two bits of either kind are added (Agresti and Coull 1998): few bits that agree by chance are not certain.
+        The bits do not show how far apart people are; the variance is that of the worst case, all at the mean. It adds
+        two bits of either kind (Agresti and Coull 1998), because a few bits may agree by chance.
         """
         blurred = (2 * (high + 2) / (reports + 4) - 1) * self.factor
         return (2 * high / reports - 1) * self.factor, self.variance_at(min(blurred**2, 1.0))
@@ -61,7 +58,7 @@ class TrueBit:
         """Return the logarithms of the probabilities of bits."""
         epsilon, share = float(self.epsilon), part / self.parts
         truth = -math.log1p(math.exp(-epsilon))
-        with np.errstate(divide="ignore"):  # the bounds themselves are rounded to one side only
+        with np.errstate(divide="ignore"):  # the bounds are rounded to one side only
             low, high = (np.logaddexp(np.log(of), np.log1p(-of) - epsilon) + truth for of in (1 - share, share))
         masses: NDArray[np.float64] = np.where(said == 1, high, low)
         return masses
@@ -73,29 +70,17 @@ class TrueBit:
         return bits
 
     def sample_one(self, part: int, source: "Source") -> bool:
-        """Draw one bit: an integer below ``parts``, which decides the rounding, then the coin of truth."""
+        """Draw one bit: an integer below ``parts`` for the rounding, then the coin of randomized response."""
         rounded = integer_below(self.parts, source) < part
         return rounded == flip_logistic(self.epsilon, 2, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Duchi(MeanProtocol):
-    """A mean from one bit a person.
+class BitMean(MeanProtocol):
+    """A mean from Duchi's bit of each person, fresh (``Duchi``) or memoised (``OneBitMean``).
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        What one report spends.
-
-    Examples
-    --------
-    >>> from celosia.noise import Seeded
-    >>> protocol = Duchi(low=0, high=100, epsilon=1)
-    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
-    >>> protocol.aggregate().absorb(reports).estimate()
-    MeanEstimate(30.5677 ± 1.1, reports=10000)
+    >>> isinstance(Duchi(low=0, high=1, epsilon=1), BitMean)
+    True
     """
 
     def __init__(self, *, low: Exact, high: Exact, epsilon: Exact) -> None:
@@ -112,7 +97,7 @@ class Duchi(MeanProtocol):
 
     @property
     def event(self) -> RandomizedResponseEvent:
-        """What one report runs.
+        """The event of one report.
 
         >>> Duchi(low=0, high=1, epsilon=1).event.categories
         2
@@ -121,7 +106,7 @@ class Duchi(MeanProtocol):
 
     @property
     def bits(self) -> int:
-        """A report says "low" or "high".
+        """The number of bits of a report, "low" or "high".
 
         >>> Duchi(low=0, high=1, epsilon=1).bits
         1
@@ -169,3 +154,24 @@ class Duchi(MeanProtocol):
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         state["high"] += int(np.count_nonzero(payload))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Duchi(BitMean):
+    """A mean from one bit per person.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the numbers; clip before reporting.
+    epsilon
+        Epsilon of one report.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = Duchi(low=0, high=100, epsilon=1)
+    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate()
+    MeanEstimate(30.5677 ± 1.1, reports=10000)
+    """

@@ -1,9 +1,9 @@
-"""The hybrid mechanism for a mean: the piecewise one or Duchi's, as a coin says, and the report says which.
+"""The hybrid mechanism for a mean: a coin chooses the piecewise mechanism or Duchi's, and the report shows which.
 
-The coin does not look at the number, so the report is a mixture of two epsilon-private ones with the part in sight:
-epsilon-private. One mechanism's variance grows towards the bounds as the other's falls; with the piecewise one taken
-with probability 1 - e^(-epsilon/2) the sum is flat, and less than the worst case of either. For an epsilon of 0.61 or
-less Duchi's alone is better and is always taken. Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019.
+The coin does not depend on the number, so the report is a mixture of two epsilon-private reports with a visible index:
+epsilon-private. One variance grows towards the bounds as the other falls; if the piecewise mechanism has probability
+1 - e^(-epsilon/2), the sum is flat, and below the worst case of either. For an epsilon of 0.61 or
+less, Duchi's mechanism alone is better and always chosen. Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019.
 """
 
 import math
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _GRID = 1 << 20
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 _ALONE = Fraction(61, 100)
 
 
@@ -42,7 +42,7 @@ class Hybrid(MeanProtocol):
     low, high
         The bounds of the numbers; clip before reporting.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     grid, width
         Of the piecewise mechanism: see ``Piecewise``.
 
@@ -85,7 +85,7 @@ class Hybrid(MeanProtocol):
 
     @property
     def share(self) -> float:
-        """With which probability the piecewise mechanism is taken.
+        """The probability of the piecewise mechanism.
 
         >>> Hybrid(low=0, high=1, epsilon="0.5").share, round(Hybrid(low=0, high=1, epsilon=2).share, 3)
         (0.0, 0.632)
@@ -108,7 +108,7 @@ class Hybrid(MeanProtocol):
         13
         """
         numbers = 0 if self._alone else self.window.size
-        if numbers > _MOST_OUTPUTS:
+        if numbers > _MAX_OUTPUTS:
             return None
         said = np.concatenate([np.arange(2), np.arange(numbers)])
         return pack([(said, self._width), (np.arange(said.size) >= 2, 1)])
@@ -146,7 +146,7 @@ class Hybrid(MeanProtocol):
 
     @property
     def worst_variance(self) -> float:
-        # Linear in the square but for the rounding to a step, whose variance is a quarter of a squared step at most.
+        # Linear in the square, except for the rounding to a step: a variance of at most a quarter of a squared step.
         rounding = self.share / self.window.slope / self.grid**2
         return max(self._variance_at(0.0), self._variance_at(1.0)) + rounding
 
@@ -186,7 +186,7 @@ class Hybrid(MeanProtocol):
         return rest >= 0 and self.window.is_reachable(state, 0 if self._alone else rest) and not (self._alone and rest)
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(Hybrid, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
+        padded = super(Hybrid, self).is_valid(payload)  # slots=True replaces the class
         said, flag = unpack(payload, [self._width, 1])
         most = np.where(flag == 1, 0 if self._alone else self.window.size, 2)
         return padded & (said < most.astype(np.uint64))

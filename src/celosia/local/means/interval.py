@@ -1,10 +1,9 @@
-"""Numbers between two bounds, on a grid that is as fine as doubles are: what protocols for means draw from.
+"""Numbers between two bounds, on a grid as fine as doubles: the items of the protocols for means.
 
 A number of the interval becomes an integer number of parts of a grid step, 2^32 to a step, by a fixed rule in doubles;
-a
-client then rounds it up or down to a step at random, so that the mean stays where it was. A mixture of reports that are
-each private is private: random rounding costs nothing. Numbers outside the bounds, NaN and nulls are an error of the
-client's, which names the bounds and never the number.
+a client then rounds it up or down to a step at random, without bias. A mixture of private reports is private: random
+rounding costs nothing. Numbers outside the bounds, NaN and nulls raise an error of the client that names the bounds,
+never the number.
 """
 
 from fractions import Fraction
@@ -26,16 +25,16 @@ PART_BITS = 32
 
 _PARTS = 1 << PART_BITS
 _LARGEST_GRID = 1 << 30
-_LONGEST_RANGE = 1e150
+_MAX_RANGE = 1e150
 _NUMBERS = int | float | np.integer | np.floating
-_LONGEST = "a list, a NumPy or Arrow array, or a column of numbers"
+_ACCEPTED = "a list, a NumPy or Arrow array, or a column of numbers"
 
 
 def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
     """Return the bounds of an interval as exact numbers."""
     least, most = exact(low, name="low"), exact(high, name="high")
-    # The square of their distance must be a number too: variances have it.
-    if not 0 < float(most) - float(least) <= _LONGEST_RANGE:
+    # Variances need the square of the distance: it must not overflow.
+    if not 0 < float(most) - float(least) <= _MAX_RANGE:
         raise ParameterError(
             f"low must be less than high, and not too far from it: not {safe_repr(low)} and {safe_repr(high)}."
         )
@@ -51,11 +50,11 @@ def exact_grid(grid: int) -> int:
 
 
 def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":
-    """Return a column of numbers as doubles; texts, nulls and NaN are refused."""
+    """Return a column of numbers as doubles; strings, nulls and NaN raise ``InputError``."""
     array = values if isinstance(values, np.ndarray) else _from_column(values, name)
     numeric = array.dtype.kind in "iuf" or not array.size
     if np.ma.isMaskedArray(array) or array.ndim != 1 or not numeric or array.dtype.itemsize > np.dtype(float).itemsize:
-        raise _unreadable(name)
+        raise _column_error(name)
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} must be finite numbers without nulls or NaN: drop or fill what is missing.")
@@ -78,17 +77,17 @@ def read_parts(
     numbers = read_numbers(values, name=name)
     least, most = float(low), float(high)
     if numbers.size and not (numbers.min() >= least and numbers.max() <= most):
-        raise InputError(f"{name} must be numbers from {least!r} to {most!r}: clip them before they are reported.")
+        raise InputError(f"{name} must be numbers from {least!r} to {most!r}: clip them before reporting.")
     return np.floor((numbers - least) / (most - least) * float(parts) + 0.5).astype(np.int64).clip(0, parts)
 
 
 def round_parts(parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
-    """Round parts to whole steps, up with just the probability that keeps the mean."""
+    """Round parts to whole steps at random, without bias."""
     return (parts + uniform_below(_PARTS, parts.size, source)) >> PART_BITS
 
 
 def round_part(part: int, source: "Source") -> int:
-    """Round one as ``round_parts`` does."""
+    """Round one number of parts as ``round_parts`` does."""
     return (part + integer_below(_PARTS, source)) >> PART_BITS
 
 
@@ -97,13 +96,13 @@ def _from_column(values: Any, name: str) -> "NDArray[Any]":
         return np.arange(values.start, values.stop, values.step)
     if isinstance(values, list | tuple):
         if any(isinstance(value, bool) or not isinstance(value, _NUMBERS) for value in values):
-            raise _unreadable(name)
+            raise _column_error(name)
         try:
             return np.array([float(value) for value in values])
-        except OverflowError:  # an integer that no double can hold
-            raise _unreadable(name) from None
+        except OverflowError:  # an integer beyond the doubles
+            raise _column_error(name) from None
     if isinstance(values, str | bytes | int | float | np.generic) or values is None:
-        raise InputError(f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list.")
+        raise InputError(f"{name} must be {_ACCEPTED}, not one {type(values).__name__}: wrap it in a list.")
     return _from_arrow(values, name)
 
 
@@ -118,10 +117,10 @@ def _from_arrow(values: Any, name: str) -> "NDArray[Any]":
         if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not values.null_count:
             numbers: NDArray[Any] = values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(False)  # noqa: FBT003 - Arrow's
             return numbers
-    except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
-        raise _unreadable(name) from None
-    raise _unreadable(name)
+    except Exception:  # noqa: BLE001 - the error of a library may quote values
+        raise _column_error(name) from None
+    raise _column_error(name)
 
 
-def _unreadable(name: str) -> InputError:
-    return InputError(f"{name} must be {_LONGEST}, without nulls, booleans or texts.")
+def _column_error(name: str) -> InputError:
+    return InputError(f"{name} must be {_ACCEPTED}, without nulls, booleans or texts.")

@@ -1,11 +1,11 @@
-"""The Laplace mechanism in the local model: the number itself, with noise as wide as the whole interval.
+"""The Laplace mechanism in the local model: the number plus noise as wide as the whole interval.
 
 Numbers lie on a grid of L steps, and any two people are at most L steps apart: discrete Laplace noise of scale
-L/epsilon makes a report epsilon-private (`proofs/laplace.md`). The noisy position is cut 45 scales beyond either bound,
-at places that do not depend on the number, so that a report has a fixed size: a function of what is private already.
-Noise goes that far in one report out of 2^64, and the bias is below 2^-64 of the scale: no double could show it. It is
-the simplest protocol for a mean. ``Hybrid`` has less variance, and is the one for clients whose time may be watched:
-here large noise takes longer to draw. Dwork, McSherry, Nissim and Smith 2006.
+L/epsilon makes a report epsilon-private (`proofs/laplace.md`). The noisy position is clipped 45 scales beyond the
+bounds, so that a report has a fixed size: post-processing. Noise goes that far in one report out of 2^64, and the bias
+is below 2^-64 of the scale, less than a double can show. It is the simplest protocol for a mean. ``Hybrid`` has less
+variance, and suits clients whose time an observer may measure: here large noise takes longer to draw. Dwork, McSherry,
+Nissim and Smith 2006.
 """
 
 import math
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _GRID = 1 << 20
-_SCALES = 45  # exp(-45) < 2^-64
-_MOST_BITS = 62
-_MOST_OUTPUTS = 1 << 16
+_CLIP_SCALES = 45  # exp(-45) < 2^-64
+_MAX_BITS = 62
+_MAX_OUTPUTS = 1 << 16
 _HALF = np.uint64(32)  # reports are summed in halves of 32 bits, which add up without overflow
 
 
@@ -48,7 +48,7 @@ class LocalLaplace(MeanProtocol):
     low, high
         The bounds of the numbers; clip before reporting.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     grid
         The number L of steps between the bounds.
 
@@ -66,7 +66,7 @@ class LocalLaplace(MeanProtocol):
     def __init__(self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID) -> None:
         self._set_bounds(low, high, epsilon)
         self._set(grid=exact_grid(grid))
-        if self.bits > _MOST_BITS:
+        if self.bits > _MAX_BITS:
             raise ParameterError(
                 f"grid must be coarser for this epsilon: {safe_repr(grid)} steps make {self.bits} bits a report."
             )
@@ -82,16 +82,16 @@ class LocalLaplace(MeanProtocol):
 
     @property
     def reach(self) -> int:
-        """How many steps beyond the bounds a noisy position is cut.
+        """The number of steps beyond the bounds at which a noisy position is clipped.
 
         >>> LocalLaplace(low=0, high=1, epsilon=2, grid=8).reach
         180
         """
-        return math.ceil(_SCALES * self.scale)
+        return math.ceil(_CLIP_SCALES * self.scale)
 
     @property
     def event(self) -> LaplaceEvent:
-        """What one report runs.
+        """The event of one report.
 
         >>> LocalLaplace(low=0, high=1, epsilon=2, grid=8).event
         LaplaceEvent(scale=4, sensitivity=8, adjacency=ReplaceOne, unit='person')
@@ -100,7 +100,7 @@ class LocalLaplace(MeanProtocol):
 
     @property
     def bits(self) -> int:
-        """A report is a position, counted from where the lowest are cut.
+        """The number of bits of a report: a position, counted from the lower clipping point.
 
         >>> LocalLaplace(low=0, high=1, epsilon=2).bits
         26
@@ -113,10 +113,10 @@ class LocalLaplace(MeanProtocol):
         >>> len(LocalLaplace(low=0, high=1, epsilon=2, grid=8).outputs())
         369
         """
-        return pack([(np.arange(self._size), self.bits)]) if self._size <= _MOST_OUTPUTS else None
+        return pack([(np.arange(self._size), self.bits)]) if self._size <= _MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
-        """Return the logarithm of the probability of each report, with what was cut at either end.
+        """Return the logarithm of the probability of each report, with the clipped tail at either end.
 
         >>> protocol = LocalLaplace(low=0, high=1, epsilon=2, grid=8)
         >>> float(np.exp(protocol.log_masses(0.3, protocol.outputs())).sum().round(12))
@@ -180,9 +180,7 @@ class LocalLaplace(MeanProtocol):
         return bool(low + (high << int(_HALF)) <= reports * (self._size - 1))
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(LocalLaplace, self).is_valid(
-            payload
-        )  # slots make the class twice; a bare super() holds the first
+        padded = super(LocalLaplace, self).is_valid(payload)  # slots=True replaces the class
         (said,) = unpack(payload, [self.bits])
         return padded & (said < self._size)
 
@@ -195,8 +193,8 @@ class LocalLaplace(MeanProtocol):
 def _noise(scale: Fraction, source: "Source") -> int:
     """Draw discrete Laplace noise from integers and coins alone (Canonne, Kamath and Steinke 2020).
 
-    With the scale t/s: u below t, kept with probability exp(-u/t), else drawn again; as many coins of probability
-    exp(-1) as show True in a row; a fair coin for the sign, and all again where it is minus and the size 0.
+    With the scale t/s: draw u below t, and accept it with probability exp(-u/t), else draw again; then coins of
+    probability exp(-1) until one shows False; then a fair coin for the sign. Minus zero starts over.
     """
     t, s = scale.numerator, scale.denominator
     while True:

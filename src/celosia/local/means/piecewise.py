@@ -1,10 +1,10 @@
-"""The piecewise mechanism for a mean: an integer near the true one likely, any other one possible.
+"""The piecewise mechanism for a mean: integers near the true position are likelier than all others.
 
 Numbers lie on a grid of L steps; a report is an integer below L + W, and each of the W numbers in the window at the
-true position is e^epsilon times as likely as each one outside it. Nothing else about the position shows: a report is
-epsilon-private. The estimate is unbiased, exactly, up to the reading of numbers to 2^-32 of a step. With W near
+true position is e^epsilon times as likely as each one outside it. Hence a report is epsilon-private. The
+estimate is unbiased up to the encoding of numbers to 2^-32 of a step. With W near
 L e^(-epsilon/2) this is the mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019; a wider window has less
-variance for every number, the more so the larger epsilon is: a third less in the worst case at an epsilon of 4.
+variance for every number, most for a large epsilon: a third less in the worst case at an epsilon of 4.
 """
 
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _GRID = 1 << 20
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Piecewise(MeanProtocol):
-    """A mean from a noisy number a person; for an epsilon above 1.3 or so it is better than one bit.
+    """A mean from a noisy number per person; better than one bit for an epsilon above about 1.3.
 
     Parameters
     ----------
     low, high
         The bounds of the numbers; clip before reporting.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     grid
         The number L of steps between the bounds.
     width
@@ -87,7 +87,7 @@ class Piecewise(MeanProtocol):
         11
         """
         size = self.window.size
-        return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
+        return pack([(np.arange(size), self.bits)]) if size <= _MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report: a mixture over the two positions around the number.
@@ -129,7 +129,7 @@ class Piecewise(MeanProtocol):
         return self.window.is_reachable(state, reports)
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(Piecewise, self).is_valid(payload)  # slots make the class twice; a bare super() holds the first
+        padded = super(Piecewise, self).is_valid(payload)  # slots=True replaces the class
         (said,) = unpack(payload, [self.bits])
         return padded & (said < self.window.size)
 

@@ -1,8 +1,8 @@
-"""A report that lies in a window at the true position likely, and anywhere else possibly: the piecewise law on a grid.
+"""The piecewise law on a grid: a report is likelier inside a window at the true position than outside it.
 
 Positions are 0 to L, reports the M = L + W integers from 0; the W of them that start at the position are the
 window. Each number inside has e^epsilon times the probability of each one outside, so the law is epsilon-private
-whatever W is, and the mean of a report is a linear function of the position, exactly: `proofs/local-means.md`. The
+for every W, and the mean of a report is an exactly linear function of the position: `proofs/local-means.md`. The
 discrete form of the mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019.
 """
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from celosia.local.base.protocol import State
 
 Width: TypeAlias = int | Literal["published", "least"]
-"""A number of likely reports, or how it is chosen."""
+"""A number of likely reports, or the rule that chooses it."""
 
-_HALF = 32  # squares are counted in halves of so many bits, which add up without overflow
+_HALF = 32  # bits of the halves in which squares add up without overflow
 _LOW = np.uint64((1 << _HALF) - 1)
-_TRIED = 4001  # widths, evenly spread in their logarithm: the least is flat
+_WIDTH_CANDIDATES = 4001  # evenly spread in their logarithm: the minimum is flat
 
 
 def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
@@ -47,17 +47,17 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
 
 
 def published_width(epsilon: Fraction, steps: int) -> int:
-    """Return the width of Wang et al.: the integer nearest to ``steps * exp(-epsilon/2)``, but 1 at least."""
+    """Return the width of Wang et al.: the integer nearest to ``steps * exp(-epsilon/2)``, at least 1."""
     return max(1, math.floor(steps * exp_at_most(-epsilon / 2) + Fraction(1, 2)))
 
 
 def least_width(epsilon: Fraction, steps: int) -> int:
-    """Return the width with the least variance on average over numbers that are spread evenly.
+    """Return the width with the least mean variance over evenly spread numbers.
 
-    It has less variance than the published one for every number, in the middle and at the bounds.
+    It has less variance than the published one for every number.
     """
     ratio = math.exp(-float(epsilon))
-    shares = np.exp(np.linspace(-min(float(epsilon), 40.0), 0.0, _TRIED))
+    shares = np.exp(np.linspace(-min(float(epsilon), 40.0), 0.0, _WIDTH_CANDIDATES))
     slopes = -math.expm1(-float(epsilon)) / (1 + ratio / shares)
     spreads = (slopes * shares**2 + ratio * (1 + shares) ** 3 / (shares + ratio)) / 3
     best = shares[int(np.argmin(spreads / slopes**2 + (1 / slopes - 1) / 3))]
@@ -72,7 +72,7 @@ class Window:
     """The law of a report for ``steps`` L and ``width`` W, with the moments that estimates need.
 
     ``spread`` is the second moment of a report about the middle, in squared steps, for the middle position; ``slope``
-    is by how much the mean of a report moves with the position.
+    is the derivative of the mean of a report by the position.
     """
 
     epsilon: Fraction
@@ -86,7 +86,7 @@ class Window:
 
     @property
     def slope(self) -> float:
-        """By how much the mean of a report moves with the position."""
+        """The derivative of the mean of a report by the position."""
         ratio = math.exp(-float(self.epsilon))
         return -math.expm1(-float(self.epsilon)) / (1 + self.steps / self.width * ratio)
 
@@ -149,7 +149,7 @@ class Window:
         state["squares"] += np.array([(squares & _LOW).sum(), (squares >> np.uint64(_HALF)).sum()], dtype=np.int64)
 
     def is_reachable(self, state: "State", reports: int) -> bool:
-        """Tell whether so many reports can have such sums: of numbers from 0 to size - 1, and of their squares."""
+        """Return whether ``reports`` numbers below size can have these sums, of the numbers and their squares."""
         total, (low, high) = int(state["sum"][0]), state["squares"].tolist()
         squares, most = low + (high << _HALF), self.size - 1
         # Cauchy and Schwarz; a square has the parity of its number.
@@ -157,7 +157,7 @@ class Window:
         return 0 <= total <= reports * most and near
 
     def moments(self, state: "State", reports: int) -> tuple[float, float]:
-        """Return what the sums say about the numbers, for bounds of -1 and 1: their mean, and their mean square."""
+        """Return the estimated mean and mean square of the numbers, for bounds of -1 and 1."""
         half, middle = self.steps / 2, Fraction(self.size - 1, 2)
         low, high = state["squares"].tolist()
         average, square = Fraction(int(state["sum"][0]), reports), Fraction(low + (high << _HALF), reports)

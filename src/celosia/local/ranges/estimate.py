@@ -1,8 +1,8 @@
-"""What a hierarchical histogram says: counts of buckets, of ranges, the distribution function and its quantiles.
+"""Estimates of a hierarchical histogram: counts of buckets and ranges, the distribution function and quantiles.
 
 Counts come from a tree whose levels agree (``tree``). The error of a range has two parts: the clients' coins, and the
-draw of who reports at which level. Both are computed from the coefficients by which answers enter the range, with the
-shares that were estimated; the second part vanishes where there is one level.
+draw of each client's level. Both follow from the coefficients of the answers in the range, with the estimated shares;
+the second part vanishes if there is one level.
 """
 
 import math
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RangeCount:
-    """How many people are in a range, both ends included.
+    """The estimated number of people in a range, both ends included.
 
     >>> RangeCount(low=3, high=7, count=120.4, standard_error=10.0, reports=1000)
     RangeCount(3 to 7: 120 ± 10, reports=1000)
@@ -41,7 +41,7 @@ class RangeCount:
     reports: int
 
     def interval(self, level: Exact = 0.95) -> tuple[float, float]:
-        """Return bounds for the count, cut to what is possible.
+        """Return bounds for the count, clipped to the possible range.
 
         >>> low, high = RangeCount(low=3, high=7, count=15, standard_error=10.0, reports=1000).interval(0.95)
         >>> low, round(high, 1)
@@ -60,7 +60,7 @@ class RangeCount:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Histogram:
-    """The counts of all leaves, with what is needed to tell the error of any weighted sum of them."""
+    """The counts of all leaves, and the error of any weighted sum of them."""
 
     tree: Tree
     oracle: NodeOracle
@@ -72,7 +72,7 @@ class Histogram:
     def __init__(self, tree: Tree, oracle: NodeOracle, state: "State") -> None:
         people = state["levels"]
         total = int(people.sum())
-        # A level that nobody reported at says nothing; it is weighed as if one had.
+        # A level without reports is weighed as if it had one.
         scales = max(total, 1) / np.maximum(people, 1).astype(np.float64)
         plan = Consistency(tree, [float(scale) * _typical(tree, oracle, level) for level, scale in enumerate(scales)])
         answers = [scale * oracle.answers(state, level) for level, scale in enumerate(scales)]
@@ -98,7 +98,7 @@ class Histogram:
         return self.reports * (noise + max(drawn, 0.0))
 
     def leaf_variances(self, shares: "Floats | None" = None) -> "Floats":
-        """Return the variances of all leaves, for what was estimated or for other shares of the people."""
+        """Return the variances of all leaves, for the estimated or for other shares of the people."""
         shares = self._shares() if shares is None else shares
         by_level = self.tree.sums(shares)
         noises = [self.oracle.node_noise(level, by_level[level]) for level in range(self.tree.height)]
@@ -109,39 +109,39 @@ class Histogram:
         return found
 
     def hits(self, null_variance: float) -> float:
-        """Return of how many chance hits the count of a leaf that nobody is in is made, given its variance.
+        """Return the number of chance hits in the count of an empty leaf, given its variance.
 
-        They are as many as a Poisson law has with that variance and the third moment of the leaf's own answer; what
-        other answers bring into the count is no more askew.
+        It is that of the Poisson law with this variance and the third moment of the leaf's own answer; the other
+        answers in the count are not more skewed.
         """
         third = self.reports * float(self.scales[-1]) ** 2 * self.oracle.node_third()
         return null_variance * (null_variance / third) * (null_variance / third) if third else math.inf
 
     @property
     def slope(self) -> float:
-        """What one more person in a leaf adds to the variance of its count, at most.
+        """The most that one more person in a leaf adds to the variance of its count.
 
-        The count of a leaf has its own answer, with a coefficient of 1 at most; the person reports it, and is heard,
-        with the probability of the last level.
+        The count of a leaf has its own answer with a coefficient of at most 1; the person reports it with the
+        probability of the last level.
         """
         last = self.tree.height - 1
         empty, full = (float(self.oracle.node_noise(last, np.array([share]))[0]) for share in (0.0, 1.0))
         return max(float(self.scales[-1]) * (1 + full - empty) - 1, 0.0)
 
     def _shares(self) -> "Floats":
-        """Return the nearest shares: chance counts of many empty leaves must not make the others' shares small."""
+        """Return the nearest shares, so that chance counts of many empty leaves do not shrink the others."""
         return norm_sub(self.leaves, float(self.reports)) / max(self.reports, 1)
 
 
 def _typical(tree: Tree, oracle: NodeOracle, level: int) -> float:
-    """Return the variance of an answer when all nodes of a level have as many people: weights must not see the data."""
+    """Return the variance of an answer if all nodes of a level are equal: weights must not depend on the data."""
     noise = float(oracle.node_noise(level, np.zeros(1))[0])
     return noise + (1 - 1 / tree.height) / tree.sizes[level]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RangeEstimate(Estimate):
-    """Estimated counts of buckets, and of everything that is made of them.
+    """Estimated counts of buckets, ranges and quantiles.
 
     >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
     >>> from celosia.noise import Seeded
@@ -158,7 +158,7 @@ class RangeEstimate(Estimate):
     histogram: Histogram
 
     def range(self, low: Any, high: Any) -> RangeCount:
-        """Return how many people are from ``low`` to ``high``, both included.
+        """Return the number of people from ``low`` to ``high``, both included.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
         >>> HierarchicalHistogram(domain=100, epsilon=2).aggregate().estimate().range(0, 99)
@@ -176,7 +176,7 @@ class RangeEstimate(Estimate):
         return float(self.histogram.leaves @ weights), math.sqrt(self.histogram.variance(weights))
 
     def cdf(self) -> "Floats":
-        """Return the share of people up to each bucket: the nearest distribution function to what was estimated.
+        """Return the share of people up to each bucket: the distribution function nearest to the estimate.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
         >>> protocol = HierarchicalHistogram(domain=4, epsilon=20, fanout=4, oracle="hadamard")
@@ -191,7 +191,7 @@ class RangeEstimate(Estimate):
         return np.asarray(rising, dtype=np.float64)
 
     def quantile(self, q: Exact) -> Any:
-        """Return the first bucket up to which there is a share ``q`` of the people.
+        """Return the first bucket at which the distribution function reaches ``q``.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
         >>> protocol = HierarchicalHistogram(domain=["S", "M", "L"], epsilon=20)
@@ -202,7 +202,7 @@ class RangeEstimate(Estimate):
         return domain_labels(self.domain)[self._first_above(self.cdf(), share)]
 
     def quantile_interval(self, q: Exact, level: Exact = 0.95) -> tuple[Any, Any]:
-        """Return the buckets between which the quantile is, with probability ``level``.
+        """Return the buckets that enclose the quantile with probability ``level``.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
         >>> protocol = HierarchicalHistogram(domain=["S", "M", "L"], epsilon=20)
@@ -219,7 +219,7 @@ class RangeEstimate(Estimate):
         return ends[0], ends[1]
 
     def _crossing(self, rising: "Floats", share: float, errors: float) -> int:
-        """Return the first bucket whose share, moved by so many standard errors, is at least ``share``."""
+        """Return the first bucket whose share, shifted by a number of standard errors, is at least ``share``."""
         low, high = 0, rising.size - 1
         while low < high:
             middle = (low + high) // 2

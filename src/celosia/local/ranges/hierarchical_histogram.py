@@ -1,8 +1,8 @@
 """A hierarchical histogram: counts of ordered buckets, of any range of them, and quantiles.
 
-Buckets are the leaves of a tree. A client draws a level, whatever its value is, and reports its node of that level with
-a private oracle: epsilon-private, as the node is a function of the value and the level says nothing. The server makes
-the levels agree, so that a range of a thousand buckets is a few nodes and its error grows with the logarithm only.
+Buckets are the leaves of a tree. A client draws a level, independently of its value, and reports its node of that level
+with a private oracle: epsilon-private, because the node is a function of the value. The server makes
+the levels agree, so that a range of a thousand buckets is a few nodes and its error grows only with the logarithm.
 Cormode, Kulkarni and Srivastava 2019; Hay, Rastogi, Miklau and Suciu 2010; `proofs/hierarchical-histogram.md`.
 """
 
@@ -16,9 +16,10 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import build_estimate
 from celosia.local.base.packing import Bytes
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
 from celosia.local.ranges.estimate import Histogram, RangeEstimate
 from celosia.local.ranges.node_oracles import HadamardNodes, NodeOracle, UnaryNodes
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 
 Oracle = Literal["unary", "hadamard"]
 
-_MOST_BITS = 1024  # a unary report of 128 bytes
+_MAX_BITS = 1024  # a unary report of 128 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class HierarchicalHistogram(Protocol[RangeEstimate]):
+class HierarchicalHistogram(DomainProtocol[RangeEstimate]):
     """Ranges and quantiles over an ordered domain.
 
     Parameters
@@ -45,11 +46,11 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
     domain
         The number of buckets, which are then 0, 1, 2 …, or the buckets themselves, in their order.
     epsilon
-        What one report spends.
+        Epsilon of one report.
     fanout
-        The number of children of a node; without, the best for long ranges.
+        The number of children of a node; the default is best for long ranges.
     oracle
-        ``"unary"``, of less variance, or ``"hadamard"``, of a few bits; without, unary up to 1024 buckets.
+        ``"unary"``, with less variance, or ``"hadamard"``, with a few bits; the default is unary up to 1024 buckets.
 
     Examples
     --------
@@ -61,7 +62,6 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
     RangeCount(25 to 55: 6106 ± 315, reports=10000)
     """
 
-    domain: Domain
     fanout: int
     oracle: Oracle
 
@@ -77,7 +77,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         size = domain_size(buckets)
         children = best_fanout(size) if fanout is None else exact_integer(fanout, name="fanout", least=2)
         if oracle is None:
-            oracle = "unary" if size <= _MOST_BITS else "hadamard"
+            oracle = "unary" if size <= _MAX_BITS else "hadamard"
         if oracle not in get_args(Oracle):
             raise ParameterError(f'oracle must be "unary" or "hadamard", not {safe_repr(oracle)}.')
         self._set(domain=buckets, epsilon=exact_epsilon(epsilon), fanout=children, oracle=oracle)
@@ -93,7 +93,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
 
     @property
     def nodes(self) -> NodeOracle:
-        """How they report them.
+        """The oracle by which people report their nodes.
 
         >>> type(HierarchicalHistogram(domain=1 << 16, epsilon=1).nodes).__name__
         'HadamardNodes'
@@ -103,7 +103,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
 
     @property
     def event(self) -> Event:
-        """What one report runs: with the Hadamard oracle one answer of yes or no.
+        """The event of one report: with the Hadamard oracle one binary answer.
 
         >>> HierarchicalHistogram(domain=1 << 16, epsilon=1).event.categories
         2
@@ -122,9 +122,9 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         return self.nodes.bits
 
     def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of the estimated count of the first bucket, when so many of the reporters are in it.
+        """Return the variance of the estimated count of the first bucket if ``count`` of the reporters are in it.
 
-        The others are taken to be spread evenly. Ranges are what the protocol is for: see ``RangeEstimate.range``.
+        The others are spread evenly. For ranges see ``RangeEstimate.range``.
 
         >>> round(HierarchicalHistogram(domain=1000, epsilon=1).variance(1000) / 1000, 1)
         10.0
@@ -134,12 +134,12 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         shares = np.full(tree.leaves, (1 - count / max(reports, 1)) / (tree.leaves - 1))
         shares[0] = count / max(reports, 1)
         state = {name: np.zeros(shape, dtype=np.int64) for name, shape in self.state_shapes.items()}
-        state["levels"][:] = 1 << 20  # as many at each level
+        state["levels"][:] = 1 << 20  # equally many at each level
         histogram = Histogram(tree, self.nodes, state)
         return reports / histogram.reports * float(histogram.leaf_variances(shares)[0])
 
     def outputs(self) -> Bytes | None:
-        """All reports of all levels, where they are not too many.
+        """All reports of all levels, or None if they are too many.
 
         >>> len(HierarchicalHistogram(domain=4, epsilon=1, fanout=2).outputs())
         20
@@ -161,9 +161,6 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             masses[rows] = oracle.log_masses(level, int(tree.node(level, leaf)[0]), payload[rows])
         return masses - math.log(tree.height)
 
-    def encode(self, values: Any) -> "NDArray[np.int64]":
-        return codes(values, self.domain)
-
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         oracle, tree = self.nodes, self.tree
         levels = uniform_below(tree.height, items.size, source)
@@ -175,7 +172,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         return payload
 
     def sample_one(self, item: Any, source: "Source") -> int:
-        """Draw the level, then what the oracle draws."""
+        """Draw the level, then the oracle's report."""
         tree = self.tree
         level = integer_below(tree.height, source)
         return self.nodes.sample_one(level, int(tree.node(level, np.array([item]))[0]), source)
@@ -185,10 +182,6 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         return -1, 1  # signs are added up, or bits
 
     @property
-    def known_domain(self) -> Domain:
-        return self.domain
-
-    @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
         return {"counts": self.nodes.shape(), "levels": (self.tree.height,)}
 
@@ -196,7 +189,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         return exact_total(state["levels"]) == reports and self.nodes.is_reachable(state)
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        padded = super(HierarchicalHistogram, self).is_valid(payload)  # slots make the class twice
+        padded = super(HierarchicalHistogram, self).is_valid(payload)  # slots=True replaces the class
         return padded & self.nodes.is_valid(payload)
 
     def accumulate(self, state: State, payload: Bytes) -> None:
@@ -208,15 +201,15 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         )
         labels = domain_labels(self.domain)
         histogram = Histogram(self.tree, self.nodes, aggregate.state)
-        nobody = histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places]
+        null_variances = histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places]
         found = build_estimate(
             [labels[place] for place in places.tolist()],
             histogram.leaves[places],
             variances=histogram.leaf_variances()[places],
-            null_variances=nobody,
+            null_variances=null_variances,
             reports=aggregate.reports,
             postprocess=postprocess,
-            hits=histogram.hits(float(nobody.min(initial=math.inf))),
+            hits=histogram.hits(float(null_variances.min(initial=math.inf))),
             slopes=histogram.slope,
         )
         return RangeEstimate(

@@ -1,6 +1,6 @@
-"""How a node of a level is reported: unary bits, or one bit of a Hadamard transform.
+"""Oracles that report a node of a level: unary bits, or one bit of a Hadamard transform.
 
-Both are epsilon-private for the node, whatever the level, and the level is drawn without looking at the value. Unary
+Both are epsilon-private for the node at every level, and the level does not depend on the value. Unary
 (OUE: Wang, Blocki, Li and Jha 2017) has the smaller variance, 4 e^epsilon/(e^epsilon - 1)^2 a person, but as many bits
 as there are leaves; Hadamard randomized response (Cormode, Kulkarni and Srivastava 2019) has one bit and an index, and
 a variance of ((e^epsilon + 1)/(e^epsilon - 1))^2. Index 0, whose sign is the same for all, is left out.
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-_MOST_LISTED = 12  # bits of unary reports that are listed
-_MOST_OUTPUTS = 1 << 16
+_MAX_LISTED_BITS = 12  # of unary reports
+_MAX_OUTPUTS = 1 << 16
 _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOracle(ABC):
-    """What both have in common; ``sizes`` are the numbers of nodes of the levels."""
+    """Base class of the oracles; ``sizes`` are the numbers of nodes of the levels."""
 
     epsilon: Fraction
     sizes: tuple[int, ...]
 
     @property
     def level_bits(self) -> int:
-        """How many bits say the level."""
+        """The number of bits of the level."""
         return field_width(len(self.sizes))
 
     @property
     @abstractmethod
     def bits(self) -> int:
-        """How many bits a report has, its level included."""
+        """The number of bits of a report, its level included."""
 
     @abstractmethod
     def outputs(self) -> Bytes | None:
-        """Return all reports, where they are not too many."""
+        """Return all reports, or None if they are too many."""
 
     @abstractmethod
     def levels(self, payload: Bytes) -> "Numbers":
-        """Return of which level reports are."""
+        """Return the level of each report."""
 
     @abstractmethod
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        """Tell which reports a client could have sent, their padding aside."""
+        """Return for each report whether a client can have sent it, its padding aside."""
 
     @abstractmethod
     def log_masses(self, level: int, node: int, payload: Bytes) -> "Floats":
@@ -79,38 +79,38 @@ class NodeOracle(ABC):
 
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of what is counted."""
+        """Return the shape of the counts."""
 
     @abstractmethod
     def accumulate(self, state: "State", payload: Bytes) -> None:
-        """Count valid reports, and how many are of each level."""
+        """Add valid reports to the counts, and to the number of reports of each level."""
 
     @abstractmethod
     def is_reachable(self, state: "State") -> bool:
-        """Tell whether the reports of each level can add up to its counts."""
+        """Return whether the reports of each level can add up to its counts."""
 
     @abstractmethod
     def answers(self, state: "State", level: int) -> "Floats":
-        """Return how many of those who reported at a level are in each node, without bias."""
+        """Return unbiased counts of the nodes, among the people who reported at the level."""
 
     @abstractmethod
     def noise(self, level: int, coefficients: "Floats", shares: "Floats") -> "Floats | float":
-        """Return the variance that one report brings to a sum of answers, if nodes have the given shares of people."""
+        """Return the variance that one report adds to a sum of answers, for given shares of people in the nodes."""
 
     @abstractmethod
     def node_noise(self, level: int, shares: "Floats") -> "Floats":
-        """Return the part of ``noise`` that each node has for a coefficient of 1; parts do not add up to less."""
+        """Return the part of ``noise`` of each node for a coefficient of 1; the sum of the parts is an upper bound."""
 
     @abstractmethod
     def node_third(self) -> float:
-        """Return the third central moment that one report brings to the answer of a node that nobody is in."""
+        """Return the third central moment that one report adds to the answer of an empty node."""
 
     def _offset(self, level: int) -> int:
         return sum(self._blocks()[:level])
 
     @abstractmethod
     def _blocks(self) -> tuple[int, ...]:
-        """Return how many counters each level has."""
+        """Return the number of counters of each level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +123,8 @@ class UnaryNodes(NodeOracle):
         return self.sizes[-1] + self.level_bits
 
     def outputs(self) -> Bytes | None:
-        """Return all vectors of all levels, where there are few nodes."""
-        if self.sizes[-1] > _MOST_LISTED:
+        """Return all vectors of all levels, or None if there are many nodes."""
+        if self.sizes[-1] > _MAX_LISTED_BITS:
             return None
         vectors = np.concatenate([np.arange(1 << size) for size in self.sizes])
         levels = np.repeat(np.arange(len(self.sizes)), [1 << size for size in self.sizes])
@@ -137,7 +137,7 @@ class UnaryNodes(NodeOracle):
         return level.astype(np.int64)
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        """Refuse levels that are not there, and bits of nodes that the level does not have."""
+        """Reject unknown levels, and bits of nodes that the level does not have."""
         levels = self.levels(payload)
         vectors, _ = unpack_vector(payload, self.sizes[-1], [self.level_bits])
         extra = np.zeros(len(payload), dtype=np.bool_)
@@ -150,7 +150,7 @@ class UnaryNodes(NodeOracle):
         return (levels < len(self.sizes)) & ~extra
 
     def log_masses(self, level: int, node: int, payload: Bytes) -> "Floats":
-        """Return the sum of what the bits say."""
+        """Return the sum of the log probabilities of the bits."""
         vectors, _ = unpack_vector(payload, self.sizes[-1], [self.level_bits])
         own = (vectors[:, node // 64] >> np.uint64(node % 64) & np.uint64(1)).astype(np.int64)
         others = count_ones(np.ascontiguousarray(vectors).view(np.uint8)) - own
@@ -168,7 +168,7 @@ class UnaryNodes(NodeOracle):
         return pack_vector(vectors, self.sizes[-1], [(np.full(nodes.size, level), self.level_bits)])
 
     def sample_one(self, level: int, node: int, source: "Source") -> int:
-        """One coin for each node, in their order: fair for the own one, else 0 if the coin of truth shows True."""
+        """Draw one coin for each node, in order: a fair one for the own node, else True gives 0."""
         vector = 0
         for place in range(self.sizes[level]):
             bit = flip(_HALF, source) if place == node else not flip_logistic(self.epsilon, 2, source)
@@ -189,11 +189,11 @@ class UnaryNodes(NodeOracle):
             add_bits(payload[rows, : -(-size // 8)], state["counts"][first : first + size])
 
     def is_reachable(self, state: "State") -> bool:
-        """No bit was set more often than there were reports."""
+        """Return whether no bit is set more often than there are reports."""
         return bool((state["counts"] >= 0).all() and (state["counts"] <= np.repeat(state["levels"], self.sizes)).all())
 
     def answers(self, state: "State", level: int) -> "Floats":
-        """Take off the ones that are there by chance."""
+        """Subtract the expected chance ones."""
         first = self._offset(level)
         ones = state["counts"][first : first + self.sizes[level]].astype(np.float64)
         chance = math.exp(-float(self.epsilon)) / (1 + math.exp(-float(self.epsilon)))
@@ -209,7 +209,7 @@ class UnaryNodes(NodeOracle):
         return 1 / math.sinh(min(float(self.epsilon), 700.0) / 2) ** 2 + shares
 
     def node_third(self) -> float:
-        """Return that of a coin that shows a one with probability 1/(e^epsilon + 1), times the cube of what one is."""
+        """Return that of a coin with probability 1/(e^epsilon + 1), times the cube of its weight."""
         ratio, gap = math.exp(-float(self.epsilon)), math.tanh(float(self.epsilon) / 2) / 2
         return ratio * (1 - ratio) / (1 + ratio) ** 3 / gap / gap / gap
 
@@ -219,10 +219,7 @@ class UnaryNodes(NodeOracle):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadamardNodes(NodeOracle):
-    """A row of the level's Hadamard matrix, and the sign of the node in it.
-
-    Flipped with probability 1/(e^epsilon + 1).
-    """
+    """A row of the level's Hadamard matrix, and the node's sign in it, flipped with probability 1/(e^epsilon + 1)."""
 
     @property
     def bits(self) -> int:
@@ -234,9 +231,9 @@ class HadamardNodes(NodeOracle):
         return field_width(self._blocks()[-1])
 
     def outputs(self) -> Bytes | None:
-        """Return all indices with both signs, where they are not too many."""
+        """Return all indices with both signs, or None if they are too many."""
         blocks = self._blocks()
-        if 2 * sum(blocks) > _MOST_OUTPUTS:
+        if 2 * sum(blocks) > _MAX_OUTPUTS:
             return None
         index = np.concatenate([np.tile(np.arange(1, block), 2) for block in blocks])
         bit = np.concatenate([np.repeat([0, 1], block - 1) for block in blocks])
@@ -248,7 +245,7 @@ class HadamardNodes(NodeOracle):
         return self._unpack(payload)[2]
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
-        """Refuse levels that are not there, index 0, and indices that the level does not have."""
+        """Reject unknown levels, index 0, and indices that the level does not have."""
         index, _, levels = self._unpack(payload)
         most = np.array([*self._blocks(), *[0] * len(self.sizes)])[np.minimum(levels, len(self.sizes))]
         return (index > 0) & (index < most)
@@ -261,13 +258,13 @@ class HadamardNodes(NodeOracle):
         return np.where(true, log_true, log_true - float(self.epsilon))
 
     def sample(self, level: int, nodes: "Numbers", source: "Source") -> Bytes:
-        """Draw all indices, then all coins of truth."""
+        """Draw all indices, then all coins."""
         index = 1 + uniform_below(self._blocks()[level] - 1, nodes.size, source)
         kept = bernoulli_logistic(self.epsilon, nodes.size, source=source)
         return self._pack(index, (sign(index, nodes) == 1) != kept, np.full(nodes.size, level))
 
     def sample_one(self, level: int, node: int, source: "Source") -> int:
-        """Draw an index, one less, and the coin of truth."""
+        """Draw an index, less one, and the coin."""
         index = 1 + integer_below(self._blocks()[level] - 1, source)
         kept = flip_logistic(self.epsilon, 2, source)
         bit = ((index & node).bit_count() % 2 == 0) != kept
@@ -286,12 +283,12 @@ class HadamardNodes(NodeOracle):
         state["levels"] += np.bincount(levels, minlength=len(self.sizes))
 
     def is_reachable(self, state: "State") -> bool:
-        """Each report added one sign to one row of its level."""
+        """Return whether each report can have added one sign to one row of its level."""
         blocks = np.split(state["counts"], np.cumsum(self._blocks())[:-1])
         return int(state["levels"].min()) >= 0 and all(map(are_sums_of_signs, blocks, state["levels"]))
 
     def answers(self, state: "State", level: int) -> "Floats":
-        """Transform the sums back; of row 0 the sum is known, the number of reports."""
+        """Transform the sums back; the sum of row 0 is the number of reports."""
         first, block = self._offset(level), self._blocks()[level]
         spectrum = state["counts"][first : first + block].astype(np.float64)
         spectrum *= (block - 1) / math.tanh(float(self.epsilon) / 2)
@@ -299,7 +296,7 @@ class HadamardNodes(NodeOracle):
         return transform(spectrum)[: self.sizes[level]] / block
 
     def noise(self, level: int, coefficients: "Floats", shares: "Floats") -> "Floats | float":
-        """Rows are orthogonal, up to the first that is left out."""
+        """Rows are orthogonal, except for the first, which is left out."""
         block, total = self._blocks()[level], float(coefficients.sum())
         square = (1 - 1 / block) / math.tanh(float(self.epsilon) / 2) ** 2
         spread = float((coefficients**2).sum()) - total**2 / block
@@ -311,7 +308,7 @@ class HadamardNodes(NodeOracle):
         return part * (1 / math.tanh(float(self.epsilon) / 2) ** 2 - shares)
 
     def node_third(self) -> float:
-        """Signs are as often for a node as against it, where nobody is in it."""
+        """Signs of an empty node are symmetric."""
         return 0.0
 
     def _blocks(self) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
-"""A tree of ranges over ordered buckets, and the counts that agree with each other in it.
+"""A tree of ranges over ordered buckets, and consistent counts of its nodes.
 
-Every level of the tree was counted by other people, so a node and the sum of its children are two answers to one
-question. Weighted averages up the tree and corrections down it give the best linear unbiased counts, in which children
-add up to their parents and everything to the number of reports: Hay, Rastogi, Miklau and Suciu 2010. What is estimated
-is linear in the answers; its coefficients say how large the error of any range is.
+Different people count each level of the tree, so a node and the sum of its children are two estimates of one number.
+Weighted averages up the tree and corrections down it give the best linear unbiased counts, in which children add up to
+their parents and everything to the number of reports: Hay, Rastogi, Miklau and Suciu 2010. The estimates are linear in
+the answers; their coefficients give the error of any range.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def best_fanout(leaves: int) -> int:
-    """Return the number of children of a node with which long ranges are estimated best.
+    """Return the number of children of a node that is best for long ranges.
 
     With h levels of B children each level has one part in h of the people, and a range takes about h (B + 1)/2 nodes
     (Cormode, Kulkarni and Srivastava 2019): the least h^2 (B + 1) is taken, over the h with B = leaves^(1/h).
@@ -49,11 +49,11 @@ class Tree:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many nodes each level has."""
+        """The number of nodes of each level."""
         return tuple(-(-self.leaves // self.fanout**below) for below in reversed(range(self.height)))
 
     def node(self, level: int, leaf: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        """Return in which node of a level leaves are."""
+        """Return the node of a level for each leaf."""
         below: int = self.fanout ** (self.height - 1 - level)
         return leaf // below
 
@@ -62,7 +62,7 @@ class Tree:
         return np.add.reduceat(children, np.arange(0, children.size, self.fanout))
 
     def spread(self, parents: "Floats", size: int) -> "Floats":
-        """Return the number of the parent for each of ``size`` children."""
+        """Return the value of the parent for each of ``size`` children."""
         return np.repeat(parents, self.fanout)[:size]
 
     def sums(self, leaves: "Floats") -> "list[Floats]":
@@ -75,9 +75,9 @@ class Tree:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Consistency:
-    """How the answers of all levels are weighed, when those of each level have the given variance.
+    """Weights of the answers of all levels, for a given variance of each level's answers.
 
-    ``own`` is the weight of a node's own answer beside the sum of its children; ``part`` is what a node takes of a
+    ``own`` is the weight of a node's own answer beside the sum of its children; ``part`` is a node's part of the
     difference between its parent and the sum of its siblings.
     """
 
@@ -93,7 +93,7 @@ class Consistency:
             parts.append(known / tree.spread(below, known.size))
             own.append(below / (below + variance))
             known = own[-1] * variance
-            assert known.size == size  # noqa: S101 - the tree's own
+            assert known.size == size  # noqa: S101 - an invariant of the tree
         parts.append(known / known.sum())
         for name, value in (("tree", tree), ("own", own[::-1]), ("part", parts[::-1])):
             object.__setattr__(self, name, value)
@@ -111,7 +111,7 @@ class Consistency:
         return down
 
     def coefficients(self, leaves: "Floats") -> "tuple[list[Floats], float]":
-        """Return by what each answer, and the number of people, enters a weighted sum of the leaves."""
+        """Return the coefficients of the answers, and of the number of people, in a weighted sum of the leaves."""
         shares = [leaves]
         for part in self.part[:0:-1]:
             shares.append(self.tree.gather(shares[-1] * part))
@@ -126,12 +126,12 @@ class Consistency:
         return found, whole
 
     def leaf_variances(self, variances: "list[Floats]") -> "tuple[Floats, Floats]":
-        """Return the variances of all leaves when those of the answers are given, and by what the total enters each."""
+        """Return the variances of all leaves for those of the answers, and the coefficient of the total in each."""
         up = [variances[-1]]
         for variance, own in zip(variances[-2::-1], self.own[-2::-1], strict=True):
             up.append(own**2 * variance + (1 - own) ** 2 * self.tree.gather(up[-1]))
         up.reverse()
-        # What of a node's upward count is in its final one (kept), and how much its parent's final one varies else.
+        # kept: the coefficient of a node's upward count in its final one; free: the rest of the variance of its parent.
         kept, free, whole = np.ones(up[0].size), np.zeros(up[0].size), self.part[0]
         sums = np.full(up[0].size, up[0].sum())
         taken = self.part[0]

@@ -1,4 +1,4 @@
-"""From a wanted relative error to the size of a sketch, and from an estimate to its error bounds.
+"""Sizes of sketches for a relative error, and error bounds of estimates.
 
 Sketches that count different values have a relative error of c/√size, with a constant c of their own, and their
 estimates are close to normal: the numbers here are those of the normal distribution.
@@ -10,22 +10,22 @@ from statistics import NormalDist
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact, exact_positive, safe_repr
 
-_MOST_DEVIATIONS = 8
+_MAX_DEVIATIONS = 8
 
 
 def size_for(constant: float, error: Exact, failure: Exact) -> int:
-    """Return the least size at which an estimate is off by more than ``error``, relatively, in ``failure`` of cases."""
+    """Return the least size whose relative error exceeds ``error`` with probability at most ``failure``."""
     wanted = open_unit(error, name="error")
     return math.ceil((constant * deviations_for(failure) / wanted) ** 2)
 
 
 def deviations_for(failure: Exact) -> float:
-    """Return beyond how many standard deviations, to either side, a normal number lies with probability ``failure``."""
+    """Return the two-sided normal quantile: the number of standard deviations exceeded with probability ``failure``."""
     return -NormalDist().inv_cdf(open_unit(failure, name="failure") / 2)
 
 
 def tail_beyond(deviations: float) -> float:
-    """Return the probability that a normal number lies above so many standard deviations: one side only."""
+    """Return the one-sided tail probability of a normal variable at a number of standard deviations."""
     return NormalDist().cdf(-deviations)
 
 
@@ -38,17 +38,17 @@ def open_unit(value: Exact, *, name: str) -> float:
 
 
 def standard_deviations(value: Exact) -> float:
-    """Return a number of standard deviations that bounds may be asked for."""
+    """Return a number of standard deviations for bounds, or raise ``ParameterError``."""
     number = float(exact_positive(value, name="deviations"))
-    if number > _MOST_DEVIATIONS:
-        raise ParameterError(f"deviations must be at most {_MOST_DEVIATIONS}, not {safe_repr(value)}.")
+    if number > _MAX_DEVIATIONS:
+        raise ParameterError(f"deviations must be at most {_MAX_DEVIATIONS}, not {safe_repr(value)}.")
     return number
 
 
 def relative_bounds(estimate: float, error: float, least: float, deviations: Exact) -> tuple[float, float]:
-    """Return between which true values an estimate is at most so many standard deviations off.
+    """Return the true values at which an estimate is the given number of standard deviations off.
 
-    ``error`` is the relative standard error; ``least`` a value that the truth is surely not below.
+    ``error`` is the relative standard error; ``least`` a certain lower bound of the truth.
     """
     width = standard_deviations(deviations) * error
     high = estimate / (1 - width) if width < 1 else math.inf

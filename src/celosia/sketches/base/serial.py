@@ -1,4 +1,4 @@
-"""The frame that every sketch is written in, little-endian, checked from the first byte to the last.
+"""The serialized frame of every sketch, little-endian and fully checked.
 
 | bytes | what |
 | --- | --- |
@@ -11,7 +11,7 @@
 | n | the payload: the state of the sketch |
 | 8 | XXH64, with seed 0, of all bytes before |
 
-The checksum finds damage, not malice: whoever writes bytes can write their checksum. So a reader checks every field.
+The checksum detects damage, not malice. So a reader checks every field.
 """
 
 import struct
@@ -34,7 +34,7 @@ _WORD = struct.Struct("<Q")
 
 
 class Kind(IntEnum):
-    """What a frame holds."""
+    """The kind of sketch in a frame."""
 
     BLOOM = 1
     COUNTING_BLOOM = 2
@@ -67,7 +67,7 @@ def unpack(data: bytes, *, kind: Kind, fields: int) -> tuple[tuple[int, ...], by
 
 
 def _fault(data: object, kind: Kind, fields: int) -> str | None:
-    """Say what is wrong with bytes, if anything is."""
+    """Return the fault of malformed bytes, or None."""
     if not isinstance(data, bytes | bytearray | memoryview):
         return f"they are of the type {type(data).__name__}"
     return _fault_in(bytes(data), kind, fields)
@@ -100,7 +100,7 @@ def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "N
     expected = kind.itemsize
     for length in shape:  # in Python's integers: hostile lengths must not wrap around
         expected *= length
-    if len(payload) != expected or max(shape) > len(payload):  # also where one length is 0
+    if len(payload) != expected or max(shape) > len(payload):  # also if one length is 0
         raise FormatError("These bytes are not a sketch: their payload does not fit their parameters.")
     return np.frombuffer(payload, dtype=kind.newbyteorder("<")).astype(kind).reshape(shape)
 

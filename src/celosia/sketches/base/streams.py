@@ -1,6 +1,6 @@
-"""How values reach a sketch: their digests, in pieces that stay in the processor's cache whatever the column's length.
+"""Digests of a column, in pieces that fit in the processor's cache.
 
-Memory stays flat, and a sketch that is updated with one long column takes as long as with many short ones.
+Memory stays flat, and one long column takes as long as many short ones.
 """
 
 from typing import TYPE_CHECKING

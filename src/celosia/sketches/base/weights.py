@@ -1,6 +1,6 @@
 """Weights of updates: integers, one for all values or one for each, negative ones too.
 
-Sums of weights are bounded by 2^62, so that no counter of 64 bits can overflow, whatever cells the values meet in.
+Sums of weights are bounded by 2^62, so that no counter of 64 bits can overflow, whichever cells the values share.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST = 2**62
-"""The largest sum of absolute weights that a sketch takes."""
+"""The largest sum of absolute weights of a sketch."""
 
 _HALF = 32
 

@@ -1,4 +1,4 @@
-"""How many different values set the bits of a bitmap, by maximum likelihood.
+"""Maximum-likelihood estimate of the number of different values that set the bits of a bitmap.
 
 At level l each of m bits is hit by a value with probability p_l. After n values (as if their number were a Poisson
 number, which spreads a little more) a bit is set with probability 1 - e^(-n p_l), independently of the others. Where
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GRID = np.concatenate([[0.0], np.exp2(np.arange(-4, 66, 0.125))])
-_STEPS = 42  # of a search: finer than the likelihood can tell
+_STEPS = 42  # of a search: finer than the likelihood resolves
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BitLikelihood:
-    """The likelihood of a number of values, given how many of ``bits`` bits read 1 at each level.
+    """The likelihood of a number of values, given the number of ones among ``bits`` bits at each level.
 
     ``chances`` are the probabilities that a value hits one given bit of a level.
     """
@@ -59,10 +59,7 @@ class BitLikelihood:
         return 0.0 if float(self.log(np.zeros(1))[0]) >= float(self.log(np.array([top]))[0]) else top
 
     def relative_error(self, values: float) -> float:
-        """Return the standard error of the estimate when there are so many values, as a share.
-
-        By Fisher's information.
-        """
+        """Return the relative standard error of the estimate at a number of values, by Fisher's information."""
         clear = np.exp(-values * self.chances)
         reads_one = self.if_set - (self.if_set - self.if_clear) * clear
         slope = (self.if_set - self.if_clear) * values * self.chances * clear

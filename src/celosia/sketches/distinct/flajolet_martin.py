@@ -2,8 +2,8 @@
 
 A digest's upper bits choose one of m bitmaps, and the number of zeros that follow chooses a bit in it, half as often
 for every place: a value sets exactly one bit. The classical estimate reads the lowest place that is still 0 in every
-bitmap (relative error 0.78/√m); the likelihood of all bits says more (0.65/√m), and is what ``estimate`` gives. Not
-private; but one value more or less changes at most one bit, which ``celosia.statistics.NoisyDistinct`` builds on.
+bitmap (relative error 0.78/√m); the likelihood of all bits gives 0.65/√m, and ``estimate`` uses it. Not private; but
+one value more or less changes at most one bit, on which ``celosia.statistics.NoisyDistinct`` builds.
 """
 
 import math
@@ -44,12 +44,12 @@ class FlajoletMartin:
     __slots__ = ("_maps", "_seed")
 
     def __init__(self, bitmaps: int = 1024, *, seed: int = 0) -> None:
-        self._maps: NDArray[np.uint64] = np.zeros(_checked(bitmaps), dtype=np.uint64)
+        self._maps: NDArray[np.uint64] = np.zeros(_check_bitmaps(bitmaps), dtype=np.uint64)
         self._seed = int(as_seed(seed))
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact = "0.05", *, seed: int = 0) -> Self:
-        """Return the smallest sketch that is off by more than ``error``, relatively, in ``failure`` of cases.
+        """Return the smallest sketch whose relative error exceeds ``error`` with probability ``failure``.
 
         >>> FlajoletMartin.suggest("0.02")
         FlajoletMartin(4096)
@@ -86,7 +86,7 @@ class FlajoletMartin:
         return self._maps.size.bit_length() - 1
 
     def update(self, values: Values) -> None:
-        """Take in values.
+        """Add values.
 
         >>> words = FlajoletMartin(1024)
         >>> words.update(["sun", "rain", "sun"])
@@ -97,7 +97,7 @@ class FlajoletMartin:
             _set(digests, self._maps, self._precision)
 
     def ones(self, levels: int | None = None) -> "NDArray[np.int64]":
-        """Return how many bitmaps have the bit of each level set; of fewer ``levels``, the last stands for the rest.
+        """Return the number of bitmaps with the bit of each level set; with fewer ``levels``, the last is the rest.
 
         >>> words = FlajoletMartin(64)
         >>> words.update(range(1_000))
@@ -108,7 +108,7 @@ class FlajoletMartin:
         return counts
 
     def table(self, levels: int | None = None) -> "NDArray[np.bool_]":
-        """Return the bits, bitmaps by levels; of fewer ``levels``, the last stands for the rest.
+        """Return the bits, bitmaps by levels; with fewer ``levels``, the last is the rest.
 
         >>> FlajoletMartin(64).table(24).shape
         (64, 24)
@@ -151,7 +151,7 @@ class FlajoletMartin:
         return chances
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
-        """Return between which numbers of different values the estimate is so many standard deviations off at most.
+        """Return bounds for the number of different values, at a number of standard deviations.
 
         >>> visitors = FlajoletMartin(1024)
         >>> visitors.update(range(100_000))
@@ -162,7 +162,7 @@ class FlajoletMartin:
         return relative_bounds(self.estimate(), self.error, float(count_bits(self._maps)), deviations)
 
     def merge(self, other: Self) -> Self:
-        """Take in what another sketch has seen: the same as if this one had seen it.
+        """Merge another sketch: the result is as if this one had seen both streams.
 
         >>> a, b = FlajoletMartin(64), FlajoletMartin(64)
         >>> b.update(["sun"])
@@ -228,7 +228,7 @@ def _set(digests: "NDArray[np.uint64]", maps: "NDArray[np.uint64]", precision: i
         maps[digests[i] >> shift] |= np.uint64(1) << np.uint64(level)
 
 
-def _checked(bitmaps: int) -> int:
+def _check_bitmaps(bitmaps: int) -> int:
     number = exact_integer(bitmaps, name="bitmaps", least=2)
     if number > _LARGEST or number & (number - 1):
         raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {safe_repr(bitmaps)}.")

@@ -1,9 +1,9 @@
-"""HyperLogLog: how many different values a stream has, in a few kilobytes (Flajolet, Fusy, Gandouet and Meunier 2007).
+"""HyperLogLog: the number of different values in a few kilobytes (Flajolet, Fusy, Gandouet and Meunier 2007).
 
-The digest has 64 bits, so that no correction for large numbers is needed. Up to m/16 different values are kept as
-they are (8 bytes each, what m registers of 4 bits take) and counted exactly; from then on there are m registers. While
-one sketch reads one stream, the estimate is the sum of inverse chances (relative error 0.83/√m); merged sketches are
-read from their registers (1.04/√m). Written, a sketch is as large and as accurate as Apache DataSketches' smallest; in
+The digest has 64 bits, so that no correction for large numbers is needed. Up to m/16 different values are kept as they
+are (8 bytes each, what m registers of 4 bits take) and counted exactly; from then on there are m registers. While one
+sketch reads one stream, the estimate is the sum of inverse chances (relative error 0.83/√m); merged sketches are read
+from their registers (1.04/√m). Serialized, a sketch is as large and as accurate as Apache DataSketches' smallest; in
 memory a register has a byte, for speed. Not private: one value can change the estimate by any amount, for a register is
 a maximum, so no noise on the estimate would hide it. ``celosia.statistics.NoisyDistinct`` is the private counterpart.
 """
@@ -33,10 +33,10 @@ from celosia.sketches.hashing.digest_set import DigestSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAST, _MOST = 4, 21
+_MIN_PRECISION, _MAX_PRECISION = 4, 21
 _ONE_STREAM = math.sqrt(math.log(2))
 _MERGED = math.sqrt(3 * math.log(2) - 1)
-_FEW, _HISTORY, _REGISTERS = 0, 3, 4  # 1 and 2 had registers of 6 bits
+_EXACT, _HISTORY, _REGISTERS = 0, 3, 4  # 1 and 2 had registers of 6 bits
 
 
 class HyperLogLog:
@@ -52,7 +52,7 @@ class HyperLogLog:
     __slots__ = ("_few", "_history", "_precision", "_registers", "_seed")
 
     def __init__(self, precision: int = 12, *, seed: int = 0) -> None:
-        self._precision = _checked(precision)
+        self._precision = _check_precision(precision)
         self._seed = int(as_seed(seed))
         self._few: DigestSet | None = DigestSet(self._room)
         self._registers: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
@@ -60,13 +60,13 @@ class HyperLogLog:
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact = "0.05", *, seed: int = 0) -> Self:
-        """Return the smallest sketch that, merged or not, is off by more than ``error`` in ``failure`` of cases.
+        """Return the smallest sketch, merged or not, whose error exceeds ``error`` with probability ``failure``.
 
         >>> HyperLogLog.suggest("0.02")
         HyperLogLog(14)
         """
         registers = size_for(_MERGED, error, failure)
-        return cls(max((registers - 1).bit_length(), _LEAST), seed=seed)
+        return cls(max((registers - 1).bit_length(), _MIN_PRECISION), seed=seed)
 
     @property
     def precision(self) -> int:
@@ -99,7 +99,7 @@ class HyperLogLog:
         return (1 << self._precision) // 16
 
     def update(self, values: Values) -> None:
-        """Take in values.
+        """Add values.
 
         >>> words = HyperLogLog(10)
         >>> words.update(["sun", "rain", "sun"])
@@ -120,7 +120,7 @@ class HyperLogLog:
         raise_registers(digests[done:], self._registers, self._precision, history)
 
     def _open_registers(self, *, history: bool) -> None:
-        """Go over from the values themselves to registers; so far the count was exact."""
+        """Replace the kept values by registers; until then the count is exact."""
         assert self._few is not None  # noqa: S101 - for the type checker
         members = self._few.members()
         self._few, self._registers = None, np.zeros(1 << self._precision, dtype=np.uint8)
@@ -141,7 +141,7 @@ class HyperLogLog:
         return estimate_from(self._registers, self._precision)
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
-        """Return between which numbers of different values the estimate is so many standard deviations off at most.
+        """Return bounds for the number of different values, at a number of standard deviations.
 
         >>> visitors = HyperLogLog(12)
         >>> visitors.update(range(100_000))
@@ -156,7 +156,7 @@ class HyperLogLog:
         return relative_bounds(self.estimate(), self.error, float(least), deviations)
 
     def merge(self, other: Self) -> Self:
-        """Take in what another sketch has seen: the registers are as if one sketch had seen both streams.
+        """Merge another sketch: the registers are as if one sketch had seen both streams.
 
         >>> a, b = HyperLogLog(10), HyperLogLog(10)
         >>> a.update(range(3_000)), b.update(range(2_000, 5_000))
@@ -170,13 +170,13 @@ class HyperLogLog:
                 f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
             )
         if other._few is not None:
-            self._take(_in_any_order(other._few.members()))  # as if it had been read: the history goes on
+            self._take(_in_any_order(other._few.members()))  # as if they were read: the history continues
         elif other is not self:
             self._merge_registers(other)
         return self
 
     def _merge_registers(self, other: Self) -> None:
-        if self._few is not None:  # what is few is read after what is many, and the history of the many goes on
+        if self._few is not None:  # the exact values are read after the registers, whose history continues
             members = _in_any_order(self._few.members())
             self._few, self._registers = None, other._registers.copy()
             self._history = None if other._history is None else other._history.copy()
@@ -196,7 +196,7 @@ class HyperLogLog:
         """
         fields = [self._precision, self._seed]
         if self._few is not None:
-            return pack(Kind.HYPERLOGLOG, [*fields, _FEW], write_array(self._few.members()))
+            return pack(Kind.HYPERLOGLOG, [*fields, _EXACT], write_array(self._few.members()))
         registers = pack_registers(self._registers)
         if self._history is None:
             return pack(Kind.HYPERLOGLOG, [*fields, _REGISTERS], registers)
@@ -210,10 +210,10 @@ class HyperLogLog:
         HyperLogLog(12, seed=5)
         """
         (precision, seed, form), payload = unpack(data, kind=Kind.HYPERLOGLOG, fields=3)
-        if not _LEAST <= precision <= _MOST or form not in (_FEW, _HISTORY, _REGISTERS):
+        if not _MIN_PRECISION <= precision <= _MAX_PRECISION or form not in (_EXACT, _HISTORY, _REGISTERS):
             raise FormatError("These bytes are not a HyperLogLog: its parameters are out of range.")
         sketch = cls(precision, seed=seed)
-        if form == _FEW:
+        if form == _EXACT:
             sketch._read_few(payload)
         else:
             sketch._read_registers(payload, history=form == _HISTORY)
@@ -241,7 +241,7 @@ class HyperLogLog:
         return self._precision, self._seed
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the same values may have been seen; in which order, and so the estimate, may differ."""
+        """Return whether the same values may have been seen; their order, and so the estimate, may differ."""
         if not isinstance(other, HyperLogLog):
             return NotImplemented
         if self._parameters() != other._parameters() or (self._few is None) != (other._few is None):
@@ -256,13 +256,15 @@ class HyperLogLog:
         return f"HyperLogLog({self._precision}{f', seed={self._seed}' if self._seed else ''})"
 
 
-def _checked(precision: int) -> int:
+def _check_precision(precision: int) -> int:
     number = exact_integer(precision, name="precision")
-    if not _LEAST <= number <= _MOST:
-        raise ParameterError(f"precision must be from {_LEAST} to {_MOST}, not {safe_repr(precision)}.")
+    if not _MIN_PRECISION <= number <= _MAX_PRECISION:
+        raise ParameterError(
+            f"precision must be from {_MIN_PRECISION} to {_MAX_PRECISION}, not {safe_repr(precision)}."
+        )
     return number
 
 
 def _in_any_order(members: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
-    """Return digests in an order that says nothing of their bits, as a stream has it: inverse chances rest on that."""
+    """Return digests in an order independent of their bits, as in a stream, which inverse chances require."""
     return members[np.argsort(digest(members.view(np.int64), seed=1))]

@@ -1,9 +1,9 @@
-"""The registers of a HyperLogLog, and what they say of the number of different values.
+"""The registers of a HyperLogLog, and their estimate of the number of different values.
 
 A digest's upper bits choose a register; the register keeps the largest rank seen, the place of the first 1 among the
 other bits. The estimate is Ertl's (2017): the harmonic mean of Flajolet, Fusy, Gandouet and Meunier (2007) with the two
-ends of the range put right by series instead of by cases, so that it needs no tables; a bias of 1.08/m, the
-one that the constant of 2007 takes off, is taken off here too.
+ends of the range corrected by series instead of by cases, so that it needs no tables. It also removes the bias of
+1.08/m, as the constant of 2007 does.
 """
 
 import math
@@ -15,8 +15,8 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FAR = 15  # the distance from the least register that 4 bits cannot tell from larger ones
-_HIGHEST = 64  # no register of any precision is above it
+_MAX_DISTANCE = 15  # the distance from the least register that 4 bits cannot tell from larger ones
+_MAX_RANK = 64  # of a register of any precision
 _LIMIT_CONSTANT = 0.5 / math.log(2)  # of the harmonic mean, for many registers
 _VARIANCE = 3 * math.log(2) - 1  # of the estimate, relative and times the number of registers
 
@@ -25,7 +25,7 @@ _VARIANCE = 3 * math.log(2) - 1  # of the estimate, relative and times the numbe
 def raise_registers(
     digests: "NDArray[np.uint64]", registers: "NDArray[np.uint8]", precision: int, history: "NDArray[np.float64]"
 ) -> None:
-    """Take in digests; ``history`` holds the sum of inverse chances so far, and the present chance of a change.
+    """Add digests; ``history`` holds the sum of inverse chances so far, and the present chance of a change.
 
     The chance is that a value not seen before changes any register. One over it, added at every change, estimates
     without bias and better than the registers alone how many there were (Cohen 2015; Ting 2014).
@@ -34,7 +34,7 @@ def raise_registers(
     for i in range(digests.size):
         place, rest = digests[i] >> shift, digests[i] << skip
         held = registers[place]
-        # A rank above the one that is held means at least that many zeros first: rarely so.
+        # A rank above the present one means at least that many leading zeros, which is rare.
         if (rest >> np.uint64(63 - held)) >> np.uint64(1) == 0 and held < last:
             rank = np.int64(held) + 1
             while rank < last and not (rest >> np.uint64(64 - rank)) & np.uint64(1):
@@ -52,7 +52,7 @@ def remaining_chance(registers: "NDArray[np.uint8]", precision: int) -> float:
 
 
 def estimate_from(registers: "NDArray[np.uint8]", precision: int) -> float:
-    """Return the number of different values that the registers speak of."""
+    """Return the estimated number of different values."""
     size, last = registers.size, 65 - precision
     counts = np.bincount(registers, minlength=last + 1)
     if counts[0] == size:
@@ -99,9 +99,9 @@ def pack_registers(registers: "NDArray[np.uint8]") -> bytes:
     ranks follow at the end, a byte each. So a register takes what Apache DataSketches gives it.
     """
     base = int(registers.min())
-    above: NDArray[np.uint8] = np.minimum(registers - base, _FAR)
+    above: NDArray[np.uint8] = np.minimum(registers - base, _MAX_DISTANCE)
     halves = above[::2] | (above[1::2] << np.uint8(4))
-    ranks: NDArray[np.uint8] = registers[above == _FAR]
+    ranks: NDArray[np.uint8] = registers[above == _MAX_DISTANCE]
     return bytes([base]) + halves.tobytes() + ranks.tobytes()
 
 
@@ -111,9 +111,14 @@ def unpack_registers(payload: bytes, size: int) -> "NDArray[np.uint8] | None":
     if numbers.size < 1 + size // 2:
         return None
     base, halves, ranks = int(numbers[0]), numbers[1 : 1 + size // 2], numbers[1 + size // 2 :]
-    above = np.column_stack((halves & _FAR, halves >> 4)).reshape(size)
-    far = above == _FAR
-    if base > _HIGHEST or above.min() > 0 or ranks.size != np.count_nonzero(far) or np.any(ranks < base + _FAR):
+    above = np.column_stack((halves & _MAX_DISTANCE, halves >> 4)).reshape(size)
+    far = above == _MAX_DISTANCE
+    if (
+        base > _MAX_RANK
+        or above.min() > 0
+        or ranks.size != np.count_nonzero(far)
+        or np.any(ranks < base + _MAX_DISTANCE)
+    ):
         return None
     registers = base + above
     registers[far] = ranks

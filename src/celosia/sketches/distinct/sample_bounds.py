@@ -1,4 +1,4 @@
-"""What a sample says of the whole: exact bounds for the size of a set, and for the share of a part of it.
+"""Exact bounds from a sample: for the size of a set, and for the share of a part of it.
 
 Every value is in the sample with the same probability, or the sample is a number of values drawn without replacement,
 which spreads less: the bounds of Clopper and Pearson (1934) hold for both.
@@ -6,14 +6,14 @@ which spreads less: the bounds of Clopper and Pearson (1934) hold for both.
 
 from collections.abc import Callable
 
-_FAR = 64  # doublings from an estimate to beyond any bound
+_MAX_DOUBLINGS = 64  # from an estimate to beyond any bound
 _STEPS = 100
 
 
 def size_bounds(sampled: int, rate: float, tail: float) -> tuple[float, float]:
-    """Return bounds for the size of a set of which so many values were sampled at a rate.
+    """Return bounds for the size of a set, from the number of values in a sample at a known rate.
 
-    Either bound fails with probability ``tail`` at most.
+    Either bound fails with probability at most ``tail``.
     """
     from scipy.special import betainc
 
@@ -32,7 +32,7 @@ def size_bounds(sampled: int, rate: float, tail: float) -> tuple[float, float]:
 
 
 def share_bounds(part: int, sampled: int, tail: float) -> tuple[float, float]:
-    """Return bounds for the share of a part of a set, from how many of the sampled values are in it."""
+    """Return bounds for the share of a part of a set, from the number of sampled values in it."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(part, sampled - part + 1, tail)) if part else 0.0
@@ -41,10 +41,10 @@ def share_bounds(part: int, sampled: int, tail: float) -> tuple[float, float]:
 
 
 def _root(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Return where a condition that fails for small numbers begins to hold."""
+    """Return the least number at which a monotone condition holds."""
     if holds(low):
         return low
-    for _ in range(_FAR):
+    for _ in range(_MAX_DOUBLINGS):
         if holds(high):
             break
         high *= 2

@@ -1,9 +1,9 @@
 """Theta sketches: the smallest digests of a set, and sets made of sets (Dasgupta, Lang, Rhodes and Thaler 2016).
 
-Kept are the ``size`` smallest different digests (k minimum values, Bar-Yossef et al. 2002); theta is the next one, as a
-share of all digests. Whatever the stream, what is kept is a sample of its values at the rate theta, so that their
-number over theta estimates how many there are, with a relative error of 1/√(size - 1); and unions, intersections and
-differences of samples are samples of the sets' own. Not private: one value can take another's place and move theta.
+A sketch keeps the ``size`` smallest different digests (k minimum values, Bar-Yossef et al. 2002); theta is the next
+one, as a share of all digests. For every stream, the kept digests are a sample of its values at the rate theta, so that
+their number over theta estimates the number of values, with a relative error of 1/√(size - 1); unions, intersections
+and differences of samples are samples of those of the sets. Not private: one value can replace another and move theta.
 """
 
 import math
@@ -41,14 +41,14 @@ class Theta:
     __slots__ = ("_kept", "_seed", "_size", "_theta")
 
     def __init__(self, size: int = 4096, *, seed: int = 0) -> None:
-        self._size = _checked(size)
+        self._size = _check_size(size)
         self._seed = int(as_seed(seed))
-        self._theta = _ALL  # what is kept is below; 2^64 stands for 1
+        self._theta = _ALL  # kept digests are below; 2^64 stands for 1
         self._kept = DigestSet(2 * self._size)
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact = "0.05", *, seed: int = 0) -> Self:
-        """Return the smallest sketch that is off by more than ``error``, relatively, in ``failure`` of cases.
+        """Return the smallest sketch whose relative error exceeds ``error`` with probability ``failure``.
 
         >>> Theta.suggest("0.02")
         Theta(9605)
@@ -57,7 +57,7 @@ class Theta:
 
     @property
     def size(self) -> int:
-        """How many digests are kept at most."""
+        """The most digests that are kept."""
         return self._size
 
     @property
@@ -67,7 +67,7 @@ class Theta:
 
     @property
     def memory(self) -> int:
-        """The bytes of the state: room for up to twice the size, so that it need not be cut at every value."""
+        """The bytes of the state: up to twice the size, so that it is not trimmed at every value."""
         return self._kept.memory
 
     @property
@@ -82,7 +82,7 @@ class Theta:
         return 0.0 if self.theta == 1 else 1 / math.sqrt(self._size - 1)
 
     def update(self, values: Values) -> None:
-        """Take in values.
+        """Add values.
 
         >>> words = Theta()
         >>> words.update(["sun", "rain", "sun"])
@@ -96,7 +96,7 @@ class Theta:
                 done += self._kept.add(digests[done:], self._theta - 1)
 
     def _cut(self) -> None:
-        """Keep the smallest digests, and let the next one be theta."""
+        """Keep the smallest digests, and set theta to the next one."""
         if len(self._kept) > self._size:
             members = self._kept.members()
             self._theta = int(members[self._size])
@@ -116,10 +116,10 @@ class Theta:
         return len(self._kept) / (self._theta / _ALL)
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
-        """Return bounds for the number of values, as sure as so many standard deviations of a normal number.
+        """Return bounds for the number of values, with the confidence of a number of normal standard deviations.
 
-        They are those of a binomial number (Clopper and Pearson 1934), which what is kept is of the values at rate
-        theta: they hold for small intersections too.
+        The number of kept digests is binomial with rate theta: the bounds are those of Clopper and Pearson (1934), and
+        hold for small intersections too.
 
         >>> visitors = Theta(1024)
         >>> visitors.update(range(100_000))
@@ -132,7 +132,7 @@ class Theta:
         return size_bounds(len(self._kept), self._theta / _ALL, tail)
 
     def merge(self, other: Self) -> Self:
-        """Take in what another sketch has seen: the same as if this one had seen it.
+        """Merge another sketch: the result is as if this one had seen both streams.
 
         >>> a, b = Theta(), Theta()
         >>> b.update(["sun"])
@@ -191,7 +191,7 @@ class Theta:
         return made
 
     def jaccard(self, other: Self, deviations: Exact = 2) -> tuple[float, float, float]:
-        """Return how alike two sets are, common values as a share of all: the lower bound, the estimate, the upper.
+        """Return the Jaccard similarity of two sets: the lower bound, the estimate, the upper bound.
 
         >>> a, b = Theta(1024), Theta(1024)
         >>> a.update(range(30_000)), b.update(range(10_000, 40_000))
@@ -205,7 +205,7 @@ class Theta:
         smaller = min(self._size, other._size)
         either = either[:smaller]
         if either.size == 0:
-            return 0.0, 1.0, 1.0  # two empty sets are the same, but may be small parts of different ones
+            return 0.0, 1.0, 1.0  # two empty sketches are equal, but may be small parts of different sets
         shared = np.isin(either, np.intersect1d(self._sample(), other._sample(), assume_unique=True))
         common = int(np.count_nonzero(shared))
         whole_sets = theta == _ALL and either.size < smaller
@@ -249,7 +249,7 @@ class Theta:
         return f"Theta({self._size}{f', seed={self._seed}' if self._seed else ''})"
 
 
-def _checked(size: int) -> int:
+def _check_size(size: int) -> int:
     number = exact_integer(size, name="size", least=_LEAST)
     if number > _MOST:
         raise ParameterError(f"size must be at most 2^26, not {safe_repr(size)}.")

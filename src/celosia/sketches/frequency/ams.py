@@ -1,8 +1,8 @@
 """AMS: the sum of the squared frequencies of a stream, and inner products of two (Alon, Matias and Szegedy 1999).
 
-F2, the sum of the squares, says how uneven a stream is, how large a table joined with itself would be, and, as a
-square of a difference, how far two streams are apart. The fast form is kept here, in which a value changes one counter
-of each row and not all of them (Thorup and Zhang 2004): its error is the same.
+F2, the sum of the squares, measures the skew of a stream, the size of a self-join, and, for a difference, the distance
+of two streams. This is the fast form, in which a value changes one counter of each row (Thorup and Zhang 2004): its
+error is the same.
 """
 
 from typing import Self
@@ -34,7 +34,7 @@ class AMS(SignedTable):
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch whose F2 is off by more than a share ``error`` with probability ``failure`` at most.
+        """Return an empty sketch whose F2 is off by more than a share ``error`` with probability at most ``failure``.
 
         >>> AMS.suggest("0.05", "0.05")
         AMS(1, 16001)
@@ -46,7 +46,7 @@ class AMS(SignedTable):
         return cls(*shape, seed=seed)
 
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of the true F2 the estimate is off with probability ``failure`` at most.
+        """Return the error, as a share of the true F2, that the estimate exceeds with probability at most ``failure``.
 
         >>> AMS(5, 1894).relative_error("0.01") <= 0.1
         True
@@ -62,7 +62,7 @@ class AMS(SignedTable):
         return self.second_moment()
 
     def bounds(self, failure: Exact = "0.05") -> tuple[float, float]:
-        """Return between which numbers F2 lies with probability 1 - ``failure``.
+        """Return bounds for F2 with probability 1 - ``failure``.
 
         >>> visits = AMS(5, 1_000)
         >>> visits.update(range(100))

@@ -20,7 +20,7 @@ _FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay integers of
 
 
 def tree_limits(low: int, high: int) -> tuple[int, int]:
-    """Return the least and the largest number of a tree, or refuse them."""
+    """Return the least and the largest number of a tree, or raise ``ParameterError``."""
     first, last = exact_integer(low, name="low", least=-_FARTHEST), exact_integer(high, name="high", least=-_FARTHEST)
     if not first <= last <= _FARTHEST:
         raise ParameterError(f"high must be at least low and at most 2^61, not {safe_repr(high)}.")
@@ -28,10 +28,7 @@ def tree_limits(low: int, high: int) -> tuple[int, int]:
 
 
 def tree_levels(span: int, cells: int) -> tuple[int, int]:
-    """Return how many levels of a tree over ``span`` + 1 numbers have more nodes than ``cells``.
-
-    And what the next has.
-    """
+    """Return the number of levels of a tree with more than ``cells`` nodes, and the size of the next level."""
     bits = span.bit_length()
     exact = min(bits, max(cells, 1).bit_length() - 1)
     return bits - exact, 1 << exact
@@ -40,9 +37,9 @@ def tree_levels(span: int, cells: int) -> tuple[int, int]:
 def range_borders(
     starts: "NDArray[np.int64]", ends: "NDArray[np.int64]"
 ) -> "Iterator[tuple[NDArray[np.intp], NDArray[np.int64]]]":
-    """Yield which ranges of nodes need one of their own level at their start, then at their end, and that node.
+    """Yield the ranges that need a node of their own level at their start, then at their end, and that node.
 
-    ``ends`` are not included. What is left of each range are whole pairs of nodes: nodes of the level above.
+    ``ends`` are not included. The rest of each range is whole pairs of nodes: nodes of the level above.
     """
     odd = np.flatnonzero((starts & 1 == 1) & (starts < ends))
     yield odd, starts[odd]

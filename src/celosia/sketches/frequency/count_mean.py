@@ -1,4 +1,4 @@
-"""Count-mean: how often a value came, right on average (the sketch that Apple 2017 makes private).
+"""Count-mean: unbiased frequencies of values (the sketch that Apple 2017 makes private).
 
 The mean of d rows, each read as in ``levelled``, is unbiased, and has the variance (F2 - f^2)/(d (w - 1)), with F2 the
 sum of squared frequencies and f the value's own.
@@ -36,7 +36,7 @@ class CountMean(LevelledTable):
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability ``failure`` at most.
+        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
 
         >>> CountMean.suggest("0.05", "0.05")
         CountMean(5, 1602)
@@ -45,7 +45,7 @@ class CountMean(LevelledTable):
         return cls(_ROWS, levelled_width(_ROWS * chance * wanted**2, error=error), seed=seed)
 
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of √F2 an estimate is off with probability ``failure`` at most (Chebyshev).
+        """Return beyond which share of √F2 an estimate is off with probability at most ``failure`` (Chebyshev).
 
         >>> CountMean(5, 1602).relative_error("0.05") <= 0.05
         True

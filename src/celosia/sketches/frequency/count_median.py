@@ -1,8 +1,8 @@
-"""Count-median: how often a value came, whichever weights are negative (Cormode and Muthukrishnan 2005).
+"""Count-median: frequencies of values, also with negative weights (Cormode and Muthukrishnan 2005).
 
-Rows are read as in ``levelled``, and their median is taken. A frequent value that meets this one in a few rows spoils
-the mean and not the median: the chance of a large error falls exponentially with the number of rows. The median has a
-bias, of up to total/w, where a few values make most of the stream; what is bounded is its error.
+It takes the median of the rows, which are read as in ``levelled``. A frequent value that collides in a few rows
+affects the mean but not the median: the probability of a large error falls exponentially with the number of rows. The
+median has a bias of up to total/w for a skewed stream; the bound is on its error.
 """
 
 import math
@@ -38,7 +38,7 @@ class CountMedian(LevelledTable):
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability ``failure`` at most.
+        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
 
         F2 is the sum of squared frequencies.
 
@@ -50,7 +50,7 @@ class CountMedian(LevelledTable):
         return cls(*shape, seed=seed)
 
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of √F2 an estimate is off with probability ``failure`` at most.
+        """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``.
 
         By Chebyshev's inequality for one row, and the binomial distribution for half of them.
 

@@ -1,4 +1,4 @@
-"""Count-min: how often a value came, never too low and seldom much too high (Cormode and Muthukrishnan 2005).
+"""Count-min: frequencies of values, never too low and seldom much too high (Cormode and Muthukrishnan 2005).
 
 Each value adds to one counter in each of d rows of w; others that share its counter can only raise it, by w^-1 of the
 total on average, so that the least of its counters is the best. With w = ⌈e/error⌉ and d = ⌈ln(1/failure)⌉ it is more
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class CountMin(CounterTable):
     """Frequencies of values, as upper bounds.
 
-    If a weight was ever negative, counters may be too low as well, and the median of a value's counters is taken, whose
-    error goes to both sides; unless ``strict=True`` says that no value was taken away more often than it came. Adding
-    or removing a record changes ``rows`` counters by 1 each; the table alone is not private.
+    If a weight was ever negative, counters may be too low as well, and the estimate is the median of a value's
+    counters, with a two-sided error, unless ``strict=True`` states that no frequency is negative. Adding or removing a
+    record changes ``rows`` counters by 1 each; the table alone is not private.
 
     >>> visits = CountMin.suggest("0.001", "0.01", seed=7)
     >>> visits
@@ -44,7 +44,7 @@ class CountMin(CounterTable):
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is too high by more than ``error`` times the total with probability ``failure``.
+        """Return an empty sketch, too high by ``error`` times the total with probability at most ``failure``.
 
         >>> CountMin.suggest("0.01", "0.05")
         CountMin(3, 272)
@@ -55,10 +55,10 @@ class CountMin(CounterTable):
         return cls(rows, max(least, math.ceil(math.e / wanted)), seed=seed)
 
     def relative_error(self, failure: Exact, *, strict: bool = False) -> float:
-        """Return beyond which share of ``total`` an estimate is off with probability ``failure`` at most.
+        """Return the error, as a share of ``total``, that an estimate exceeds with probability at most ``failure``.
 
-        A share of ``volume``, if weights were negative and not ``strict``. By Markov's inequality for one row; rows are
-        independent.
+        It is a share of ``volume`` if weights were negative and not ``strict``. It follows from Markov's inequality for
+        one row, and the independence of rows.
 
         >>> CountMin(5, 2719).relative_error("0.01") <= 0.001
         True
@@ -74,13 +74,13 @@ class CountMin(CounterTable):
         >>> CountMin(3, 100).estimate([1, 2]).tolist()
         [0, 0]
         """
-        parts = [self._combined(cells, strict) for cells in self._chunks(values)]
+        parts = [self._combine(cells, strict) for cells in self._chunks(values)]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def bounds(
         self, values: Values, failure: Exact = "0.05", *, strict: bool = False
     ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-        """Return between which numbers each frequency lies, each with probability 1 - ``failure`` on its own.
+        """Return bounds for each frequency, each with probability 1 - ``failure``.
 
         >>> visits = CountMin(5, 1_000)
         >>> visits.update([1] * 500 + [2] * 500)
@@ -113,7 +113,7 @@ class CountMin(CounterTable):
     def _one_sided(self, strict: bool) -> bool:  # noqa: FBT001 - the caller's own flag, passed on
         return strict or self.volume == self.total
 
-    def _combined(self, cells: "NDArray[np.int64]", strict: bool) -> "NDArray[np.int64]":  # noqa: FBT001 - likewise
+    def _combine(self, cells: "NDArray[np.int64]", strict: bool) -> "NDArray[np.int64]":  # noqa: FBT001 - likewise
         if self._one_sided(strict):
             least: NDArray[np.int64] = cells.min(axis=0)
             return least

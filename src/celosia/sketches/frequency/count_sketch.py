@@ -1,4 +1,4 @@
-"""The count sketch: how often a value came, off by little if few others did (Charikar, Chen, Farach-Colton 2002).
+"""The count sketch: frequencies of values, accurate for skewed streams (Charikar, Chen, Farach-Colton 2002).
 
 Every value adds to one counter in each row with a sign of its own, and reads that counter with the same sign: what
 others added is then 0 on average, with a variance of F2/w, F2 the sum of the squared frequencies. The median of the
@@ -41,9 +41,9 @@ class CountSketch(SignedTable):
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability ``failure`` at most.
+        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
 
-        Rows are never narrower than 3/error², and as many as make the table smallest.
+        Rows have at least 3/error² counters, and their number makes the table smallest.
 
         >>> CountSketch.suggest("0.1", "0.001")
         CountSketch(9, 976)
@@ -53,9 +53,9 @@ class CountSketch(SignedTable):
         return cls(*shape, seed=seed)
 
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of √F2 an estimate is off with probability ``failure`` at most.
+        """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``.
 
-        By Chebyshev's inequality for one row, and the binomial distribution for half of them.
+        It follows from Chebyshev's inequality for one row, and the binomial distribution for half of them.
 
         >>> CountSketch(5, 3800).relative_error("0.01") <= 0.05
         True
@@ -73,7 +73,7 @@ class CountSketch(SignedTable):
         return np.concatenate(parts) if parts else np.empty(0)
 
     def bounds(self, values: Values, failure: Exact = "0.05") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Return between which numbers each frequency lies, each with probability 1 - ``failure`` on its own.
+        """Return bounds for each frequency, each with probability 1 - ``failure``.
 
         Half of ``failure`` goes to the estimate, half to F2, which is estimated from the same table.
 

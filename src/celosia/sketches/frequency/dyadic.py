@@ -2,8 +2,8 @@
 
 Every range of 2^b numbers is a sum of at most two nodes of each level of the tree over them (Cormode and Muthukrishnan
 2005). Levels with few nodes are counted exactly, each of the L finer ones in a count-min. In every row, the at most 2L
-nodes of a range are together too high by 2L/w of the total on average: Markov's inequality, and independent rows, say
-how seldom much more than that. Values that are too high here are so on all levels: the least of the rows is taken.
+nodes of a range are together too high by 2L/w of the total on average: Markov's inequality, and independent rows, bound
+the probability of a larger error. An estimate is the least of the rows, because errors are upwards.
 """
 
 import math
@@ -27,7 +27,7 @@ from celosia.sketches.hashing.family import collision_chance, width_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_NODES = 1 << 20
+_MAX_NODES = 1 << 20
 
 
 class DyadicCountMin:
@@ -57,7 +57,7 @@ class DyadicCountMin:
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, low: int, high: int, seed: int = 0) -> Self:
-        """Return the smallest that makes a range too high by a share ``error`` with probability ``failure`` at most.
+        """Return the smallest sketch whose ranges exceed ``error`` of the total with probability at most ``failure``.
 
         >>> DyadicCountMin.suggest("0.01", "0.05", low=0, high=10**9)
         DyadicCountMin(0, 1000000000, rows=3, width=8687)
@@ -75,7 +75,7 @@ class DyadicCountMin:
 
     @property
     def levels(self) -> int:
-        """How many levels are sketched."""
+        """The number of sketched levels."""
         return len(self._sketches)
 
     @property
@@ -113,19 +113,21 @@ class DyadicCountMin:
         self._total, self._volume = self._total + total, self._volume + volume
 
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of ``total`` a range is too high with probability ``failure`` at most.
+        """Return the error, as a share of ``total``, that a range exceeds with probability at most ``failure``.
 
-        If weights were negative: beyond which share of ``volume`` it is off, to either side.
+        If weights were negative, it is two-sided, as a share of ``volume``.
 
         >>> DyadicCountMin(0, 2**20, rows=5, width=40_000).relative_error("0.01") < 0.001
         True
         """
         chance = open_unit(failure, name="failure")
         mean = 2 * self.levels * collision_chance(self._width)
-        return mean / row_failure(self._rows, chance) if self._signed else float(mean * chance ** (-1 / self._rows))
+        return (
+            mean / row_failure(self._rows, chance) if self._has_negatives else float(mean * chance ** (-1 / self._rows))
+        )
 
     def range(self, lows: "ArrayLike", highs: "ArrayLike") -> "NDArray[np.int64]":
-        """Return how many values lie from each of ``lows`` to each of ``highs``, both included; never too few.
+        """Return the number of values from each of ``lows`` to each of ``highs``, both included; never too low.
 
         If weights were negative, the median of the rows is taken, whose error goes to both sides.
 
@@ -141,14 +143,14 @@ class DyadicCountMin:
         for sketch in self._sketches:
             for asked, nodes in range_borders(starts, ends):
                 if asked.size:
-                    sums[:, asked] = self._added(sums[:, asked], self._counts(sketch, nodes))
+                    sums[:, asked] = self._add_counts(sums[:, asked], self._counts(sketch, nodes))
             starts, ends = (starts + 1) >> 1, ends >> 1
             ends = np.maximum(ends, starts)
         until = np.concatenate([[0], np.cumsum(self._exact)])
-        return self._over_rows(self._added(sums, until[ends] - until[starts]))
+        return self._over_rows(self._add_counts(sums, until[ends] - until[starts]))
 
     def quantile(self, shares: "ArrayLike") -> "NDArray[np.int64]":
-        """Return the values below or at which these shares of the total lie; their ranks are off like ranges.
+        """Return quantiles: the values at these shares of the total, whose ranks have the error of ranges.
 
         >>> few = DyadicCountMin(0, 99, rows=3, width=100)
         >>> few.update(range(100))
@@ -169,7 +171,7 @@ class DyadicCountMin:
         return found
 
     def frequent(self, share: Exact) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-        """Return the values with at least a share of the total, and their counts; none is missed, a few may be less.
+        """Return the values with at least a share of the total, and their counts; none is missed, a few may be rarer.
 
         If weights were negative, some may be missed: counts are then medians, which are off to both sides.
 
@@ -182,9 +184,9 @@ class DyadicCountMin:
         nodes = np.flatnonzero(self._exact >= least)
         counts = self._exact[nodes]
         for level, sketch in reversed(list(enumerate(self._sketches))):
-            if nodes.size > _MOST_NODES:
+            if nodes.size > _MAX_NODES:
                 raise ParameterError(
-                    f"share must be larger, for too many values may have {safe_repr(share)} of the total."
+                    f"share must be larger, because too many values may have {safe_repr(share)} of the total."
                 )
             nodes = np.concatenate([2 * nodes, 2 * nodes + 1])
             nodes = nodes[nodes <= (self._high - self._low) >> level]  # the tree may go on beyond the largest number
@@ -203,7 +205,7 @@ class DyadicCountMin:
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a sketch of the same parameters goes together with {self!r}, not {safe_repr(other)}."
+                f"Only a sketch of the same parameters can be merged with {self!r}, not {safe_repr(other)}."
             )
         if self._volume + other._volume > MOST:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
@@ -263,7 +265,7 @@ class DyadicCountMin:
         self._exact, self._total, self._volume = exact, total, volume
 
     @property
-    def _signed(self) -> bool:
+    def _has_negatives(self) -> bool:
         return self._volume != self._total
 
     def _places(self, numbers: "NDArray[np.int64] | None", name: str) -> "NDArray[np.int64]":
@@ -276,16 +278,16 @@ class DyadicCountMin:
     def _counts(self, sketch: CountMin, nodes: "NDArray[np.int64]") -> "NDArray[np.int64]":
         """Return the counters of nodes in each row; where none is too low, the least in every row."""
         cells = sketch.cells(nodes)
-        return cells if self._signed else np.broadcast_to(cells.min(axis=0), cells.shape)
+        return cells if self._has_negatives else np.broadcast_to(cells.min(axis=0), cells.shape)
 
-    def _added(self, sums: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    def _add_counts(self, sums: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
         """Add counts to sums: no range has more than the volume, and so neither leaves the 64-bit integers."""
         room = self._volume - np.maximum(counts, 0)
         added: NDArray[np.int64] = np.maximum(np.minimum(sums, room) + counts, -self._volume)
         return added
 
     def _over_rows(self, sums: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        middle = (sums.shape[0] - 1) // 2 if self._signed else 0
+        middle = (sums.shape[0] - 1) // 2 if self._has_negatives else 0
         chosen: NDArray[np.int64] = np.partition(sums, middle, axis=0)[middle]
         return chosen
 
@@ -302,7 +304,7 @@ class DyadicCountMin:
             and bool(np.array_equal(self._exact, other._exact))
         )
 
-    __hash__ = None  # type: ignore[assignment] # it changes
+    __hash__ = None  # type: ignore[assignment] # mutable
 
     def __repr__(self) -> str:
         seed = f", seed={self._seed}" if self._seed else ""

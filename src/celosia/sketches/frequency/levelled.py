@@ -1,6 +1,6 @@
-"""Tables whose counters are read less what all other values bring on average: what count-mean and count-median share.
+"""Tables that subtract the mean contribution of other values: the base of count-mean and count-median.
 
-A counter holds what its value brought and a share of all the rest, of 1/w on average. Taking that share away, with
+A counter holds the weight of its value and a share of all others, of 1/w on average. Subtracting that share, by
 (w · counter - total)/(w - 1), leaves an unbiased number in each row, of the variance (F2 - f^2)/(w - 1), F2 the sum
 of squared frequencies and f the value's own. That needs three-wise independence: the value's own column is given, and
 two others must fall independently into it.
@@ -27,7 +27,7 @@ def row_spread(width: int) -> float:
 
 
 def levelled_width(spread: float, *, error: Exact) -> int:
-    """Return the least width of which ``row_spread`` is at most this; ``error`` is what it came of."""
+    """Return the least width of which ``row_spread`` is at most this; errors name the parameter ``error``."""
     width = width_for(spread, name="error", given=error)
     while row_spread(width) > spread:
         width += 1
@@ -35,7 +35,7 @@ def levelled_width(spread: float, *, error: Exact) -> int:
 
 
 class LevelledTable(CounterTable):
-    """Frequencies without bias in every row; subclasses say how the rows are combined.
+    """Frequencies without bias in every row; subclasses combine the rows.
 
     >>> from celosia.sketches.frequency.count_mean import CountMean
     >>> visits = CountMean(5, 1_000)
@@ -50,7 +50,7 @@ class LevelledTable(CounterTable):
 
     @abstractmethod
     def relative_error(self, failure: Exact) -> float:
-        """Return beyond which share of √F2 an estimate is off with probability ``failure`` at most."""
+        """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``."""
 
     @staticmethod
     @abstractmethod
@@ -64,11 +64,11 @@ class LevelledTable(CounterTable):
         >>> CountMean(3, 100).estimate([1, 2]).tolist()
         [0.0, 0.0]
         """
-        parts = [self._over_rows(self._levelled(cells)) for cells in self._chunks(values)]
+        parts = [self._over_rows(self._level(cells)) for cells in self._chunks(values)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def bounds(self, values: Values, failure: Exact = "0.05") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Return between which numbers each frequency lies, each with probability 1 - ``failure`` on its own.
+        """Return bounds for each frequency, each with probability 1 - ``failure``.
 
         >>> from celosia.sketches.frequency.count_median import CountMedian
         >>> visits = CountMedian(5, 1_000)
@@ -86,7 +86,7 @@ class LevelledTable(CounterTable):
         bias = self.volume * self.width * 2.0**-63
         return self.relative_error(failure) * math.sqrt(self.second_moment_at_most()) + bias
 
-    def _levelled(self, cells: "NDArray[np.int64]") -> "NDArray[np.float64]":
+    def _level(self, cells: "NDArray[np.int64]") -> "NDArray[np.float64]":
         return (cells.astype(np.float64) * self.width - self.total) / (self.width - 1)
 
     def second_moment_at_most(self) -> float:

@@ -1,4 +1,4 @@
-"""Tables in which every value adds with a sign of its own: what the count sketch and AMS share.
+"""Tables in which every value has its own sign: the base of the count sketch and AMS.
 
 A value's weight is added or subtracted, by a sign that is ±1 with equal chance in each row, so that what others add to
 its counter is 0 on average. With four-wise independent signs the sum of the squares of a row is, on average, F2, the
@@ -45,10 +45,10 @@ class SignedTable(CounterTable):
         return float(np.median(self._products(self)))
 
     def second_moment_error(self, failure: Exact) -> float:
-        """Return beyond which share of the true F2 the second moment is off with probability ``failure`` at most.
+        """Return the relative error that the second moment exceeds with probability at most ``failure``.
 
-        By Chebyshev's inequality for one row, and the binomial distribution for half of them. An inner product is off
-        by more than this share of √F2 here times √F2 there with that probability at most.
+        It follows from Chebyshev's inequality for one row, and the binomial distribution for half of them. An inner
+        product is off by more than this share of √F2 here times √F2 there with that probability at most.
 
         >>> from celosia.sketches.frequency.ams import AMS
         >>> AMS(5, 7_600).second_moment_error("0.01") <= 0.05
@@ -58,7 +58,7 @@ class SignedTable(CounterTable):
         return math.sqrt(2 * collision_chance(self.width) / chance)
 
     def second_moment_bounds(self, failure: Exact = "0.05") -> tuple[float, float]:
-        """Return between which numbers F2 lies with probability 1 - ``failure``; never more than ``volume`` squared.
+        """Return bounds for F2 with probability 1 - ``failure``; never more than ``volume`` squared.
 
         >>> from celosia.sketches.frequency.ams import AMS
         >>> AMS(5, 1_000).second_moment_bounds()

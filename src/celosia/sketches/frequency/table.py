@@ -1,4 +1,4 @@
-"""A table of counters that every value adds to, in one cell of each row: what the frequency sketches share.
+"""A table of counters with one cell of each row for every value: the base of the frequency sketches.
 
 The state is linear in the data: merging two tables is adding them, and a record that is added and taken away leaves no
 trace. One record of weight 1 changes one counter in each row, by 1 (L1 distance ``rows``, L2 distance √rows; twice and
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_CELLS = 2**32
-_MOST_SIGNED = 2**63 - 1
+_MAX_CELLS = 2**32
+_MAX_INT64 = 2**63 - 1
 
 
 def table_shape(rows: int, width: int) -> tuple[int, int]:
-    """Return the number of rows and of counters in each, or refuse them."""
+    """Return the number of rows and of counters in each, or raise ``ParameterError``."""
     shape = exact_integer(rows, name="rows"), exact_integer(width, name="width")
-    if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
+    if shape[1] < 2 or shape[0] * shape[1] > _MAX_CELLS:
         raise ParameterError(
             f"width must be at least 2, and rows times width at most 2^32, not {safe_repr((rows, width))}."
         )
@@ -38,7 +38,7 @@ def table_shape(rows: int, width: int) -> tuple[int, int]:
 
 
 class CounterTable:
-    """``rows`` times ``width`` counters; its subclasses say what they estimate from them.
+    """``rows`` times ``width`` counters; subclasses define the estimates.
 
     >>> from celosia.sketches.frequency.count_min import CountMin
     >>> visits = CountMin(3, 100, seed=7)
@@ -63,7 +63,7 @@ class CounterTable:
     @classmethod
     def _families(cls, rows: int, width: int, seed: int) -> tuple[HashFamily, HashFamily | None]:
         family = HashFamily(*table_shape(rows, width), independence=cls._INDEPENDENCE, seed=seed)
-        # Another seed, for with the same one the signs would share coefficients with the columns.
+        # Another seed: with the same one the signs would share coefficients with the columns.
         signs = HashFamily(rows, 2, independence=4, seed=family.seed ^ (2**64 - 1)) if cls._SIGNED else None
         return family, signs
 
@@ -171,7 +171,7 @@ class CounterTable:
 
     @classmethod
     def from_counters(cls, counters: "NDArray[np.int64]", *, seed: int, total: int, volume: int) -> Self:
-        """Return the table with this state, if there can be a stream that leads to it.
+        """Return the table with this state, if a stream can lead to it.
 
         >>> from celosia.sketches.frequency.count_min import CountMin
         >>> CountMin.from_counters(np.array([[0, 1], [1, 0]]), seed=0, total=1, volume=1)
@@ -191,7 +191,7 @@ class CounterTable:
     def _consistent(self) -> bool:
         if self._volume > MOST or abs(self._total) > self._volume or (self._volume - self._total) % 2:
             return False
-        if int(self._counters.min()) < -MOST:  # its absolute value might not be a number of 64 bits
+        if int(self._counters.min()) < -MOST:  # its absolute value might overflow 64 bits
             return False
         plain = self._signs is None
         for row in self._counters:
@@ -223,7 +223,7 @@ class CounterTable:
         """Return the inner product of each row with the same row of another table of the same parameters."""
         self._require_alike(other)
         # If no sum of products can leave the 64-bit integers, these are exact.
-        kind = np.int64 if self._volume * other._volume <= _MOST_SIGNED else np.float64
+        kind = np.int64 if self._volume * other._volume <= _MAX_INT64 else np.float64
         left, right = self._counters.astype(kind, copy=False), other._counters.astype(kind, copy=False)
         products: NDArray[np.float64] = np.einsum("ij,ij->i", left, right).astype(np.float64)
         return products
@@ -231,7 +231,7 @@ class CounterTable:
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._family != other._family:
             raise ParameterError(
-                f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {safe_repr(other)}."
+                f"Only a sketch of the same kind, shape and seed can be merged with {self!r}, not {safe_repr(other)}."
             )
 
     def __eq__(self, other: object) -> bool:
@@ -243,7 +243,7 @@ class CounterTable:
             and bool(np.array_equal(self._counters, other._counters))
         )
 
-    __hash__ = None  # type: ignore[assignment] # it changes
+    __hash__ = None  # type: ignore[assignment] # mutable
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.rows}, {self.width}{f', seed={self.seed}' if self.seed else ''})"

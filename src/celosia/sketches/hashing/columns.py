@@ -2,7 +2,7 @@
 
 Lists, NumPy arrays, Arrow arrays and the columns of pandas or Polars all become one of two shapes: 64-bit integers, or
 the UTF-8 bytes of texts one after another, as Arrow keeps them (Arrow's own buffers are read where they lie). Floats,
-nulls and mixtures are refused, for there is no one way to hash them; an error never quotes a value.
+nulls and mixtures raise an error, because they have no unique hash; an error never quotes a value.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Values: TypeAlias = "Any"
-"""A column, or what ``read_column`` takes: a list, a NumPy or Arrow array, or a Series of pandas or Polars."""
+"""Input of ``read_column``: a column, a list, a NumPy or Arrow array, or a Series of pandas or Polars."""
 
 _LARGEST = 2**63 - 1
 _LONGEST = 2**31 - 1
@@ -27,9 +27,9 @@ _NO_BYTES = np.empty(0, dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Column:
-    """Values that were read: ``integers``, or else ``offsets`` into ``data``, the bytes of all values together.
+    """Values as ``integers``, or as ``offsets`` into ``data``, the bytes of all values.
 
-    The arrays are read-only. ``text`` says whether the bytes are UTF-8.
+    The arrays are read-only. ``text`` is whether the bytes are UTF-8.
 
     >>> column = read_column(["sun", "rain"])
     >>> len(column), column.offsets.tolist(), column.slice(1, 2).tolist()
@@ -42,7 +42,7 @@ class Column:
     text: bool = False
 
     def __post_init__(self) -> None:
-        """Freeze the arrays, and refuse offsets that point outside the data: compiled loops do not look."""
+        """Freeze the arrays, and reject offsets outside the data, which compiled loops do not check."""
         for name, kind in (("integers", np.int64), ("offsets", np.int64), ("data", np.uint8)):
             array = getattr(self, name)
             if array is not None:
@@ -69,7 +69,7 @@ class Column:
         return Column(offsets=self.offsets[start : stop + 1], data=self.data, text=self.text)
 
     def tolist(self) -> list[int] | list[str] | list[bytes]:
-        """Return the values as Python's own.
+        """Return the values as Python objects.
 
         >>> read_column(np.array([True, False])).tolist()
         [1, 0]
@@ -86,7 +86,7 @@ class Column:
 
 
 def read_column(values: Values, *, name: str = "values") -> Column:
-    """Return integers, texts or bytes as a column; ``name`` is what an error calls them.
+    """Return integers, strings or bytes as a column; errors refer to it as ``name``.
 
     >>> read_column([3, 1]).integers.tolist(), read_column([b"ab", b""]).tolist()
     ([3, 1], [b'ab', b''])
@@ -125,22 +125,22 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> Column:
         if len(truths) == 1 and all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds):
             return _of_integers(np.array(values, dtype=np.int64))
     except OverflowError:
-        raise _too_large(name) from None
+        raise _range_error(name) from None
     except (UnicodeError, pa.ArrowException):  # half a surrogate pair
-        raise InputError(f"{name} must be texts that UTF-8 can write.") from None
-    raise _unreadable(name, "a mixture or another type")
+        raise InputError(f"{name} must be texts that UTF-8 can encode.") from None
+    raise _column_error(name, "a mixture or another type")
 
 
 def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
     if values.ndim != 1:
         raise InputError(f"{name} must have one dimension, not {values.ndim}.")
     if np.ma.isMaskedArray(values):
-        raise _unreadable(name, "an array with a mask")
+        raise _column_error(name, "an array with a mask")
     if values.dtype.kind in "bi":
         return _of_integers(values)
     if values.dtype.kind == "u":
         if values.size and values.dtype.itemsize == 8 and int(values.max()) > _LARGEST:
-            raise _too_large(name)
+            raise _range_error(name)
         return _of_integers(values)
     if values.dtype.kind == "S":
         return _of_fixed_bytes(values)
@@ -148,7 +148,7 @@ def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
         if values.size == 0 and values.dtype.kind != "O":
             return Column(offsets=np.zeros(1, dtype=np.int64), data=_NO_BYTES, text=True)
         return _from_list(values.tolist(), name)
-    raise _unreadable(name, f"a NumPy array of {values.dtype}")
+    raise _column_error(name, f"a NumPy array of {values.dtype}")
 
 
 def _from_library(values: Any, name: str) -> Column:
@@ -156,7 +156,7 @@ def _from_library(values: Any, name: str) -> Column:
 
     series = nw.from_native(values, allow_series=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype == nw.Object:
-        # Arrow would take texts among bytes for bytes, and Polars hands over where in memory objects lie.
+        # Arrow would take strings among bytes for bytes, and Polars returns the addresses of objects.
         return _from_list(series.to_list(), name)
     return _from_arrow(_as_arrow(values, name), name)
 
@@ -172,8 +172,8 @@ def _as_arrow(values: Any, name: str) -> "pa.Array":
             values = _one_chunk(values)
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.cast(_large(values.type.value_type)).take(values.indices)
-    except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
-        raise _unreadable(name, f"a {type(values).__name__} that cannot be read as one Arrow column") from None
+    except Exception:  # noqa: BLE001 - the error of a library may quote values
+        raise _column_error(name, f"a {type(values).__name__} that cannot be read as one Arrow column") from None
     return values
 
 
@@ -197,8 +197,8 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
 
     kind = array.type
     if array.null_count:
-        raise _unreadable(name, "a column with nulls")
-    if pa.types.is_null(kind):  # an empty column of which no library knows the type
+        raise _column_error(name, "a column with nulls")
+    if pa.types.is_null(kind):  # an empty column without a known type
         return _of_integers(_EMPTY)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _from_numpy(array.to_numpy(zero_copy_only=False), name)
@@ -207,7 +207,7 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
         kind = array.type
     if kind in {pa.string(), pa.large_string(), pa.binary(), pa.large_binary()}:
         return _of_buffers(array)
-    raise _unreadable(name, f"an Arrow column of {kind}")
+    raise _column_error(name, f"an Arrow column of {kind}")
 
 
 def _of_integers(values: "NDArray[Any]") -> Column:
@@ -243,11 +243,11 @@ def _frozen(array: "NDArray[Any]", kind: type[np.generic]) -> "NDArray[Any]":
     return view
 
 
-def _too_large(name: str) -> InputError:
+def _range_error(name: str) -> InputError:
     return InputError(f"{name} must be integers from -2^63 to 2^63 - 1: write larger ones as texts.")
 
 
-def _unreadable(name: str, what: str) -> InputError:
+def _column_error(name: str, what: str) -> InputError:
     return InputError(
         f"{name} must be all integers, all texts or all bytes, without nulls, not {what}: "
         "drop or fill what is missing, and write floats as texts or integers of a unit."

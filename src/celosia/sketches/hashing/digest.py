@@ -1,8 +1,8 @@
 """A 64-bit digest of every value of a column: XXH64 (Collet 2014), the same bits on every machine.
 
 A text is digested as its UTF-8 bytes, bytes as they are, and an integer as its 8 bytes, little-endian and in two's
-complement. XXH64 spreads values well and fast but keeps no secret: whoever chooses the values and knows the seed can
-make them collide. What a sketch promises over the choice of its hash functions comes from ``family``.
+complement. XXH64 spreads values well and fast but is not cryptographic: an adversary who chooses the values and knows
+the seed can make them collide. The guarantees of a sketch over its random hash functions come from ``family``.
 """
 
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ def digest_bytes(data: bytes, *, seed: int = 0) -> int:
 
 
 def as_seed(seed: int) -> np.uint64:
-    """Return a seed as 64 bits, or refuse it."""
+    """Return a seed as 64 bits, or raise ``ParameterError``."""
     number = exact_integer(seed, name="seed", least=0)
     if number >= 2**64:
         raise ParameterError(f"seed must be less than 2^64, not {safe_repr(seed)}.")
@@ -56,13 +56,13 @@ def as_seed(seed: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _rotated(word: np.uint64, by: int) -> np.uint64:
+def _rotate(word: np.uint64, by: int) -> np.uint64:
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
 @njit(cache=True, nogil=True)
-def _mixed(lane: np.uint64, word: np.uint64) -> np.uint64:
-    return _rotated(lane + word * _P2, 31) * _P1
+def _mix(lane: np.uint64, word: np.uint64) -> np.uint64:
+    return _rotate(lane + word * _P2, 31) * _P1
 
 
 @njit(cache=True, nogil=True)
@@ -74,9 +74,9 @@ def _avalanche(state: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def xxh64_word(word: np.uint64, seed: np.uint64) -> np.uint64:
-    """Return XXH64 of the 8 little-endian bytes of a word; compiled, to be called from other compiled loops."""
-    state = (seed + _P5 + np.uint64(8)) ^ _mixed(np.uint64(0), word)
-    return _avalanche(_rotated(state, 27) * _P1 + _P4)
+    """Return XXH64 of the 8 little-endian bytes of a word; compiled, for other compiled loops."""
+    state = (seed + _P5 + np.uint64(8)) ^ _mix(np.uint64(0), word)
+    return _avalanche(_rotate(state, 27) * _P1 + _P4)
 
 
 @njit(cache=True, nogil=True)
@@ -112,13 +112,13 @@ def _digest_one(data: "NDArray[np.uint8]", start: int, stop: int, seed: np.uint6
         start += length // 32 * 32
     state += np.uint64(length)
     while start + 8 <= stop:
-        state = _rotated(state ^ _mixed(np.uint64(0), _word(data, start, 8)), 27) * _P1 + _P4
+        state = _rotate(state ^ _mix(np.uint64(0), _word(data, start, 8)), 27) * _P1 + _P4
         start += 8
     if start + 4 <= stop:
-        state = _rotated(state ^ (_word(data, start, 4) * _P1), 23) * _P2 + _P3
+        state = _rotate(state ^ (_word(data, start, 4) * _P1), 23) * _P2 + _P3
         start += 4
     while start < stop:
-        state = _rotated(state ^ (np.uint64(data[np.uint64(start)]) * _P5), 11) * _P1
+        state = _rotate(state ^ (np.uint64(data[np.uint64(start)]) * _P5), 11) * _P1
         start += 1
     return _avalanche(state)
 
@@ -128,12 +128,12 @@ def _digest_stripes(data: "NDArray[np.uint8]", start: int, last: int, seed: np.u
     """Digest the whole stripes of 32 bytes, of which the last begins at ``last`` or before."""
     a, b, c, d = seed + _P1 + _P2, seed + _P2, seed, seed - _P1
     while start <= last:
-        a = _mixed(a, _word(data, start, 8))
-        b = _mixed(b, _word(data, start + 8, 8))
-        c = _mixed(c, _word(data, start + 16, 8))
-        d = _mixed(d, _word(data, start + 24, 8))
+        a = _mix(a, _word(data, start, 8))
+        b = _mix(b, _word(data, start + 8, 8))
+        c = _mix(c, _word(data, start + 16, 8))
+        d = _mix(d, _word(data, start + 24, 8))
         start += 32
-    state = _rotated(a, 1) + _rotated(b, 7) + _rotated(c, 12) + _rotated(d, 18)
+    state = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
     for lane in (a, b, c, d):
-        state = (state ^ _mixed(np.uint64(0), lane)) * _P1 + _P4
+        state = (state ^ _mix(np.uint64(0), lane)) * _P1 + _P4
     return state

@@ -1,9 +1,9 @@
-"""A set of digests with room for a fixed number: what small counts are exact with.
+"""A set of digests with a fixed capacity, for exact small counts.
 
-Open addressing: ``slots`` holds places in ``members``, counted from 1. Digests are spread already, so that their low
-bits choose the slot; but a sketch that came from elsewhere may hold digests that somebody chose to be alike, and every
-search would be long. When one takes too long, the slots are chosen anew by XXH64 with another salt. Memory grows with
-the members, so that a few bytes from elsewhere cannot ask for much of it.
+Open addressing: ``slots`` holds places in ``members``, counted from 1. Digests are already spread, so their low bits
+choose the slot. A deserialized sketch may hold digests that an adversary chose to collide, so that every search would
+be long. If one takes too long, XXH64 with another salt chooses the slots again. Memory grows with the members, so that
+a few bytes of input cannot claim much of it.
 """
 
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ from celosia.sketches.hashing.digest import xxh64_word
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LONGEST = 256  # steps of a search: at least half of the slots are empty, so that chance hardly goes that far
+_MAX_STEPS = 256  # of a search: at least half of the slots are empty, so that chance hardly goes that far
 _FIRST_ROOM = 64
-_LAST_SALT = 4  # digests that are alike under so many hash functions are beyond anybody's means
+_LAST_SALT = 4  # an adversary cannot find digests that collide under all these hash functions
 
 
 class DigestSet:
@@ -40,7 +40,7 @@ class DigestSet:
 
     @property
     def memory(self) -> int:
-        """The bytes that are held."""
+        """The bytes of the state."""
         return self._members.nbytes + self._slots.nbytes
 
     def members(self) -> "NDArray[np.uint64]":
@@ -48,7 +48,7 @@ class DigestSet:
         return np.sort(self._members[: self._count])
 
     def add(self, digests: "NDArray[np.uint64]", most: int) -> int:
-        """Take in digests of at most ``most``, in order; return how many were looked at before one found no room."""
+        """Add digests of at most ``most``, in order; return the number processed before the set is full."""
         done = 0
         while True:
             self._count, more, crowded = _add(
@@ -61,7 +61,7 @@ class DigestSet:
             self._hold(self._members[: self._count], self._members.size * (1 if crowded else 4))
 
     def replace(self, members: "NDArray[np.uint64]") -> None:
-        """Hold these digests instead, at most as many as there is room for."""
+        """Replace the members by these digests, at most as many as fit."""
         self._hold(members, max(members.size, _FIRST_ROOM))
 
     def _hold(self, members: "NDArray[np.uint64]", room: int) -> None:
@@ -82,7 +82,7 @@ def _add(
     most: np.uint64,
     salt: int,
 ) -> tuple[int, int, bool]:
-    """Return the number of members, how many digests were looked at, and whether a search was too long."""
+    """Return the number of members, the number of processed digests, and whether a search was too long."""
     mask = np.uint64(slots.size - 1)
     for i in range(digests.size):
         digest = digests[i]
@@ -93,7 +93,7 @@ def _add(
         while slots[slot] != 0 and members[slots[slot] - 1] != digest:
             slot = (slot + np.uint64(1)) & mask
             steps += 1
-            if steps > _LONGEST and salt < _LAST_SALT:
+            if steps > _MAX_STEPS and salt < _LAST_SALT:
                 return count, i, True
         if slots[slot] == 0:
             if count == members.size:

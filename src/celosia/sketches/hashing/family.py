@@ -1,9 +1,10 @@
 """Families of k-wise independent hash functions: polynomials over the prime p = 2^61 - 1 (Wegman and Carter 1981).
 
 Row r maps a digest x to y = c_(k-1) x^(k-1) + … + c_0 mod p, and y to the column ⌊⌊y / 2^29⌋ · width / 2^32⌋. With
-uniform coefficients, any k different x have independent and uniform y; a column then has a chance of at most
-1/width + 2^-32. Coefficient i of row r is XXH64, with the family's seed, of the 16 bytes of r and i (64 bits each,
-little-endian), taken mod p: every machine computes the same functions, and whoever knows the seed can make collisions.
+uniform coefficients, any k different x have independent and uniform y; a column then has a chance of at most 1/width +
+2^-32. Coefficient i of row r is XXH64, with the family's seed, of the 16 bytes of r and i (64 bits each,
+little-endian), taken mod p: every machine computes the same functions, and an adversary who knows the seed can make
+collisions.
 """
 
 import math
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _P = np.uint64(2**61 - 1)
-_WIDEST = 2**31
-_MOST_ROWS = 2**24
-_MOST_INDEPENDENCE = 16
+_MAX_WIDTH = 2**31
+_MAX_ROWS = 2**24
+_MAX_INDEPENDENCE = 16
 _GRAIN = 2.0**-32  # a column takes an integer of the 2^32 values that are mapped to it
 
 
@@ -105,7 +106,7 @@ class HashFamily:
 
     def __post_init__(self) -> None:
         """Check the parameters, and derive the coefficients from the seed."""
-        for name, most in (("rows", _MOST_ROWS), ("width", _WIDEST), ("independence", _MOST_INDEPENDENCE)):
+        for name, most in (("rows", _MAX_ROWS), ("width", _MAX_WIDTH), ("independence", _MAX_INDEPENDENCE)):
             number = exact_integer(getattr(self, name), name=name)
             if number > most:
                 raise ParameterError(f"{name} must be at most {most}, not {safe_repr(number)}.")
@@ -119,7 +120,7 @@ class HashFamily:
         >>> HashFamily(3, 100, seed=1).columns(np.arange(3, dtype=np.uint64), [0, 1, 2]).tolist()
         [67, 46, 82]
         """
-        words, where = self._paired(digests, rows)
+        words, where = self._pair(digests, rows)
         out = np.empty(words.size, dtype=np.int64)
         _fill_columns(self.coefficients, words, where, np.uint64(self.width), out)
         return out
@@ -141,7 +142,7 @@ class HashFamily:
         >>> HashFamily(1, 2, independence=4, seed=1).signs(digest(range(6)), 0).tolist()
         [-1, -1, 1, 1, -1, 1]
         """
-        words, where = self._paired(digests, rows)
+        words, where = self._pair(digests, rows)
         out = np.empty(words.size, dtype=np.int8)
         _fill_signs(self.coefficients, words, where, out)
         return out
@@ -157,7 +158,7 @@ class HashFamily:
         _fill_sign_table(self.coefficients, words, out)
         return out
 
-    def _paired(self, digests: "ArrayLike", rows: "ArrayLike") -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
+    def _pair(self, digests: "ArrayLike", rows: "ArrayLike") -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
         words, where = _words(digests), np.asarray(rows)
         if where.dtype.kind not in "iu" or where.shape not in {(), words.shape}:
             raise InputError("rows must be one integer for each digest, or one for all.")
@@ -172,11 +173,8 @@ def collision_chance(width: int) -> float:
 
 
 def width_for(chance: float, *, name: str, given: object) -> int:
-    """Return a width, at least 2, whose ``collision_chance`` is at most this one.
-
-    Which came of a parameter ``name``.
-    """
-    if chance <= 1 / _WIDEST + _GRAIN:
+    """Return a width, at least 2, whose ``collision_chance`` is at most ``chance``; errors name the parameter."""
+    if chance <= 1 / _MAX_WIDTH + _GRAIN:
         raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {safe_repr(given)}.")
     width = max(2, math.ceil(1 / (chance - _GRAIN)))
     return width if collision_chance(width) <= chance else width + 1  # rounding may miss by one

@@ -20,7 +20,7 @@ _Rows: TypeAlias = "NDArray[np.int64] | NDArray[np.float64]"
 
 @njit(cache=True, nogil=True)
 def sign_scalar(index: int, column: int) -> np.int64:
-    """Return one entry of the matrix, for two numbers that are not negative; compiled, to be called in other loops."""
+    """Return one entry of the matrix, for two non-negative numbers; compiled, for other compiled loops."""
     bits = np.uint64(index) & np.uint64(column)
     for shift in (32, 16, 8, 4, 2, 1):
         bits ^= bits >> np.uint64(shift)
@@ -71,7 +71,7 @@ def transform(array: "NDArray[_Number]") -> "NDArray[_Number]":
             f"array must have one or two dimensions, the last a power of two, not the shape {array.shape}."
         )
     if not array.flags.c_contiguous or not array.flags.writeable:
-        raise InputError("array must be contiguous and writable, for it is transformed in place: pass a copy.")
+        raise InputError("array must be contiguous and writable, because it is transformed in place: pass a copy.")
     _transform_rows(array.reshape(-1, size))
     return array
 
@@ -84,7 +84,7 @@ def _transform_rows(rows: _Rows) -> None:
 
 @njit(cache=True, nogil=True)
 def _transform_row(row: _Rows) -> None:
-    """Two levels in each sweep of memory; an odd number of levels begins with one alone."""
+    """Transform two levels in each sweep of memory; an odd number of levels begins with a single one."""
     size = row.size
     half = 1
     if (size & 0x5555555555555555) == 0:

@@ -1,7 +1,7 @@
 """Compiled arithmetic modulo the prime p = 2^61 - 1: the polynomials that ``family`` hashes with.
 
-A number of 122 bits is reduced by adding its upper to its lower 61 bits, for 2^61 is 1 modulo p (Carter and Wegman
-1979). All functions are for numbers below p and return such, and are to be called from other compiled loops.
+A number of 122 bits is reduced by adding its upper to its lower 61 bits, because 2^61 is 1 modulo p (Carter and Wegman
+1979). All functions take and return numbers below p, and are for other compiled loops.
 """
 
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ def _high_product(typing_context: "Any", a: "Any", b: "Any") -> "Any":  # noqa: 
 
 @njit(cache=True, nogil=True)
 def high_product(a: np.uint64, b: np.uint64) -> np.uint64:
-    """Return the upper 64 bits of a product of two words, which Numba has no name for and processors do."""
+    """Return the upper 64 bits of a product of two words, an instruction that Numba does not expose."""
     return np.uint64(_high_product(a, b))  # type: ignore[call-arg] # Numba fills in the first
 
 

@@ -21,7 +21,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 @njit(cache=True, nogil=True)
 def position(state: np.uint64, bits: int) -> np.int64:
-    """Return the place, from 0 to bits - 1 (at most 2^32), that a state of SplitMix64 leads to.
+    """Return the position, from 0 to bits - 1 (at most 2^32), of a state of SplitMix64.
 
     The first output of SplitMix64 from the seed 1234567 is 6457827717110365317 (Vigna's test vector).
     """
@@ -88,9 +88,9 @@ def smallest_counters(
 
 @njit(cache=True, nogil=True)
 def take_counters(digests: "NDArray[np.uint64]", counters: "NDArray[Any]", hashes: int, most: int) -> int:
-    """Lower the counters of every digest that may be there by one, and return how many cannot be there.
+    """Lower the counters of every possible member by one, and return the number of digests that are no members.
 
-    A counter that reached ``most`` stays: nobody knows any more how many it counts.
+    A counter that reached ``most`` stays: its true count is unknown.
     """
     absent = 0
     for i in range(digests.size):
@@ -113,7 +113,7 @@ def take_counters(digests: "NDArray[np.uint64]", counters: "NDArray[Any]", hashe
 
 
 def count_bits(words: "NDArray[np.uint64]") -> int:
-    """Return how many bits are set."""
+    """Return the number of set bits."""
     return int(_count(words))
 
 

@@ -4,7 +4,7 @@ Of m bits, each value sets k; a value all of whose bits are set is taken for a m
 (1 - e^(-nk/m))^k after n members, which k = (m/n) ln 2 makes least. The k positions are the first k words of SplitMix64
 (Steele, Lea and Flood 2014) started at the value's digest, each scaled to m by its upper half product: as good as
 independent ones, where arithmetic progressions of two hashes repeat themselves in small filters. Not private: a filter
-tells of every value whether it was there. One value more or less changes up to k bits.
+shows of every value whether it is a member. One value more or less changes up to k bits.
 """
 
 import math
@@ -25,8 +25,8 @@ from celosia.sketches.membership.bits import contains_all, count_bits, set_bits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_BITS = 2**32
-_MOST_HASHES = 64
+_MAX_BITS = 2**32
+_MAX_HASHES = 64
 
 
 class BloomFilter:
@@ -49,7 +49,7 @@ class BloomFilter:
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, seed: int = 0) -> Self:
-        """Return a small filter that takes at most a share ``error`` of strangers for members, among ``items``.
+        """Return a small filter that has a false positive rate of at most ``error`` with ``items`` members.
 
         >>> BloomFilter.suggest("0.01", items=1_000)
         BloomFilter(9598, 7)
@@ -110,7 +110,7 @@ class BloomFilter:
         return out
 
     def false_positive_rate(self) -> float:
-        """Return the probability that a value which is not in the set is taken for one that is.
+        """Return the probability that a value outside the set is taken for a member.
 
         >>> half = BloomFilter.suggest("0.01", items=1_000)
         >>> half.update(range(1_000))
@@ -120,7 +120,7 @@ class BloomFilter:
         return self.fill**self._hashes
 
     def estimate(self) -> float:
-        """Return the number of different values, from how many bits are set; infinite when all are.
+        """Return the number of different values, from the number of set bits; infinite if all are set.
 
         Swamidass and Baldi 2007.
 
@@ -132,7 +132,7 @@ class BloomFilter:
         return _members(count_bits(self._words), self._bits, self._hashes)
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
-        """Return between which numbers of different values the estimate is so many standard deviations off at most.
+        """Return bounds for the number of different values, at a number of standard deviations.
 
         >>> half = BloomFilter.suggest("0.01", items=1_000)
         >>> half.update(range(500))
@@ -155,9 +155,9 @@ class BloomFilter:
         return _members(count_bits(self._words | other._words), self._bits, self._hashes)
 
     def estimate_intersection(self, other: Self) -> float:
-        """Return the number of different values in both of two sets: what their union lacks of the sum of their sizes.
+        """Return the number of different values in both of two sets: the sum of their sizes less that of their union.
 
-        Its error is that of the larger numbers it is made of; it may come out a little below 0, and is then 0.
+        Its error is that of these larger numbers; an estimate below 0 becomes 0.
 
         >>> evens, thirds = BloomFilter(100_000, 5), BloomFilter(100_000, 5)
         >>> evens.update(range(0, 6_000, 2)), thirds.update(range(0, 6_000, 3))
@@ -170,7 +170,7 @@ class BloomFilter:
         return shared if math.isnan(shared) else max(shared, 0.0)
 
     def merge(self, other: Self) -> Self:
-        """Put the members of another filter into this one: the union, the same as if they had been put in one by one.
+        """Put the members of another filter into this one: the union, the same as if they were added one by one.
 
         >>> a, b = BloomFilter(1_000, 5), BloomFilter(1_000, 5)
         >>> b.update(["sun"])
@@ -244,28 +244,25 @@ class BloomFilter:
 
 
 def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
-    """Return the numbers of bits and of hashes of a filter, or refuse them."""
+    """Return the numbers of bits and of hashes of a filter, or raise ``ParameterError``."""
     shape = exact_integer(bits, name="bits"), exact_integer(hashes, name="hashes")
-    if shape[0] > _MOST_BITS:
+    if shape[0] > _MAX_BITS:
         raise ParameterError(f"bits must be at most 2^32, not {safe_repr(bits)}.")
-    if shape[1] > _MOST_HASHES:
-        raise ParameterError(f"hashes must be at most {_MOST_HASHES}, not {safe_repr(hashes)}.")
+    if shape[1] > _MAX_HASHES:
+        raise ParameterError(f"hashes must be at most {_MAX_HASHES}, not {safe_repr(hashes)}.")
     return shape
 
 
 def best_shape(error: Exact, items: int) -> tuple[int, int]:
-    """Return numbers of bits and of hashes that keep the rate of false positives at ``error``.
-
-    With few bits to spare.
-    """
+    """Return numbers of bits and of hashes with a false positive rate of at most ``error``, and few spare bits."""
     rate, count = open_unit(error, name="error"), exact_integer(items, name="items")
-    ideal = min(max(-math.log2(rate), 1.0), float(_MOST_HASHES))
+    ideal = min(max(-math.log2(rate), 1.0), float(_MAX_HASHES))
     bits, hashes = min(
         (math.ceil(-hashes * count / math.log1p(-(rate ** (1 / hashes)))), hashes)
         for hashes in (math.floor(ideal), math.ceil(ideal))
     )
     least, _ = shape_of_filter(bits, hashes)
-    most = least  # the classical rate is a little too low, which costs a few bits more, or many where members are few
+    most = least  # the classical rate is a little too low: a few bits more, or many if there are few members
     while _strangers_taken(most, hashes, count) > rate:
         most *= 2
     more = bisect_left(range(least, most), -rate, key=lambda size: -_strangers_taken(size, hashes, count))
@@ -275,7 +272,7 @@ def best_shape(error: Exact, items: int) -> tuple[int, int]:
 def _strangers_taken(bits: int, hashes: int, items: int) -> float:
     """Return the rate of false positives with ideal hash functions: a bound from above, and close.
 
-    Some positions of a stranger may be the same one. Of d different ones, each is set with the same probability q, and
+    Some positions of a non-member may coincide. Of d different ones, each is set with the same probability q, and
     all with at most q^d: the more values set one bit, the fewer can set another (Joag-Dev and Proschan 1983).
     """
     if bits == 1:
@@ -290,7 +287,7 @@ def _strangers_taken(bits: int, hashes: int, items: int) -> float:
 
 
 def fill_bounds(filled: int, places: int, hashes: int, deviations: Exact) -> tuple[float, float]:
-    """Return bounds for the number of values that filled so many of the places.
+    """Return bounds for the number of values that filled ``filled`` of the places.
 
     With load r = n·hashes/places the number of filled places has the variance places·e^(-r)·(1 - (1 + r)·e^(-r))
     (Whang, Vander-Zanden and Taylor 1990); each bound is a number of values from which the observed fill is the given

@@ -1,8 +1,8 @@
-"""Counting Bloom filters: sets whose members can leave again (Fan, Cao, Almeida and Broder 2000).
+"""Counting Bloom filters: sets with removal (Fan, Cao, Almeida and Broder 2000).
 
 A counter takes the place of each bit of a Bloom filter: values add to their counters and, when removed, take away. A
-counter that has reached its largest number stays there, for it no longer knows what it counts: removing then leaves
-false members behind, but never loses a true one. Not private: one value more or less changes up to k counters by one
+counter that has reached its largest number stays there, because its true count is unknown: removal then leaves false
+members behind, but never loses a true one. Not private: one value more or less changes up to k counters by one
 each, k in all.
 """
 
@@ -50,7 +50,7 @@ class CountingBloomFilter:
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, width: int = 8, seed: int = 0) -> Self:
-        """Return a small filter that takes at most a share ``error`` of strangers for members, among ``items``.
+        """Return a small filter that has a false positive rate of at most ``error`` with ``items`` members.
 
         >>> CountingBloomFilter.suggest("0.01", items=1_000).memory
         9598
@@ -84,7 +84,7 @@ class CountingBloomFilter:
 
     @property
     def saturated(self) -> int:
-        """How many counters have reached their largest number, and stay there.
+        """The number of counters that have reached their largest number, and stay there.
 
         >>> full = CountingBloomFilter(100, 2)
         >>> full.update([7], weights=[1_000])
@@ -94,7 +94,7 @@ class CountingBloomFilter:
         return int(np.count_nonzero(self._counters == self._most))
 
     def update(self, values: Values, weights: "ArrayLike | None" = None) -> None:
-        """Put values in, each once or as often as its weight says.
+        """Add values, each once or as often as its weight.
 
         >>> numbers = CountingBloomFilter(1_000, 5)
         >>> numbers.update([3, 4], weights=[2, 1])
@@ -111,9 +111,9 @@ class CountingBloomFilter:
             start += digests.size
 
     def remove(self, values: Values) -> int:
-        """Take values out, each once; return how many were left alone because they are surely not there.
+        """Remove values, each once; return the number of those that are certainly not members.
 
-        Only take out what was put in: a stranger that is taken for a member would take the counters of others away.
+        Only remove added values: the removal of a false member lowers the counters of others.
 
         >>> numbers = CountingBloomFilter(1_000, 5)
         >>> numbers.update([3])
@@ -126,7 +126,7 @@ class CountingBloomFilter:
         )
 
     def count(self, values: Values) -> "NDArray[np.int64]":
-        """Return how often each value was put in: at most so often, unless a counter is saturated.
+        """Return an upper bound on how often each value was added, unless a counter is saturated.
 
         >>> CountingBloomFilter(1_000, 5).count(["sun"]).tolist()
         [0]
@@ -147,7 +147,7 @@ class CountingBloomFilter:
         return self.count(values) > 0
 
     def false_positive_rate(self) -> float:
-        """Return the probability that a value which is not in the set is taken for one that is.
+        """Return the probability that a value outside the set is taken for a member.
 
         >>> CountingBloomFilter(1_000, 5).false_positive_rate()
         0.0
@@ -155,7 +155,7 @@ class CountingBloomFilter:
         return float((np.count_nonzero(self._counters) / self._counters.size) ** self._hashes)
 
     def estimate(self) -> float:
-        """Return the number of different values, from how many counters are not 0.
+        """Return the number of different values, from the number of non-zero counters.
 
         >>> numbers = CountingBloomFilter(10_000, 5)
         >>> numbers.update([3, 4, 4])
@@ -165,7 +165,7 @@ class CountingBloomFilter:
         return self.as_filter().estimate()
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
-        """Return between which numbers of different values the estimate is so many standard deviations off at most.
+        """Return bounds for the number of different values, at a number of standard deviations.
 
         >>> CountingBloomFilter(1_000, 5).bounds()
         (0.0, 0.0)
@@ -174,7 +174,7 @@ class CountingBloomFilter:
         return fill_bounds(filled, self._counters.size, self._hashes, deviations)
 
     def as_filter(self) -> BloomFilter:
-        """Return the plain filter of what is in the set now: an eighth of the size, or less.
+        """Return the plain filter of the present members: an eighth of the size, or less.
 
         >>> CountingBloomFilter(1_000, 5).as_filter()
         BloomFilter(1000, 5)
@@ -185,7 +185,7 @@ class CountingBloomFilter:
         return BloomFilter.from_words(words.astype(np.uint64), self._counters.size, self._hashes, seed=self._seed)
 
     def merge(self, other: Self) -> Self:
-        """Put the members of another filter into this one, as often as they are there.
+        """Add the members of another filter, with their counts.
 
         >>> a, b = CountingBloomFilter(1_000, 5), CountingBloomFilter(1_000, 5)
         >>> a.update(["sun"]), b.update(["sun"])

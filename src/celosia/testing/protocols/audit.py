@@ -1,8 +1,8 @@
-"""A local protocol as a black box: whether its reports tell two values apart better than epsilon allows.
+"""Black-box checks of a local protocol: its reports must not distinguish two values better than epsilon allows.
 
-Where reports are too many to list, those that are drawn still have stated probabilities: no drawn report may favour a
-value by more than epsilon, and the average of the ratio of two probabilities must be 1. And without believing anything
-that is stated, the bits of the reports are searched for the most telling event (``celosia.audit``).
+If reports are too many to list, drawn reports still have stated probabilities: no drawn report may favour a value by
+more than epsilon, and the mean ratio of two probabilities must be 1. Independently of these statements, a search among
+the bits of the reports looks for the most distinguishing event (``celosia.audit``).
 """
 
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ from celosia.core import ConformanceError, Source
 from celosia.local.base.protocol import Protocol
 
 _TOLERANCE = 1e-9
-_MOST_BITS = 24
+_MAX_BITS = 24
 _MOST_PAIRS = 6
 
 
 def check_reports(
     protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float
 ) -> tuple[str, float]:
-    """Check that a search for telling events among the bits of reports proves no more than epsilon."""
+    """Check that a search for distinguishing events among the bits of reports proves no more than epsilon."""
     payloads = [protocol.privatize([value] * samples, source=source).payload for value in values]
     drawn = [np.unpackbits(payload, axis=1, bitorder="little") for payload in payloads]
     pairs = list(combinations(range(len(values)), 2))[:_MOST_PAIRS]
     best, words = 0.0, "nothing"
     for one, two in pairs:
         columns = _telling(drawn[one], drawn[two])
-        # The stated ratio is only one more thing to look at: it need not be right to be telling.
+        # The stated ratio is one more feature: it need not be right to distinguish.
         hints = [
             np.round(protocol.log_masses(values[one], rows) - protocol.log_masses(values[two], rows), 6)
             for rows in (payloads[one], payloads[two])
@@ -50,7 +50,7 @@ def check_reports(
 
 
 def check_stated(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float) -> str:
-    """Check the stated probabilities on reports that were drawn, where not all can be listed."""
+    """Check the stated probabilities on drawn reports, if not all can be listed."""
     pairs = [(one, two) for one in values for two in values if one != two]
     worst, furthest = 0.0, 0.0
     reach = 1.25 * -float(special.ndtri(failure / (2 * len(pairs))))
@@ -60,7 +60,7 @@ def check_stated(protocol: Protocol[Any], values: Sequence[Any], samples: int, s
         if np.isnan(loss).any() or np.abs(loss).max() > float(protocol.guarantee.epsilon) * (1 + _TOLERANCE):
             _fail("stated", f"a drawn report favours a value by {np.abs(loss).max():.9g}, more than epsilon.")
         worst = max(worst, float(np.abs(loss).max()))
-        # The average of Q/P under P is 1; what is drawn from another law than P, or stated of one, will show.
+        # The mean of Q/P under P is 1; draws from another law than P, or statements about one, show here.
         ratios = np.exp(-loss)
         error = float(ratios.std()) / np.sqrt(samples)
         away = abs(float(ratios.mean()) - 1) / error if error > 0 else 0.0
@@ -74,7 +74,7 @@ def check_stated(protocol: Protocol[Any], values: Sequence[Any], samples: int, s
 def _telling(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the bits whose frequencies differ most: a search among all bits of a long report would take hours."""
     away = np.abs(first.mean(axis=0) - second.mean(axis=0))
-    return np.sort(np.argsort(-away, kind="stable")[:_MOST_BITS])
+    return np.sort(np.argsort(-away, kind="stable")[:_MAX_BITS])
 
 
 def _fail(check: str, what: str) -> None:

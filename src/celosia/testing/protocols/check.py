@@ -1,9 +1,9 @@
-"""The conformance kit for protocols of the local model: whether one keeps the promise that it states.
+"""The conformance kit for protocols of the local model.
 
-The client's exact output probabilities are compared over all pairs of values, and both samplers are held against them;
-where they cannot be listed, reports are attacked as a black box. Estimates must be right on average and spread as is
-stated; aggregates must merge, travel, and survive hostile reports. Draws that decide come from a seeded source, so that
-a verdict never flickers. A pass is evidence, never a proof.
+It compares the client's exact output probabilities over all pairs of values, and both samplers with them; if they
+cannot be listed, it attacks reports as a black box. Estimates must be unbiased and have the stated variance; aggregates
+must merge, serialize, and survive hostile reports. Deciding draws come from a seeded source, so that the result is
+repeatable. A pass is evidence, not a proof.
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,16 @@ from celosia.testing.protocols.law import (
     read_law,
 )
 
-_SHARES = 8  # checks that may fail by chance
-_MOST_VALUES = 6
+_RANDOM_CHECKS = 8  # that may fail by chance
+_MAX_VALUES = 6
 _BLACK_BOX = 20_000
-_TRIED: tuple[list[Any], ...] = ([0, 1, 2, 3], [0, 1], [-1.0, -0.5, 0.0, 1.0], [0.0, 0.5, 1.0], ["sun", "rain", "snow"])
+_EXAMPLES: tuple[list[Any], ...] = (
+    [0, 1, 2, 3],
+    [0, 1],
+    [-1.0, -0.5, 0.0, 1.0],
+    [0.0, 0.5, 1.0],
+    ["sun", "rain", "snow"],
+)
 
 
 def check_protocol(
@@ -57,24 +63,24 @@ def check_protocol(
     Parameters
     ----------
     protocol
-        Any subclass of ``celosia.local.Protocol``, best in a configuration so small that ``outputs()`` lists all
-        reports: then the law, the estimates and their variances are checked without sampling.
+        Any subclass of ``celosia.local.Protocol``, preferably so small that ``outputs()`` lists all reports: then
+        the law, the estimates and their variances are checked without sampling.
     values
-        Values that the protocol takes, between which neighbours are formed: all of a small domain, or for a mean the
-        bounds and some numbers between them.
+        Valid values, which form the neighbours: all of a small domain, or for a mean the bounds and some numbers
+        between them.
     samples
-        How many reports of each value are drawn for the checks that sample. Three million show a coin that is two
-        percent off.
+        The number of reports of each value for the checks that sample. Three million detect a coin that is two percent
+        off.
     failure
-        The probability that a correct protocol fails, over all checks together.
+        The probability that a correct protocol fails any check.
     seed
-        Of the draws that decide.
+        The seed of the deciding draws.
 
     Returns
     -------
     Report
-        What was checked. ``lower_bound`` is the largest log ratio of two values' exact probabilities where they are
-        listed, and what a black-box audit proved where not.
+        The checks. ``lower_bound`` is the largest log ratio of two values' exact probabilities if they are listed, else
+        the lower bound of a black-box audit.
 
     Examples
     --------
@@ -88,10 +94,10 @@ def check_protocol(
     exact_integer(samples, name="samples", least=100)
     if not 0 < failure < 1:
         raise ParameterError(f"failure must be a probability greater than 0 and less than 1, not {safe_repr(failure)}.")
-    source, share = Seeded(seed), failure / _SHARES
+    source, share = Seeded(seed), failure / _RANDOM_CHECKS
     checks = [Check(name="form", found=check_form(protocol))]
-    held = _values(protocol, values)
-    law = read_law(protocol, held)
+    held_values = _values(protocol, values)
+    law = read_law(protocol, held_values)
     if law is not None:
         found, bound = check_law(protocol, law)
         checks.append(Check(name="law", found=found))
@@ -100,18 +106,18 @@ def check_protocol(
         checks.append(Check(name="scalar", found=check_scalar(protocol, law, samples, source, share)))
         if isinstance(protocol, Memoised):
             checks.append(Check(name="memoised", found=check_memoised(protocol, law, samples, source, share)))
-            checks.append(Check(name="histories", found=check_histories(protocol, held, samples, source, share)))
+            checks.append(Check(name="histories", found=check_histories(protocol, held_values, samples, source, share)))
     else:
         few = min(samples, _BLACK_BOX)
         checks.append(Check(name="event", found=check_event(protocol, None)))
-        checks.append(Check(name="stated", found=check_stated(protocol, held, few, source, share)))
-        found, bound = check_reports(protocol, held, few, source, share)
+        checks.append(Check(name="stated", found=check_stated(protocol, held_values, few, source, share)))
+        found, bound = check_reports(protocol, held_values, few, source, share)
         checks.append(Check(name="audit", found=found))
-    checks.extend(_estimates(protocol, held, law, samples, source, share))
-    checks.append(Check(name="merging", found=check_merging(protocol, held, source)))
-    checks.append(Check(name="wire", found=check_wire(protocol, held, source)))
-    checks.append(Check(name="hostile", found=check_hostile(protocol, held, law, source)))
-    checks.append(Check(name="seeds", found=check_seeds(protocol, held)))
+    checks.extend(_estimates(protocol, held_values, law, samples, source, share))
+    checks.append(Check(name="merging", found=check_merging(protocol, held_values, source)))
+    checks.append(Check(name="wire", found=check_wire(protocol, held_values, source)))
+    checks.append(Check(name="hostile", found=check_hostile(protocol, held_values, law, source)))
+    checks.append(Check(name="seeds", found=check_seeds(protocol, held_values)))
     checks.append(Check(name="refusals", found=check_refusals(protocol)))
     return Report(
         mechanism=type(protocol).__name__, checks=tuple(checks), lower_bound=bound, samples=samples, failure=failure
@@ -125,7 +131,7 @@ def _estimates(
     if moments is None:
         moments = simulated_moments(protocol, values, samples, source)
     if moments is None:
-        return [Check(name="bias", found="not checked: what is estimated is no count or mean of given values")]
+        return [Check(name="bias", found="not checked: the estimate is no count or mean of given values")]
     return [
         Check(name="bias", found=check_bias(moments, failure)),
         Check(name="variance", found=check_variance(moments, failure)),
@@ -143,13 +149,13 @@ def _values(protocol: Protocol[Any], values: Sequence[Any] | None) -> Sequence[A
 
 def _guess(protocol: Protocol[Any]) -> Sequence[Any]:
     domain = getattr(protocol, "domain", None)
-    tried = [domain_labels(domain)[:_MOST_VALUES]] if isinstance(domain, tuple) else []
+    tried = [domain_labels(domain)[:_MAX_VALUES]] if isinstance(domain, tuple) else []
     if isinstance(domain, int):
-        tried = [list(range(min(domain, _MOST_VALUES)))]
-    for values in (*tried, *_TRIED):
+        tried = [list(range(min(domain, _MAX_VALUES)))]
+    for values in (*tried, *_EXAMPLES):
         try:
             protocol.privatize(values, source=Seeded(0))
         except CelosiaError:
             continue
         return values
-    raise ParameterError(f"values must be given: none are known that {type(protocol).__name__} takes.")
+    raise ParameterError(f"values must be given: no default values fit {type(protocol).__name__}.")

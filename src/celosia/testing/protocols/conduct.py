@@ -1,8 +1,8 @@
-"""How a local protocol must behave, whatever its mathematics.
+"""Checks of the behaviour of a local protocol, apart from its mathematics.
 
-What it says of itself survives JSON; reports come through Arrow and as single records; aggregates add up in any order,
-to the last bit; whatever no client could have sent is counted and dropped, and leaves the counts as they were; a seed
-makes reports repeatable and is owned up to; and values that the protocol cannot take are refused without being quoted.
+A protocol survives JSON; reports survive Arrow and single records; aggregates add up in any order, to the last bit;
+reports that no client can have sent are counted and dropped, and do not change the counts; a seed makes reports
+repeatable and is stated; invalid values raise errors that do not quote them.
 """
 
 import tempfile
@@ -22,18 +22,18 @@ from celosia.testing.protocols.law import Law, row_keys
 
 _REPORTS = 300
 _SEEDED = 4_096
-_ALL = 2  # payloads of so many bytes are tried one and all
-_TRIED = 4_096
+_MAX_LISTED_BYTES = 2  # payloads up to this size are all tried
+_PAYLOADS = 4_096
 _SECRET = "Zq7-never-to-be-quoted"  # noqa: S105 - a value that an error must not repeat
 
 
 def check_form(protocol: Protocol[Any]) -> str:
-    """Check what a protocol says of itself: its guarantee, its sizes, its JSON and its fingerprint."""
+    """Check the guarantee, sizes, JSON and fingerprint of a protocol."""
     if not isinstance(protocol, Protocol):
         _fail("form", f"{type(protocol).__name__} must be a celosia.local.Protocol.")
     guarantee: object = protocol.guarantee
     if not isinstance(guarantee, PureDP) or guarantee.adjacency is not ReplaceOne:
-        _fail("form", f"a report must promise PureDP under ReplaceOne, not {guarantee!r}.")
+        _fail("form", f"a report must guarantee PureDP under ReplaceOne, not {guarantee!r}.")
     again = _again(protocol)
     if again != protocol or again.fingerprint != protocol.fingerprint or again.to_json() != protocol.to_json():
         _fail("form", "the protocol does not come back equal from its own JSON.")
@@ -53,9 +53,9 @@ def check_merging(protocol: Protocol[Any], values: Sequence[Any], source: Source
     payload = _reports(protocol, values, source).payload
 
     def part(first: int, last: int) -> Aggregate[Any]:
-        return _absorbed(protocol, payload[first:last])
+        return _aggregate_payload(protocol, payload[first:last])
 
-    whole, reverse = part(0, _REPORTS), _absorbed(protocol, payload[::-1])
+    whole, reverse = part(0, _REPORTS), _aggregate_payload(protocol, payload[::-1])
     third, rest = _REPORTS // 3, 2 * _REPORTS // 3
     left = part(0, third).merge(part(third, rest)).merge(part(rest, _REPORTS))
     right = part(0, third).merge(part(third, rest).merge(part(rest, _REPORTS)))
@@ -105,7 +105,7 @@ def check_wire(protocol: Protocol[Any], values: Sequence[Any], source: Source) -
 
 
 def check_hostile(protocol: Protocol[Any], values: Sequence[Any], law: Law | None, source: Source) -> str:
-    """Check that reports which no client could have sent are counted and dropped, and change nothing."""
+    """Check that reports which no client can have sent are counted and dropped, and change nothing."""
     reports = _reports(protocol, values, source)
     aggregate, honest = protocol.aggregate().absorb(reports), protocol.aggregate().absorb(reports)
     sent = _hostile(protocol, protocol.report(values[0], source=source), source)
@@ -116,7 +116,7 @@ def check_hostile(protocol: Protocol[Any], values: Sequence[Any], law: Law | Non
         if aggregate.rejected != total or not _same_state(aggregate, honest):
             _fail("hostile", f"{name} was not dropped and counted, or changed the aggregate.")
     payloads = _payloads(protocol, reports.payload, source)
-    accepted = _accepted(protocol, payloads)
+    accepted = _accept_mask(protocol, payloads)
     if law is not None:
         known = np.isin(row_keys(payloads), row_keys(law.outputs))
         if (accepted & ~known).any():
@@ -127,13 +127,13 @@ def check_hostile(protocol: Protocol[Any], values: Sequence[Any], law: Law | Non
 
 
 def check_seeds(protocol: Protocol[Any], values: Sequence[Any]) -> str:
-    """Check that a seed repeats the reports and is owned up to, and that the default source does not repeat."""
+    """Check that a seed repeats the reports and is stated, and that the default source does not repeat."""
     column = [values[i % len(values)] for i in range(_SEEDED)]
     sources = Seeded(11), Seeded(11), Seeded(12), None, None
     runs = [protocol.privatize(column, source=source) for source in sources]
     for run, source in zip(runs, sources, strict=True):
         if run.seeded is not (source is not None):
-            _fail("seeds", f"reports from source={source!r} must say seeded={source is not None}.")
+            _fail("seeds", f"reports from source={source!r} must have seeded={source is not None}.")
     once, again, other, free, freer = (run.payload.tobytes() for run in runs)
     if once != again:
         _fail("seeds", "the same seed gave different reports: source is ignored, or not the only randomness.")
@@ -155,7 +155,7 @@ def check_refusals(protocol: Protocol[Any]) -> str:
                 _fail("refusals", "an error of the client quotes the value.")
         except Exception as error:
             raise ConformanceError(
-                f"refusals: {type(error).__name__} was raised for values that cannot be taken: use InputError."
+                f"refusals: {type(error).__name__} was raised for invalid values: use InputError."
             ) from error
         else:
             _fail("refusals", f"the client takes a {type(values).__name__} that is no column of its values.")
@@ -173,7 +173,7 @@ def _reports(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> 
     return protocol.privatize([values[i % len(values)] for i in range(_REPORTS)], source=source)
 
 
-def _absorbed(protocol: Protocol[Any], payload: Bytes) -> Aggregate[Any]:
+def _aggregate_payload(protocol: Protocol[Any], payload: Bytes) -> Aggregate[Any]:
     return protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
 
 
@@ -189,7 +189,7 @@ def _same_state(first: Aggregate[Any], second: Aggregate[Any]) -> bool:
 
 
 def _hostile(protocol: Protocol[Any], good: bytes, source: Source) -> dict[str, tuple[Any, int]]:
-    """Return batches that must be dropped as a whole, and how many reports each has."""
+    """Return batches that must be dropped as a whole, with their numbers of reports."""
     import pyarrow as pa
 
     version, fingerprint, body = good[:1], good[1:HEADER], good[HEADER:]
@@ -203,7 +203,7 @@ def _hostile(protocol: Protocol[Any], good: bytes, source: Source) -> dict[str, 
         ("no header", [body, bytes(HEADER) + body]),
         ("another version", [bytes([version[0] ^ 1]) + good[1:], b"\x00" + good[1:], b"\xff" + good[1:]]),
         ("another fingerprint", [version + other + body, version + fingerprint[:2] + other[2:] + body]),
-        ("what is no bytes", [None, "text", 3, 1.5, bytearray(good), [good]]),
+        ("records that are not bytes", [None, "text", 3, 1.5, bytearray(good), [good]]),
     ]
     sent: dict[str, tuple[Any, int]] = {name: (records, len(records)) for name, records in wrong}
     rows = pa.array([body, body], type=pa.binary(len(body)))
@@ -217,22 +217,22 @@ def _hostile(protocol: Protocol[Any], good: bytes, source: Source) -> dict[str, 
 
 
 def _payloads(protocol: Protocol[Any], honest: Bytes, source: Source) -> Bytes:
-    """Return all payloads where they are few; else random ones, and honest ones of which one byte was changed."""
+    """Return all payloads if they are few; else random ones, and honest ones with one byte changed."""
     size = protocol.bytes_per_report
-    if size <= _ALL:
+    if size <= _MAX_LISTED_BYTES:
         numbers = np.arange(1 << 8 * size, dtype="<u4")
         return np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 4)[:, :size])
-    noise = source.words(-(-_TRIED * size // 8)).astype("<u8").view(np.uint8)[: _TRIED * size].reshape(-1, size)
+    noise = source.words(-(-_PAYLOADS * size // 8)).astype("<u8").view(np.uint8)[: _PAYLOADS * size].reshape(-1, size)
     changed = np.resize(honest, noise.shape)
-    rows = np.arange(_TRIED)
+    rows = np.arange(_PAYLOADS)
     changed[rows, rows % size] = noise[rows, rows % size]
     return np.concatenate([noise, changed])
 
 
-def _accepted(protocol: Protocol[Any], payloads: Bytes) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _accept_mask(protocol: Protocol[Any], payloads: Bytes) -> np.ndarray[Any, np.dtype[np.bool_]]:
     aggregate = protocol.aggregate()
     _absorb(aggregate, Reports(protocol=protocol, payload=payloads), "a random payload")
-    # To absorb them one by one would take long: the hook tells which they were, and the counts tell that it is so.
+    # Absorbing them one by one would take long: is_valid gives the mask, and the counts confirm it.
     accepted = protocol.is_valid(payloads)
     if (aggregate.reports, aggregate.rejected) != (int(accepted.sum()), int((~accepted).sum())):
         _fail("hostile", "reports and rejected do not add up to what was sent.")

@@ -1,9 +1,9 @@
-"""Whether the estimates of a local protocol are right on average, and spread as its stated variance says.
+"""Checks of the bias and the stated variance of the estimates of a local protocol.
 
-Where all reports can be listed and an estimate adds up over reports, mean and variance of one report's contribution
-are sums over the law: nothing is sampled. A protocol that hashes is right on average over its hash functions, so those
-are drawn anew many times. Elsewhere whole aggregates are simulated, and the check says how large an error it would
-see. A stated variance may be an upper bound, but not a loose one: honest intervals should not be wide for nothing.
+If all reports can be listed and an estimate is a sum over reports, mean and variance of one report's contribution are
+sums over the law, without sampling. A protocol that hashes is unbiased over its hash functions, so these are drawn many
+times. Otherwise whole aggregates are simulated, and the check states the error that it would detect. A stated variance
+may be an upper bound, but not a loose one.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ _MOST_LISTED = 1_536
 _SEEDS = 300
 _FEWEST_SEEDS = 8
 _FIRST_SEED = 1_000_003
-_ESTIMATE = 8  # an estimate takes as long as so many reports, or more
+_ESTIMATE = 8  # an estimate takes at least as long as this many reports
 _REPLICATE = 40
 _REPLICATES = 100, 800
 _PEOPLE = 60
@@ -40,10 +40,10 @@ _KINDS: "WeakKeyDictionary[type[Protocol[Any]], str]" = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moments:
-    """Mean and variance of an estimate, what they should be, and how surely they are known.
+    """Mean and variance of an estimate, their expected values, and their standard errors.
 
-    All arrays have one entry for each pair of what people hold and what is asked about. ``mean_error`` and
-    ``variance_error`` are standard errors of the first two, 0 where nothing was sampled, from ``draws`` draws.
+    All arrays have one entry for each pair of a held value and a candidate. ``mean_error`` and ``variance_error`` are
+    the standard errors of the first two, 0 without sampling, from ``draws`` draws.
     """
 
     mean: Floats
@@ -57,7 +57,7 @@ class Moments:
 
 
 def check_bias(moments: Moments, failure: float) -> str:
-    """Check that estimates are right on average."""
+    """Check that estimates are unbiased."""
     reach = _reach(failure, moments.mean.size, moments.draws)
     scale = max(1.0, float(np.abs(moments.truth).max()))
     off = np.abs(moments.mean - moments.truth)
@@ -71,16 +71,13 @@ def check_bias(moments: Moments, failure: float) -> str:
 
 
 def check_variance(moments: Moments, failure: float) -> str:
-    """Check that the stated variance is not too small on average.
-
-    And at most a quarter too large where it is nearest.
-    """
+    """Check that the stated variance is not too small on average, and at most a quarter too large."""
     if np.isnan(moments.stated).any():
         return "not checked: none is stated"
     reach = _reach(failure, moments.variance.size, moments.draws)
     ratio, error = moments.variance / moments.stated, moments.variance_error / moments.stated
     noise = reach * float(error.max())
-    # Those who hold what is asked about, and those who do not, are two terms of a stated variance.
+    # Holders and non-holders of a candidate are two terms of a stated variance.
     for held in (moments.truth > 0, moments.truth <= 0):
         mean = float(ratio[held].mean()) if ratio.shape == held.shape and held.any() else float(ratio.max())
         if not mean - noise <= 1 / _TIGHT:
@@ -93,9 +90,9 @@ def check_variance(moments: Moments, failure: float) -> str:
 
 
 def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | None:
-    """Return the moments of one report's contribution, by summing over the law; None where that cannot be done.
+    """Return the moments of one report's contribution, by summing over the law.
 
-    It cannot where the reports are too many, or an estimate is not a sum over reports.
+    Return None if the reports are too many, or an estimate is not a sum over reports.
     """
     if len(law.outputs) > _MOST_LISTED or _kind(protocol) == "other":
         return None
@@ -113,7 +110,7 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
     means, squares = np.stack(first), np.stack(second)
     truth = _truth(protocol, values, means.shape[2])
     mean, square = means.mean(axis=0), squares.mean(axis=0)
-    # The mean is taken as known where it is checked: only the noise of the second moment counts for the variance.
+    # Another check covers the mean, so it is taken as known: only the noise of the second moment counts here.
     spread = np.sqrt(len(seeds))
     how = (
         "from the law, exact" if len(seeds) == 1 else f"from the laws of {len(seeds)} choices of hash functions, exact"
@@ -124,7 +121,7 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
         truth=truth,
         variance=_worst(square - truth**2, protocol),
         variance_error=_worst(squares.std(axis=0) / spread, protocol),
-        stated=_worst(_stated(protocol, truth, 1), protocol),
+        stated=_worst(_stated_variances(protocol, truth, 1), protocol),
         draws=len(seeds),
         how=how,
     )
@@ -133,7 +130,7 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
 def simulated_moments(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source) -> Moments | None:
     """Return the moments of whole estimates, by simulation.
 
-    None where the protocol answers no questions about values.
+    Return None if the protocol does not estimate given values.
     """
     if _kind(protocol) == "other":
         return None
@@ -157,16 +154,16 @@ def simulated_moments(protocol: Protocol[Any], values: Sequence[Any], samples: i
         truth=truth,
         variance=variance,
         variance_error=variance * math.sqrt(2 / replicates),
-        stated=_stated(protocol, truth, _PEOPLE),
+        stated=_stated_variances(protocol, truth, _PEOPLE),
         draws=replicates,
         how=f"{replicates} simulated aggregates of {_PEOPLE} reports",
     )
 
 
 def _people(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> list[Any]:
-    """Return what people hold: all something else where the protocol takes it, else the values in turn.
+    """Return the values that people hold: all different if the protocol takes them, else the values in turn.
 
-    A stated variance cannot know how the values of others collide in a sketch: those that many hold collide together.
+    A stated variance does not cover how other frequent values collide in a sketch.
     """
     others: list[Any] = []
     if all(isinstance(value, str) for value in values):
@@ -185,12 +182,12 @@ def _is_mean(protocol: Protocol[Any]) -> bool:
 
 
 def _kind(protocol: Protocol[Any]) -> str:
-    """Return "mean", "counts" or "other": what the protocol estimates."""
+    """Return the kind of estimate: "mean", "counts" or "other"."""
     made = type(protocol)
     if made not in _KINDS:
         try:
             estimate = protocol.aggregate().estimate()
-        except CelosiaError:  # it must be told what to count
+        except CelosiaError:  # it needs candidates
             _KINDS[made] = "counts"
         else:
             _KINDS[made] = "mean" if hasattr(estimate, "mean") else "counts" if hasattr(estimate, "counts") else "other"
@@ -203,7 +200,7 @@ def _truth(protocol: Protocol[Any], values: Sequence[Any], columns: int) -> Floa
     return np.eye(len(values), columns)
 
 
-def _stated(protocol: Protocol[Any], truth: Floats, reports: int) -> Floats:
+def _stated_variances(protocol: Protocol[Any], truth: Floats, reports: int) -> Floats:
     variance: Any = getattr(protocol, "variance", None)
     if variance is None:
         return np.full(truth.shape, np.nan)
@@ -221,28 +218,28 @@ def _seeds(protocol: Protocol[Any], count: int) -> list[Protocol[Any]]:
     names = {field.name for field in dataclasses.fields(protocol)}
     if "seed" not in names:
         return [protocol]
-    given = {name: getattr(protocol, name) for name in names - set(protocol._derived_fields())}  # noqa: SLF001 - as a copy is made
+    given = {name: getattr(protocol, name) for name in names - set(protocol._derived_fields())}  # noqa: SLF001 - as copying does
     return [type(protocol)(**{**given, "seed": _FIRST_SEED + index}) for index in range(count)]
 
 
 def _contributions(protocol: Protocol[Any], law: Law) -> Floats | None:
-    """Return what each report alone is estimated as, or None where estimates do not add up."""
+    """Return the estimate of each report alone, or None if estimates are not sums."""
     rows = []
     for row in law.outputs:
-        told = _ask(protocol, _absorbed(protocol, row[None]), law.values)
+        told = _ask(protocol, _aggregate_payload(protocol, row[None]), law.values)
         if told is None:
             return None
         rows.append(told)
     alone = np.stack(rows)
-    # Some reports several times: the plain sum over all of them may be right by symmetry alone.
+    # Some reports several times: the plain sum over all of them may be right by symmetry.
     times = 1 + np.arange(len(law.outputs)) % 3
-    together = _ask(protocol, _absorbed(protocol, np.repeat(law.outputs, times, axis=0)), law.values)
+    together = _ask(protocol, _aggregate_payload(protocol, np.repeat(law.outputs, times, axis=0)), law.values)
     added = times @ alone / (times.sum() if _is_mean(protocol) else 1)
     scale = max(1.0, float(np.abs(alone).max()) * len(law.outputs))
     return alone if together is not None and np.allclose(added, together, rtol=0, atol=_TOLERANCE * scale) else None
 
 
-def _absorbed(protocol: Protocol[Any], payload: Any) -> Any:
+def _aggregate_payload(protocol: Protocol[Any], payload: Any) -> Any:
     return protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
 
 
@@ -254,7 +251,7 @@ def _ask(protocol: Protocol[Any], aggregate: Any, values: Sequence[Any]) -> Floa
 
 
 def _reach(failure: float, tests: int, draws: int) -> float:
-    # Student's, for the standard error is estimated too; and a quarter more, for what is summed is not quite normal.
+    # Student's law, because the standard error is estimated too; a quarter more, because the sums are not quite normal.
     return 1.25 * -float(special.stdtrit(max(draws - 1, 1), failure / (4 * tests)))
 
 

@@ -1,4 +1,4 @@
-"""Checks on memoised protocols over time: the exact laws of short histories, against what a lifetime promises.
+"""Checks of memoised protocols over time: the exact laws of short histories, against the lifetime guarantees.
 
 A client with a secret reports about a history of values. All sequences of its reports are listed with their exact
 probabilities, which the sampler must follow. Histories that change at different times are compared as well: a plain
@@ -30,13 +30,13 @@ Logs = NDArray[np.float64]
 History = tuple[Any, ...]
 
 _TOLERANCE = 1e-9
-_MOST = 1 << 16  # sequences of reports
-_SIZES = ((2, 3), (3, 2))  # reports in a history, and values that it is made of
+_MAX_SEQUENCES = 1 << 16  # of reports
+_SIZES = ((2, 3), (3, 2))  # reports of a history, and its different values
 
 
 @singledispatch
 def client_draws(protocol: Memoised[Any], payload: Bytes) -> NDArray[np.int64]:  # noqa: ARG001 - registered
-    """Return a number for what each report shows of the client's own draw: equal in all reports of one client.
+    """Return the client's visible draw in each report as a number, equal in all reports of one client.
 
     >>> protocol = DBitFlip(buckets=3, d=1, epsilon=1)
     >>> int(client_draws(protocol, protocol.outputs()).max())
@@ -65,7 +65,7 @@ def history_log_masses(protocol: Memoised[Any], history: History, payloads: Byte
 
 @client_draws.register
 def _(protocol: DBitFlip, payload: Bytes) -> NDArray[np.int64]:
-    return protocol._unpack(payload)[1]  # noqa: SLF001 - here as below: the law is the protocol's own
+    return protocol._unpack(payload)[1]  # noqa: SLF001 - here and below: the law is part of the protocol
 
 
 @client_draws.register
@@ -104,13 +104,13 @@ def _(protocol: DBitFlip, history: History, payloads: Bytes) -> Logs:
 
 @history_log_masses.register
 def _(protocol: OneBitMean, history: History, payloads: Bytes) -> Logs:
-    parts = protocol._bit().parts  # noqa: SLF001
+    parts = protocol.parts
     items = protocol.encode(list(history))
     ends = sorted({0, parts, *items.tolist()})
     said = payloads[:, :, 0].astype(np.bool_)
     truth = 1 / (1 + math.exp(-float(protocol.epsilon)))
     total = np.zeros(len(payloads))
-    for low, high in pairwise(ends):  # thresholds between which all sides are the same
+    for low, high in pairwise(ends):  # between these thresholds all sides are the same
         above = items >= high
         chance = np.full(len(payloads), (high - low) / parts)
         for side in set(above.tolist()):
@@ -176,7 +176,7 @@ def _same_client(protocol: Memoised[Any], payloads: Bytes) -> Logs:
 
 
 def history_law(protocol: Memoised[Any], values: Sequence[Any], reports: int) -> Law | None:
-    """Return the law of all histories of so many reports about some values, or None where sequences are too many.
+    """Return the law of all histories of ``reports`` reports about some values, or None if they are too many.
 
     A row of ``outputs`` is a sequence of reports, one after the other.
     """
@@ -184,7 +184,7 @@ def history_law(protocol: Memoised[Any], values: Sequence[Any], reports: int) ->
     if outputs is None:
         return None
     sizes = np.unique(client_draws(protocol, outputs), return_inverse=True)[1]
-    if sum(int(size) ** reports for size in np.bincount(sizes)) > _MOST:
+    if sum(int(size) ** reports for size in np.bincount(sizes)) > _MAX_SEQUENCES:
         return None
     rows = [np.flatnonzero(sizes == draw) for draw in range(int(sizes.max()) + 1)]
     places = np.concatenate([np.stack(np.meshgrid(*[own] * reports), axis=-1).reshape(-1, reports) for own in rows])
@@ -197,7 +197,7 @@ def history_law(protocol: Memoised[Any], values: Sequence[Any], reports: int) ->
 def check_histories(
     protocol: Memoised[Any], values: Sequence[Any], samples: int, source: Source, failure: float
 ) -> str:
-    """Check what a lifetime promises on all pairs of short histories, and that memoised reports follow their law."""
+    """Check the lifetime guarantees on all pairs of short histories, and that memoised reports follow their law."""
     found, limited, plain, unlimited = 0, 0, 0, 0
     for reports, count in _SIZES:
         law = history_law(protocol, values[:count], reports)
@@ -210,7 +210,7 @@ def check_histories(
         _check_draws(protocol, law, reports, samples, source, failure / len(_SIZES))
         for (one, here), (two, there) in combinations(zip(law.values, law.logs, strict=True), 2):
             different = max(len(set(one)), len(set(two)))
-            stated = protocol.lifetime(reports, values=different).guarantee  # type: ignore[attr-defined] # it states one
+            stated = protocol.lifetime(reports, values=different).guarantee  # type: ignore[attr-defined]
             limited += _check_pair(stated, one, two, here, there)
             epsilon = protocol.plain_lifetime_epsilon(reports, different)
             if epsilon is None:
@@ -225,7 +225,7 @@ def check_histories(
 
 
 def _check_pair(guarantee: Guarantee, one: History, two: History, here: Logs, there: Logs) -> bool:
-    """Check one claim on two histories, and return whether it speaks of them at all."""
+    """Check one guarantee on two histories, and return whether it applies to them."""
     if guarantee.adjacency is SameChanges and not _is_exchanged(one, two):
         return False
     used = excess(guarantee, here, there)
@@ -236,9 +236,9 @@ def _check_pair(guarantee: Guarantee, one: History, two: History, here: Logs, th
 
 
 def _is_exchanged(one: History, two: History) -> bool:
-    """Tell whether a history is another with its values exchanged, or both are constant: changes are then the same.
+    """Return whether two histories change at the same times: equal up to exchanged values, or both constant.
 
-    Other histories with equal changes of values may differ in the changes of what is kept: values can share a cell.
+    Other histories with equal changes of values may differ in the changes of memoised answers: values can share a cell.
     """
     pairs, values = set(zip(one, two, strict=True)), set(one)
     alike = len(pairs) == len(values) == len(set(two))
@@ -251,13 +251,13 @@ def _words(history: History) -> str:
 
 
 def _check_draws(protocol: Memoised[Any], law: Law, reports: int, samples: int, source: Source, failure: float) -> None:
-    def drawn(history: History, count: int) -> Bytes:
+    def draw(history: History, count: int) -> Bytes:
         secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
         told = [protocol.privatize([value] * count, secrets=secrets, source=source).payload for value in history]
         return np.concatenate(told, axis=1)
 
     few = max(100, samples // (10 * reports))
-    follow(law, drawn, few, CHUNK, failure, "histories")
+    follow(law, draw, few, CHUNK, failure, "histories")
 
 
 def _fail(what: str) -> None:

@@ -1,8 +1,8 @@
-"""Checks on the client of a local protocol, against the output probabilities that it states.
+"""Checks of the client of a local protocol, against its stated output probabilities.
 
-A protocol small enough lists all reports that can occur; then every pair of inputs is compared to the last digit, the
-stated event is held against the same numbers at several Rényi orders, and both samplers (many at once, and word by
-word as a device draws) must follow the stated law. A law that tells a nicer story than the sampler is caught.
+A small protocol lists all possible reports; then every pair of inputs is compared exactly, the stated event is checked
+against the same numbers at several Rényi orders, and both samplers (many at once, and word by word) must follow the
+stated law.
 """
 
 import math
@@ -27,13 +27,13 @@ from celosia.testing.distributions import chi_square
 
 _TOLERANCE = 1e-9
 _ORDERS = np.array([1.25, 1.5, 2.0, 4.0, 8.0, 32.0])
-_SCALAR = 40  # times slower than all at once, or more
-_MOST_SCALAR = 1_500
+_SCALAR_SLOWDOWN = 40
+_MAX_SCALAR = 1_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Law:
-    """What a client may send, and the log probability of each report for each of some values."""
+    """All possible reports, and the log probability of each of them for some values."""
 
     values: Sequence[Any]
     outputs: Bytes
@@ -41,7 +41,7 @@ class Law:
 
 
 def read_law(protocol: Protocol[Any], values: Sequence[Any]) -> Law | None:
-    """Return the law that a protocol states, or None where its reports are too many to list."""
+    """Return the stated law of a protocol, or None if its reports are too many to list."""
     outputs = protocol.outputs()
     if outputs is None:
         return None
@@ -77,7 +77,7 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
     event, guarantee = protocol.event, protocol.guarantee
     name = type(event).__name__
     if (event.adjacency, event.unit) != (guarantee.adjacency, guarantee.unit):
-        _fail("event", f"{name} and {guarantee!r} speak of different neighbours or units.")
+        _fail("event", f"{name} and {guarantee!r} have different adjacencies or units.")
     try:
         price = pure(event)
     except NotPricedError as error:
@@ -99,21 +99,18 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
 def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
     """Check that ``privatize`` follows the law: ``samples`` reports of each value, against exact probabilities."""
 
-    def drawn(value: Any, count: int) -> Bytes:
+    def draw(value: Any, count: int) -> Bytes:
         return protocol.privatize(_column(value, count), source=source).payload
 
-    least = follow(law, drawn, samples, CHUNK, failure, "sampler")
+    least = follow(law, draw, samples, CHUNK, failure, "sampler")
     return f"{samples} reports of each value, smallest p-value {least:.2g}"
 
 
 def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
-    """Check that ``report``, which draws word by word, follows the law as well.
-
-    With fewer reports, for it is slower.
-    """
+    """Check that ``report``, which draws word by word, follows the law, with fewer reports because it is slower."""
     header = protocol.header
 
-    def drawn(value: Any, count: int) -> Bytes:
+    def draw(value: Any, count: int) -> Bytes:
         records = [protocol.report(value, source=source) for _ in range(count)]
         if any(record[:HEADER] != header for record in records):
             _fail("scalar", "a record does not begin with the protocol's header.")
@@ -121,24 +118,24 @@ def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source
             _fail("scalar", f"a record does not have {HEADER + protocol.bytes_per_report} bytes.")
         return np.frombuffer(b"".join(records), dtype=np.uint8).reshape(count, -1)[:, HEADER:]
 
-    count = max(min(samples, 100), min(samples // _SCALAR, _MOST_SCALAR))
-    least = follow(law, drawn, count, count, failure, "scalar")
+    count = max(min(samples, 100), min(samples // _SCALAR_SLOWDOWN, _MAX_SCALAR))
+    least = follow(law, draw, count, count, failure, "scalar")
     return f"{count} reports of each value, smallest p-value {least:.2g}"
 
 
 def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Source, failure: float) -> str:
-    """Check that clients with secrets of their own, who report once, follow the law as those without do."""
+    """Check that clients with secrets, who report once, follow the law as those without do."""
 
-    def drawn(value: Any, count: int) -> Bytes:
+    def draw(value: Any, count: int) -> Bytes:
         secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
         return protocol.privatize(_column(value, count), secrets=secrets, source=source).payload
 
-    least = follow(law, drawn, samples, CHUNK, failure, "memoised")
+    least = follow(law, draw, samples, CHUNK, failure, "memoised")
     return f"{samples} secrets for each value, smallest p-value {least:.2g}"
 
 
 def row_keys(rows: Bytes) -> NDArray[np.uint64]:
-    """Return 64 bits for each row, equal for equal rows, and otherwise different but for a negligible chance."""
+    """Return 64 bits for each row: equal for equal rows, otherwise different except with negligible probability."""
     from celosia.sketches.hashing.columns import Column
     from celosia.sketches.hashing.digest import digest
 
@@ -147,11 +144,11 @@ def row_keys(rows: Bytes) -> NDArray[np.uint64]:
     return digest(Column(offsets=offsets, data=np.ascontiguousarray(rows).reshape(-1)))
 
 
-def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:
-    """Return the smallest p-value: of each value's reports, and of all reports sorted by how likely they were.
+def follow(law: Law, draw: Any, samples: int, chunk: int, failure: float, check: str) -> float:
+    """Return the smallest p-value: of each value's reports, and of all reports pooled by their probability.
 
-    The latter pools what all values have in common, such as how often the truth was kept: it sees a coin that is a
-    little off where single reports are too many, or too rare, to show it.
+    The latter pools what all values have in common, such as the frequency of true reports: it detects a slightly biased
+    coin when single reports are too many, or too rare, to show it.
     """
     tests = len(law.values) + 1
     keys = row_keys(law.outputs)
@@ -161,7 +158,7 @@ def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check
     for index, value in enumerate(law.values):
         outside = 0
         for first in range(0, samples, chunk):
-            found = row_keys(drawn(value, min(chunk, samples - first)))
+            found = row_keys(draw(value, min(chunk, samples - first)))
             place = order[np.minimum(np.searchsorted(keys, found, sorter=order), keys.size - 1)]
             known = keys[place] == found
             outside += int((~known).sum())
@@ -177,7 +174,7 @@ def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check
 
 
 def _column(value: Any, count: int) -> Any:
-    # A list would be read again, item by item, for every chunk of some million reports.
+    # A list would be encoded again, item by item, for every chunk.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return [value] * count
     return np.full(count, value)
