@@ -82,16 +82,16 @@ def hockey_stick(here: Array, there: Array) -> Array:
     return gaps
 
 
-@pytest.mark.parametrize(("protocol", "values"), SMALL, ids=lambda case: type(case).__name__)
-def test_no_multiset_of_reports_tells_more_than_is_priced(protocol: local.Protocol[Any], values: list[Any]) -> None:
-    reports = 4
-    table = laws(protocol, values)
-    counts = multisets(table.shape[1], reports)
-    bound = dominating(protocol.shuffled_event(reports)).profile(EPSILONS)
-    for here, there, others in itertools.product(range(len(table)), repeat=3):
-        one, other = (shuffled(table[value], table[others], counts) for value in (here, there))
-        assert one.sum() == pytest.approx(1, abs=1e-9)
-        assert (hockey_stick(one, other) <= bound + 1e-12).all()
+def test_no_multiset_of_reports_tells_more_than_is_priced() -> None:
+    for protocol, values in SMALL:
+        reports = 4
+        table = laws(protocol, values)
+        counts = multisets(table.shape[1], reports)
+        bound = dominating(protocol.shuffled_event(reports)).profile(EPSILONS)
+        for here, there, others in itertools.product(range(len(table)), repeat=3):
+            one, other = (shuffled(table[value], table[others], counts) for value in (here, there))
+            assert one.sum() == pytest.approx(1, abs=1e-9)
+            assert (hockey_stick(one, other) <= bound + 1e-12).all()
 
 
 def answers_of_many(size: int, reports: int, epsilon: float) -> Array:
@@ -119,16 +119,21 @@ def answers_of_many(size: int, reports: int, epsilon: float) -> Array:
     return worst
 
 
-@pytest.mark.parametrize("size", [3, 10, 100, 1000])
-@pytest.mark.parametrize("reports", [3, 30, 100])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-def test_many_answers_tell_no_more_than_the_smaller_bound(size: int, reports: int, epsilon: float) -> None:
-    event = local.DirectEncoding(domain=size, epsilon=epsilon).shuffled_event(reports)
-    exact = answers_of_many(size, reports, epsilon)
-    told = dominating(event).profile(EPSILONS)
-    assert exact[0] > 0
-    assert (exact <= told + 1e-12).all()
-    assert (told <= dominating(ShuffledEvent(event=RAW[epsilon], reports=reports)).profile(EPSILONS) + 1e-3).all()
+def test_many_answers_tell_no_more_than_the_smaller_bound() -> None:
+    size_cases: list[int] = [3, 10, 100, 1000]
+    reports_cases: list[int] = [3, 30, 100]
+    epsilon_cases: list[float] = [0.5, 1.0, 3.0]
+    for size in size_cases:
+        for reports in reports_cases:
+            for epsilon in epsilon_cases:
+                event = local.DirectEncoding(domain=size, epsilon=epsilon).shuffled_event(reports)
+                exact = answers_of_many(size, reports, epsilon)
+                told = dominating(event).profile(EPSILONS)
+                assert exact[0] > 0
+                assert (exact <= told + 1e-12).all()
+                assert (
+                    told <= dominating(ShuffledEvent(event=RAW[epsilon], reports=reports)).profile(EPSILONS) + 1e-3
+                ).all()
 
 
 def with_coordinates(reports: int, epsilon: float, *, assigned: bool) -> Array:
@@ -153,13 +158,15 @@ def with_coordinates(reports: int, epsilon: float, *, assigned: bool) -> Array:
     return total
 
 
-@pytest.mark.parametrize("reports", [3, 30, 300])
-@pytest.mark.parametrize("epsilon", [1, 2, 4])
-def test_an_index_that_the_client_drew_costs_nothing(reports: int, epsilon: int) -> None:
-    protocol = local.HadamardCountMeanSketch(epsilon=epsilon, hashes=1024, width=1024)
-    assert isinstance(protocol.shuffled_event(reports).event, RandomizedResponseEvent)
-    exact = with_coordinates(reports, float(epsilon), assigned=False)
-    assert (exact <= dominating(protocol.shuffled_event(reports)).profile(EPSILONS) + 1e-13).all()
+def test_an_index_that_the_client_drew_costs_nothing() -> None:
+    reports_cases: list[int] = [3, 30, 300]
+    epsilon_cases: list[int] = [1, 2, 4]
+    for reports in reports_cases:
+        for epsilon in epsilon_cases:
+            protocol = local.HadamardCountMeanSketch(epsilon=epsilon, hashes=1024, width=1024)
+            assert isinstance(protocol.shuffled_event(reports).event, RandomizedResponseEvent)
+            exact = with_coordinates(reports, float(epsilon), assigned=False)
+            assert (exact <= dominating(protocol.shuffled_event(reports)).profile(EPSILONS) + 1e-13).all()
 
 
 def test_an_index_that_a_server_assigned_splits_the_crowd() -> None:
