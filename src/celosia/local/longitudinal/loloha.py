@@ -252,9 +252,9 @@ class LOLOHA(Memoised[Estimate]):
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         function = uniform_below(self.functions, items.size, source)
         cell = self._randomize(self._cells(items, function), self.epsilon_infinity, source)
-        return self._randomize(cell, function, source)
+        return self._report_cells(cell, function, source)
 
-    def _randomize(self, kept: "NDArray[np.int64]", function: "NDArray[np.int64]", source: "Source") -> Bytes:
+    def _report_cells(self, kept: "NDArray[np.int64]", function: "NDArray[np.int64]", source: "Source") -> Bytes:
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         said = self._randomize(kept, second, source)
         return pack(list(zip((said, function), self._widths(), strict=True)))
@@ -269,10 +269,10 @@ class LOLOHA(Memoised[Estimate]):
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         return self._randomize_one(cell, second, source) | function << field_width(self.g)
 
-    def _draw_kept(self, items: Any, memo: Memo) -> tuple[int, int]:
+    def _draw_kept(self, item: Any, memo: Memo) -> tuple[int, int]:
         """Return the memoised answer, and the function."""
         function = integer_below(self.functions, memo("client", 0))
-        cell = int(self._cells(np.array([items]), np.array([function]))[0])
+        cell = int(self._cells(np.array([item]), np.array([function]))[0])
         return self._randomize_one(cell, self.epsilon_infinity, memo("value", cell)), function
 
     def _randomize_one(self, cell: int, epsilon: Fraction, source: "Source") -> int:
@@ -289,7 +289,7 @@ class LOLOHA(Memoised[Estimate]):
         cell = np.where(kept, cell, other + (other >= cell))
         for i in np.flatnonzero(again | tied | rejected).tolist():  # once in 2^44 clients
             cell[i], function[i] = self._draw_kept(items[i], self.open_memo(bytes(secrets[i])))
-        return self._randomize(cell, function, source)
+        return self._report_cells(cell, function, source)
 
     @property
     def known_domain(self) -> Domain:
