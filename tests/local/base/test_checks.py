@@ -64,8 +64,8 @@ def forged(aggregate: Aggregate[Any], state: State) -> Aggregate[Any]:
         name: pa.LargeListArray.from_arrays(pa.array([0, array.size]), pa.array(array.reshape(-1)))
         for name, array in state.items()
     }
-    items: Aggregate[Any] = Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
-    return items
+    found: Aggregate[Any] = Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
+    return found
 
 
 def honest(name: str, count: int = 60) -> Aggregate[Any]:

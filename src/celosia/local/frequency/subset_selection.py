@@ -198,13 +198,13 @@ def _complete(vectors: Words, missing: "NDArray[np.int64]", numbers: "NDArray[np
 
     A place whose bit is already right is skipped: the set or cleared bits are uniform among the others.
     """
-    items = 0
+    used = 0
     for i in range(first, len(vectors)):
         while missing[i] != 0:
-            if items == numbers.size:
+            if used == numbers.size:
                 return i
-            word, bit = numbers[items] >> 6, np.uint64(1) << np.uint64(numbers[items] & 63)
-            items += 1
+            word, bit = numbers[used] >> 6, np.uint64(1) << np.uint64(numbers[used] & 63)
+            used += 1
             if missing[i] > 0 and not vectors[i, word] & bit:
                 vectors[i, word] |= bit
                 missing[i] -= 1
