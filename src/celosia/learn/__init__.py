@@ -2,7 +2,7 @@
 
 Classifiers, regressors, clusterings and transformers that a data scientist drops into a pipeline. Their ``fit`` touches
 records only through mechanisms, on integers: noisy sums that are then solved, or noisy gradients. Bounds and
-labels are public and said by the caller; a fitted estimator holds noisy numbers alone, and the event paid for.
+labels are public and stated by the caller; a fitted estimator holds noisy numbers alone, and the event paid for.
 
 >>> import numpy as np
 >>> from celosia.learn import LinearRegression
@@ -63,7 +63,7 @@ __all__ = [
     "regions_chart",
 ]
 
-# scikit-learn takes a second to load, so each name is found when it is first asked for.
+# scikit-learn takes a second to load, so each name is imported on first use.
 _FILES = {
     "Ball": "optimize.projections",
     "Box": "optimize.projections",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 learn = commands("learn", "Learn privately: fit models, predict with them, and show their cards.")
 """The sub-command."""
 
-_FORGETFUL = "Nothing is remembered between calls: every fit spends anew, and what they spend adds up."
+_FORGETFUL = "Nothing is remembered between calls: every fit spends again, and the costs add up."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Price:
         return Spending(epsilon=self.epsilon, delta=self.delta, rho=self.rho).budget()
 
     def parameters(self) -> dict[str, Any]:
-        """Return what the estimator is told."""
+        """Return the parameters of the estimator."""
         self.budget()
         if self.rho is not None:
             return {"epsilon": None, "rho": self.rho}
@@ -134,7 +134,7 @@ def _fit(
     """Fit a model on FILE and write it, with its guarantee, as JSON.
 
     Bounds and categories are those of the schema; they are never read from the data. Without --ledger nothing is
-    remembered between calls: every fit spends anew, and what they spend adds up.
+    remembered between calls: every fit spends again, and the costs add up.
     """
     check_place(output, name="output", force=force)
     remembered.check()
@@ -154,8 +154,8 @@ def _fit(
         fitted.budget = None
     fitted.save(output)
     rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    promise = fitted.guarantee_
-    spent = f"Spent {cost(promise)} for each {promise.unit} ({promise.adjacency.value})."
+    guarantee = fitted.guarantee_
+    spent = f"Spent {cost(guarantee)} for each {guarantee.unit} ({guarantee.adjacency.value})."
     print_line(str(output))
     print_line(f"{spent} {rest}", style="dim", stderr=True)
 
@@ -255,7 +255,7 @@ def _card(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the card goes; without, printed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Print a model's card: what was promised, with which bounds and noise, and what accuracy that costs."""
+    """Print a model's card: its guarantee, bounds and noise, and the cost in accuracy."""
     if output is not None:
         check_place(output, name="output", force=force)
     from celosia.learn.io.card import card

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_in_memory(table: "Table", names: Sequence[str]) -> None:
-    """Refuse a table whose promise a fit in memory, row by row, would not keep."""
+    """Raise for a table whose guarantee a fit in memory, row by row, would not keep."""
     if table.person is not None:
         raise ParameterError(
             "This model is fitted row by row, and the table protects persons with all their rows: choose a model that "
@@ -34,7 +34,7 @@ def check_in_memory(table: "Table", names: Sequence[str]) -> None:
 
 
 def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
-    """Return some columns of all rows in which they have values, cleaned as the schema says."""
+    """Return some columns of all rows in which they have values, cleaned by the schema."""
     import pyarrow as pa
 
     from celosia.query.engines.ibis import IbisEngine, hide_driver_errors

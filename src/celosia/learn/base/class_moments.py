@@ -38,7 +38,7 @@ UNIT: Final = 2**34
 class ClassMoments(Measure):
     """The count, the sums of centred columns, and the sums of what their squares are short of the largest square.
 
-    ``norm`` says for which noise the weights are best: ``"l1"`` for Laplace, ``"l2"`` for Gaussian noise. ``crowd`` is
+    ``norm`` is the noise that the weights suit best: ``"l1"`` for Laplace, ``"l2"`` for Gaussian noise. ``crowd`` is
     the weight of the count, in ``UNIT``s for 1; by default the fourth root of half the number of columns.
     """
 
@@ -63,7 +63,7 @@ class ClassMoments(Measure):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Nothing by itself: an estimator solves for what it wants."""
+        """None: an estimator solves for its own parameters."""
         return ()
 
     @property
@@ -198,7 +198,7 @@ def moments_request(spec: "FitSpec") -> SummaryRequest:
 
 
 def moments_of(request: SummaryRequest) -> ClassMoments:
-    """Return the moments that a request of ``moments_request`` asks for."""
+    """Return the moments of a request from ``moments_request``."""
     moments = request.parts[0].measure
     assert isinstance(moments, ClassMoments)  # noqa: S101 - for the type checker: it was made here
     return moments

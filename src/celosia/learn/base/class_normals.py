@@ -1,4 +1,4 @@
-"""From noisy moments to a normal distribution for every class and column: quotients, shrunk as far as noise asks for.
+"""From noisy moments to a normal distribution for every class and column: quotients, shrunk according to the noise.
 
 A quotient of noisy sums is trusted as far as it stands out from the noise (James and Stein 1961, Efron and Morris
 1973). Means of classes are drawn towards the mean of all; variances of classes towards those of their column, and these
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from celosia.learn.base.class_moments import NoisyMoments
 
 _EVEN: Final = 1 / 3
-"""The variance of what is spread evenly between -1 and 1: what is supposed where nothing is known."""
+"""The variance of the uniform distribution between -1 and 1: the prior guess."""
 
 _SURE: Final = 3.0
 """How many deviations of the noise a number must be above 0 to be taken as it is."""
@@ -68,7 +68,7 @@ def _variances(
 ) -> "NDArray[np.float64]":
     """Draw the variances of classes to those of their columns, and these to the variance of all."""
     found, noise = _rough_variances(moments, counts, rough, doubt)
-    noise = noise.mean(axis=1, keepdims=True)  # the same for all columns: what is noisier by chance is no worse
+    noise = noise.mean(axis=1, keepdims=True)  # the same for all columns: a column noisier by chance is no worse
     weights = (1 / noise) / (1 / noise).sum()
     column, column_noise = (weights * found).sum(axis=0), float((weights**2 * noise).sum())
     overall_noise = column_noise / len(column)
@@ -102,7 +102,7 @@ def _rough_variances(
 
 
 def column_normals(moments: "NoisyMoments") -> Normals:
-    """Return means and variances of columns without classes, each by itself.
+    """Return means and variances of columns without classes, each on its own.
 
     A variance that is less than the noise might have made it is set to that, or to what an evenly spread column has.
     """

@@ -1,4 +1,4 @@
-"""The base of all private estimators: the privacy target of a fit, its payment, and what is known of it afterwards.
+"""The base of all private estimators: the privacy target of a fit, its payment, and its record.
 
 The constructor stores and ``fit`` validates, as everywhere in scikit-learn. A fit validates, reserves its cost, reads
 records, adds noise and commits. A fitted model holds noisy numbers alone, with the event that was paid for and its
@@ -41,7 +41,7 @@ class Payment:
     value: Any = field(default=None, repr=False)
 
     def deliver(self, value: object) -> None:
-        """Store what was learned: only noisy numbers."""
+        """Store the noisy result."""
         self.value = value
 
 
@@ -90,7 +90,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     @contextlib.contextmanager
     def _spend(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:
-        """Pay for an event, run the block, and tell afterwards what was paid for."""
+        """Pay for an event, run the block, and record the event and its guarantee."""
         guarantee = target.guarantee
         if guarantee is None:
             raise ParameterError("Without privacy there is nothing to pay for.")
@@ -103,7 +103,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     @contextlib.contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
-        """Run a block; if it fails, the estimator is what it was before: no state is half new."""
+        """Run a block, and restore the attributes if it raises."""
         before = dict(vars(self))
         try:
             yield
@@ -116,7 +116,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
             raise
 
     def _mark_non_private(self) -> None:
-        """Tell that nothing was promised."""
+        """Record that the fit has no guarantee."""
         self.event_, self.guarantee_, self.noise_scale_, self.seeded_ = None, None, 0.0, False
 
     def _question(self, features: int | None) -> str:
@@ -189,7 +189,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is stored: no stream that can be repeated, which would begin anew in every copy."""
+        """Return the stored state, without a seeded source, which would restart in every copy."""
         state = dict(super().__getstate__())
         if getattr(state.get("source"), "seeded", False):
             state["source"] = None

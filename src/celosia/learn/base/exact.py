@@ -1,4 +1,4 @@
-"""Exact sums of what a request asks for, over arrays in memory, block by block.
+"""Exact sums of a request, over arrays in memory, block by block.
 
 Columns are rounded to their axes as every engine does it: clipped, to the nearest step of the kind's own grid, then to
 the measure's coarser one. Centred steps are integers below 2^17 in size, so that a block's products are summed by
@@ -32,7 +32,7 @@ class Stepping:
     """How columns of doubles become centred integers, with a column of ``reading`` for each.
 
     Its nine rows are low, high, grid, first and last step of the fine axis, the factor to the coarse one, its lowest
-    step, its steps, and the multiplier of what is centred.
+    step, its steps, and the multiplier of the centred step.
     """
 
     reading: NDArray[np.float64]
@@ -62,7 +62,7 @@ def _one(kind: Kind, fine: "Axis", axis: "Axis", multiplier: int) -> list[float]
 
 @dataclass(slots=True, eq=False, repr=False)
 class ExactSums:
-    """Exact sums that are not noised yet: they are held back, shown to nobody, and cannot be stored.
+    """Exact sums that are not noised yet: they are never shown and cannot be stored.
 
     ``add`` takes rows by columns, the target of a regression as the last column, and the places of the classes.
     """

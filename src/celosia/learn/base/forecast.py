@@ -1,4 +1,4 @@
-"""What a fit would cost and how far off it would be, told before anything is spent or read."""
+"""The cost and the expected error of a fit, computed before anything is spent or read."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The promise, the noise, and the error that is expected of what is learned.
+    """The guarantee, the noise, and the expected error of a fit.
 
     ``error`` is the expected error of ``what`` (say, of one coefficient, in the caller's units; the root of the mean
-    square over draws of the noise), for ``rows`` rows; ``assumption`` says what was supposed about data that nobody has
-    looked at; ``method`` which of several methods was chosen, and why.
+    square over draws of the noise), for ``rows`` rows; ``assumption`` is what is supposed about unseen
+    data; ``method`` which of several methods was chosen, and why.
 
     >>> from celosia import PureDP
     >>> print(Forecast(

@@ -1,7 +1,7 @@
 """Count the clones and fits of one estimator, and warn when they amount to tuning.
 
 Fitting several clones of one estimator is how models are tuned. Every fit is paid for, and scores on held-out records
-are not private, so the warning says so once.
+are not private, so a warning states it once.
 """
 
 import warnings

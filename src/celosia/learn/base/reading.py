@@ -1,4 +1,4 @@
-"""Data in: arrays and frames as scikit-learn takes them, refused in words that never quote what is in them.
+"""Data in: arrays and frames as scikit-learn takes them, validated with errors that never quote their contents.
 
 scikit-learn checks shapes, types and feature names; its messages are passed on where they speak of types, names and the
 number of features alone. Where they might repeat a value or tell how many rows there are, ours take their place.
@@ -32,7 +32,7 @@ _HARMLESS: Final = re.compile(
 """How those messages begin that speak of shapes, types and names alone; any other might quote a value."""
 
 _ROW_COUNT: Final = re.compile(r"(?<=shape=\()[1-9]\d*(?=, 0\))")
-"""Where such a message tells the number of rows: of an array without columns."""
+"""The number of rows in such a message, of an array without columns."""
 
 _QUOTED: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 """Where such a message shows the array all the same."""
@@ -149,7 +149,7 @@ def _find_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_distinct(listed: NDArray[Any], classes: object) -> NDArray[Any]:
-    """Return listed labels, sorted; refuse some that are the same, or cannot be told apart."""
+    """Return listed labels, sorted; raise for duplicates or labels without an order."""
     try:
         found = np.unique(listed)
     except TypeError:
@@ -160,7 +160,7 @@ def _check_distinct(listed: NDArray[Any], classes: object) -> NDArray[Any]:
 
 
 def _categories(y: Any) -> NDArray[Any] | None:
-    """The labels that the type of a column tells."""
+    """The labels that the type of a column declares."""
     arrow = _is_arrow(y)
     kind = getattr(y, "type" if arrow else "dtype", None)
     if str(kind) in {"bool", "boolean", "Boolean"}:
@@ -205,7 +205,7 @@ def _check_length(column: NDArray[Any], rows: int) -> None:
 
 
 def _hide_values(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
-    """Read; what scikit-learn or NumPy says is passed on only where it cannot quote a value."""
+    """Read, and pass on an error of scikit-learn or NumPy only if it cannot quote a value."""
     try:
         return read()
     except (Warning, CelosiaError):

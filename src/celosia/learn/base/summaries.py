@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FitSpec:
-    """All that is public about a fit: the kinds of the columns, the classes, the promise, and who is protected.
+    """The public facts of a fit: the kinds of the columns, the classes, the privacy target, the contribution bounds.
 
     ``target`` is the kind of a target that is a number. ``droppable``: a row may be left out for what it holds.
     """
@@ -62,7 +62,7 @@ class FitSpec:
         summed = sum(part.measure.width * (cells if part.by_class else 1) for part in parts)
         noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
         guarantee = self.privacy.guarantee
-        assert guarantee is not None  # noqa: S101 - for the type checker: without privacy nothing is asked
+        assert guarantee is not None  # noqa: S101 - for the type checker: a request is private
         return SummaryRequest(
             parts=tuple(parts),
             row_sensitivity=row_sensitivity,
@@ -77,7 +77,7 @@ class FitSpec:
 
 
 class SummaryEstimator(PrivateEstimator):
-    """The base of the estimators that learn from sums; a subclass says what is summed, and solves.
+    """The base of the estimators that learn from sums; a subclass states the sums, and solves.
 
     >>> from celosia.learn import StandardScaler
     >>> issubclass(StandardScaler, SummaryEstimator)
@@ -92,7 +92,7 @@ class SummaryEstimator(PrivateEstimator):
 
     @abstractmethod
     def build_request(self, spec: FitSpec) -> SummaryRequest:
-        """Say what is summed: usually ``spec.request(parts, row_sensitivity)``. Refuse what makes no sense."""
+        """Return the request for the sums: usually ``spec.request(parts, row_sensitivity)``."""
 
     @abstractmethod
     def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:
@@ -115,7 +115,7 @@ class SummaryEstimator(PrivateEstimator):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Add records to the exact sums. Nothing is released, and nothing paid for, until ``finish``.
 
-        ``classes`` may be said with the first records, as in scikit-learn, instead of to the constructor.
+        ``classes`` may be given with the first records, as in scikit-learn, instead of to the constructor.
         """
         first = "_held" not in vars(self)
         known = getattr(self, "classes", None) if classes is None else classes
@@ -136,7 +136,7 @@ class SummaryEstimator(PrivateEstimator):
         return self
 
     def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:
-        """Pay for what is held, add the last rows to it, add noise, and solve."""
+        """Pay for the sums, add the last rows, add noise, and solve."""
         self.__dict__.pop("provenance_", None)  # that of another fit
         if isinstance(held, _Plain):
             if values is not None:
@@ -162,7 +162,7 @@ class SummaryEstimator(PrivateEstimator):
         *,
         first: bool,
     ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        """Return rows and their target, or say what is wrong with them."""
+        """Return validated rows and their target."""
         values = self._read(X, reset=first)
         target, found = self._read_y(y, len(values), classes)
         if found is not None:
@@ -222,14 +222,14 @@ class SummaryEstimator(PrivateEstimator):
         droppable: bool = False,
         exact: bool = True,
     ) -> SummaryRequest:
-        """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
+        """Return the request for sums over columns of these kinds, which a session sums in its database."""
         bounding = ContributionBounds() if bounding is None else bounding
         wanted = self.learns != "features"
         if wanted != (target is not None):
             raise ParameterError(f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column.")
         for name in ("bounds", "bounds_y"):
             if getattr(self, name, None) is not None:
-                raise ParameterError(f"The schema of the table says the bounds: leave {name}= out.")
+                raise ParameterError(f"The schema of the table states the bounds: leave {name}= out.")
         privacy = Target.of(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -265,7 +265,7 @@ class SummaryEstimator(PrivateEstimator):
     def _check_classes(self, classes: tuple[Any, ...]) -> None:
         given = self.classes
         if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
-            raise ParameterError("The schema of the table says the classes: leave classes= out.")
+            raise ParameterError("The schema of the table states the classes: leave classes= out.")
 
     def finish_fit(self, noisy: NDArray[np.int64], request: SummaryRequest, provenance: Provenance) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""
@@ -274,8 +274,8 @@ class SummaryEstimator(PrivateEstimator):
             self._clear_sums()
             self._take_over(noisy, request, spec)
             self.event_, self.guarantee_, self.seeded_ = request.event, request.guarantee, provenance.seeded
-        told = {name: getattr(provenance, name) for name in ("schema", "table", "where")}
-        self.provenance_ = {name: text for name, text in told.items() if text is not None}
+        known = {name: getattr(provenance, name) for name in ("schema", "table", "where")}
+        self.provenance_ = {name: text for name, text in known.items() if text is not None}
         return self
 
     def _take_over(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:

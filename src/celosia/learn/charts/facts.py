@@ -1,4 +1,4 @@
-"""What pictures ask of a fitted model: where it may be drawn, what it says there, and what it promises.
+"""The facts that charts need of a fitted model: its bounds, its predictions, and its guarantee.
 
 Pictures run between public bounds. Those of records are taken only where nothing was promised anyway.
 """
@@ -20,7 +20,7 @@ _PLACES = 25  # at which a band is computed
 
 
 def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, Numbers] | None:
-    """Return between what a line is at some places, with probability ``level`` at each; None if nobody can tell.
+    """Return between what a line is at some places, with probability ``level`` at each; None if unknown.
 
     The ends are those of confidence intervals, with sampling error and noise in them. Between the places they bend
     away from the line, so that straight pieces between them hold too much rather than too little.
@@ -49,7 +49,7 @@ def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, 
 
 
 def height_of(model: Any, grid: Numbers) -> Numbers:
-    """Return what a model says along one feature: its prediction, or the probability of the second of two classes."""
+    """Return a model's output along one feature: its prediction, or the probability of the second of two classes."""
     if not hasattr(model, "classes_"):
         return np.asarray(model.predict(grid[:, None]), dtype=np.float64)
     if len(model.classes_) != 2:
@@ -125,7 +125,7 @@ def feature_name(model: Any, place: int) -> str:
 
 
 def promise_of(model: Any, *, records: bool = False) -> str:
-    """Return what a model promises, as text; of a picture with records, that they are not meant."""
+    """Return the guarantee of a model as text; of a chart with records, also that these are not private."""
     guarantee = getattr(model, "guarantee_", None)
     promise = "Without privacy" if guarantee is None else repr(guarantee)
     return promise + ("; the dots are records, and not private" if records else "")

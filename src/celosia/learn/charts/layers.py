@@ -27,7 +27,7 @@ _MOST_DRAWN = 2000  # records in one picture: more would only be ink
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Two columns, their public bounds and names, and the names of what is told apart by colour."""
+    """Two columns, their public bounds and names, and the names of the colours."""
 
     low: Numbers
     high: Numbers
@@ -62,7 +62,7 @@ class Frame:
         return alt.Y(f"{column}:Q", title=self.titles[1], scale=scale, axis=alt.Axis(grid=False, labelFlush=False))
 
     def colour(self) -> "alt.Color":
-        """The colours of what is told apart."""
+        """The colours."""
         import altair as alt
 
         scale = alt.Scale(domain=list(self.names), range=[self.hue(place) for place in range(len(self.names))])

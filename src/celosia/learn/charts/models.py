@@ -1,4 +1,4 @@
-"""Pictures of what was learned: lines with bands, clusters with memberships, regions of classes, accuracy.
+"""Charts of fitted models: lines with bands, clusters with memberships, regions of classes, accuracy.
 
 What is drawn of a model is post-processing and as private as the model: its axes run between the public bounds. Records
 are not: they are drawn only where ``show_points=True`` asks for it, and such a picture is for those who may see the

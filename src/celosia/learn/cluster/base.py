@@ -38,7 +38,7 @@ _MOST_CLUSTERS = 2**16
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc] # scikit-learn ships no types
-    """The base of ``KMeans`` and ``FuzzyCMeans``; a subclass says how a record is shared out among centres.
+    """The base of ``KMeans`` and ``FuzzyCMeans``; a subclass shares a record out among centres.
 
     >>> from celosia.learn.cluster.k_means import KMeans
     >>> issubclass(KMeans, Clusterer)

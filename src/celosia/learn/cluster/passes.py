@@ -1,8 +1,8 @@
 """Passes of private clustering: each sums what records say about public centres, adds noise, and moves the centres.
 
-As in SuLQ's k-means (Blum, Dwork, McSherry and Nissim 2005), a pass asks for the size and the sum of every cluster.
+As in SuLQ's k-means (Blum, Dwork, McSherry and Nissim 2005), a pass measures the size and the sum of every cluster.
 Here a record adds its *displacement* from the centre, cut off at a radius, so that the noise is that of the radius and
-not of the whole box; a histogram of the distances, in the same noise, tells how far to reach in the next pass. How many
+not of the whole box; a histogram of the distances, in the same noise, gives the reach in the next pass. How many
 passes there are, and what each may spend, is public. What one record changes: ``proofs/clustering.md``.
 """
 
@@ -138,7 +138,7 @@ class Passes:
         refining: int,
         more: int = 0,
     ) -> "Passes":
-        """Return the passes that spend a promise: in equal parts, and two of them for the last.
+        """Return the passes that spend a target: in equal parts, and two of them for the last.
 
         ``more`` refining passes share the parts of the others that refine; what finds the clusters keeps its parts.
         """
@@ -210,7 +210,7 @@ class Passes:
         return centres
 
     def _rearrange(self, centres: "NDArray[np.float64]", seen: "_Seen", distance: float) -> "NDArray[np.float64]":
-        """Return more centres where they are wanted, or one in a better place; the same where nobody voted."""
+        """Return more centres where they are wanted, or one in a better place; the same without votes."""
         wanted = self.sizes[seen.place + 1]
         if not seen.votes.size:
             return centres
@@ -309,7 +309,7 @@ def _voting(sizes: tuple[int, ...], place: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Seen:
-    """What a pass told, all of it noisy."""
+    """The noisy results of a pass."""
 
     place: int
     radius: float
@@ -322,6 +322,6 @@ class _Seen:
 
 
 def check_rows(rows: int) -> None:
-    """Refuse more records than integers can be summed over; the number itself is not told."""
+    """Refuse more records than integers can be summed over; the error does not state the number."""
     if rows > _MOST_ROWS:
         raise InputError("At most 2^28 records can be clustered.")

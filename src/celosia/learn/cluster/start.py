@@ -47,7 +47,7 @@ def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64
     """Return the direction with the most noisy votes for each cluster: a pattern, or after them an axis.
 
     Where votes are few against their noise, the pattern of all plus is preferred, and an axis the less the shorter it
-    is: what is expected of data that nobody has looked at. Where they are many, directions are tilted a little: on even
+    is, as expected of unseen data. Where they are many, directions are tilted a little: on even
     data, equal splits across each other would leave the centres in a saddle, which passes leave slowly.
     """
     directions = np.hstack([patterns(half), np.eye(len(half))])

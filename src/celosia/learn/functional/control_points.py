@@ -23,7 +23,7 @@ RecordPolynomial: TypeAlias = Mapping[Places, Fraction]
 """A polynomial of the columns of one record, each between 0 and 1."""
 
 _MOST_POINTS = 1024  # control points of all coordinates together: a million pairs, in an instant
-_MOST_NUMBERS = 2**22  # control points times products: beyond, every coordinate is bounded by itself
+_MOST_NUMBERS = 2**22  # control points times products: beyond, every coordinate is bounded alone
 _MOST_PAIRS = 2**30  # of control points, times coordinates: beyond, two are as far apart as both are from 0; a few
 _MOST_LONG = 2**26  # seconds, of numbers beyond 64 bits too
 _SAFE = 2**61
@@ -42,7 +42,7 @@ class Extent:
     replace_l2_squared: Fraction
 
     def within(self, other: "Extent") -> "Extent":
-        """Return the smaller of two bounds, each by itself: what is bounded by both is bounded by it."""
+        """Return the smaller of two bounds, coordinate by coordinate."""
         return Extent(
             l1=min(self.l1, other.l1),
             l2_squared=min(self.l2_squared, other.l2_squared),
@@ -81,7 +81,7 @@ def range_of(polynomial: RecordPolynomial) -> tuple[Fraction, Fraction]:
 
 
 def _separate(polynomials: Sequence[RecordPolynomial]) -> Extent:
-    """Bound every coordinate by itself, and add up: what is left where there are too many control points."""
+    """Bound every coordinate alone and add up, where there are too many control points."""
     ranges = [range_of(polynomial) for polynomial in polynomials]
     far = [max(-low, high, Fraction(0)) for low, high in ranges]
     wide = [high - low for low, high in ranges]

@@ -174,7 +174,7 @@ class FunctionalMechanism(PrivateEstimator):
         return self
 
     def _settle(self, objective: Objective, coefficients: NDArray[np.float64], radius: float | None) -> None:
-        """Set what was learned: the polynomial and where it is least."""
+        """Set the noisy polynomial and its minimiser."""
         self.monomials_ = list(objective.names)
         self.coefficients_ = coefficients
         count = objective.weights
@@ -224,7 +224,7 @@ class FunctionalMechanism(PrivateEstimator):
 
     def _target_range(self) -> Range:
         if self.bounds_y is None and isinstance(self.objective, str) and self.objective == "logistic":
-            return _range((target_kind((0, 1)),))  # labels are 0 and 1, whoever has them
+            return _range((target_kind((0, 1)),))  # labels are 0 and 1
         return _range((target_kind(self.bounds_y),))
 
     def __sklearn_tags__(self) -> Any:

@@ -38,8 +38,8 @@ class Objective:
 
     A product of weights is the tuple of their places, so that ``(0, 1)`` is w0 w1; a product of a record's columns
     likewise, the target's place being the number of ``features``. What is noised is a coefficient divided by its
-    ``unit``, which says what part of the noise it gets. ``known`` is how far a record moves that, for the losses of
-    this module; of any other objective it is computed, so nobody can say less than the truth.
+    ``unit``, its part of the noise. ``known`` is how far a record moves that, for the losses of
+    this module; of any other objective it is computed, so it is never below the truth.
 
     >>> objective_of(lambda w, x, y: (y - w[0] * x[0]) ** 2, features=1).monomials
     ((0,), (0, 0))
@@ -101,7 +101,7 @@ class Objective:
 
     @property
     def extent(self) -> Extent:
-        """How far one record moves what is noised, and how far two are apart: never below the truth.
+        """Bounds on how far one record moves the noised numbers, and how far two records lie apart.
 
         >>> linear_objective(2).extent.replace_l1, logistic_objective(2).extent.replace_l1
         (Fraction(5, 1), Fraction(2, 1))
@@ -163,7 +163,7 @@ def objective_of(
 
 
 def _evaluate(loss: Loss, *arguments: object) -> object:
-    """Return what a function makes of variables; it sees no records, so its errors may be told."""
+    """Return the value of a function of variables; it sees no records, so its errors may be shown."""
     try:
         return loss(*arguments)
     except CelosiaError:
@@ -176,7 +176,7 @@ def _evaluate(loss: Loss, *arguments: object) -> object:
 
 
 def _check_terms(objective: Objective) -> None:
-    """Refuse what is no polynomial, or none that can be summed in doubles; what is said twice would count once."""
+    """Raise unless this is a polynomial without duplicates whose sums fit doubles."""
     weights, columns = (
         exact_integer(objective.weights, name="weights"),
         exact_integer(objective.features, name="features") + 1,
@@ -202,7 +202,7 @@ def _is_between(number: object, least: Fraction) -> bool:
 
 
 def _check_products(products: Sequence[Places], count: int, least: int) -> None:
-    """Refuse products that are said twice, or are not the places of variables in order."""
+    """Raise for duplicate products, or places of variables out of order."""
     inside = all(
         len(places) >= least and list(places) == sorted(places) and all(place in range(count) for place in places)
         for places in products
@@ -221,7 +221,7 @@ def _split(powers: Powers, features: int) -> tuple[Places, Places]:
 
 
 def linear_objective(features: int, *, fit_intercept: bool = False) -> Objective:
-    """Return least squares, (y - w x)^2; what is noised are the entries of X'X and X'y, each once."""
+    """Return least squares, (y - w x)^2; the entries of X'X and X'y are noised, each once."""
     terms = objective_of(_squares, features, fit_intercept=fit_intercept)
     units = tuple(Fraction(1 if len(set(m)) < len(m) else 2) for m in terms.monomials)
     known = _extent(linear_row_sensitivity([1] * features, 1, 1 if fit_intercept else None), 1)

@@ -1,7 +1,7 @@
 """Columns between their bounds as integers from 0 to about 2^18, made of centred steps that an engine has summed.
 
 The functional mechanism is stated for features between 0 and 1. Engines sum centred steps; a column that counts from
-its lower bound is such a step, moved and stretched, so its products are whole-number combinations of what is summed.
+its lower bound is such a step, moved and stretched, so its products are integer combinations of the sums.
 All columns reach nearly as far, so that one noise fits all.
 """
 

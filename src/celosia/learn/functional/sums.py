@@ -160,7 +160,7 @@ def _several(
 
 
 def _logistic_matrix(columns: Stretched, classes: int, apart: Sequence[Monomial], together: Sequence[Monomial]) -> Any:
-    """Return how sums, class by class and then of all records, are combined into what is noised."""
+    """Return how sums, class by class and then of all records, combine into the noised numbers."""
     weight = 4 if classes == 2 else 2 * classes
     rows: list[dict[Any, int]]
     names: list[Any] = [*((c, m) for c in range(classes) for m in apart), *together]
@@ -195,7 +195,7 @@ def _minimum(
 
 
 def _symmetric(upper: NDArray[np.int64], sizes: NDArray[np.float64], *, twice: bool = False) -> NDArray[np.float64]:
-    """Return the matrix whose upper triangle was noised; ``twice``: what is beside the diagonal is twice its entry."""
+    """Return the matrix whose upper triangle was noised; ``twice``: values off the diagonal are twice the entry."""
     first, second = np.triu_indices(len(sizes))
     matrix = np.zeros((len(sizes), len(sizes)))
     matrix[first, second] = upper / (sizes[first] * sizes[second])

@@ -1,7 +1,7 @@
 """A model's card: what it was promised, what bounds and noise it has, and what accuracy that cost.
 
 Everything on it is public already: parameters, the event that was paid for, and forecasts made without data. It is
-meant to travel with the model, so it says in plain words what the promise means and where its proof is to be read.
+meant to travel with the model, so it states in plain words what the guarantee means and where its proof is.
 """
 
 import math
@@ -114,12 +114,12 @@ def _promise(model: "PrivateEstimator") -> list[Section]:
             "publish it."
         )
         return [Section(title="No promise", paragraphs=(told,), warning=True)]
-    guarantee = price_event(event, stated)  # what was run, and not what somebody wrote beside it
+    guarantee = price_event(event, stated)  # the price of the event, not the number stated beside it
     sections = [Section(title="Promise", paragraphs=(*_in_words(guarantee), f"Guarantee: {guarantee}."))]
     if model.seeded_:
         told = (
-            "The noise came from a stream that can be repeated (a seeded source): whoever knows the seed can take it "
-            "off again. The model protects nobody. It is for tests and teaching."
+            "The noise came from a stream that can be repeated (a seeded source): anyone who knows the seed can "
+            "remove it. The model protects nobody. It is for tests and teaching."
         )
         sections.insert(0, Section(title="Seeded noise", paragraphs=(told,), warning=True))
     if _method(model) == "published":
@@ -183,7 +183,7 @@ def _bounds(model: "PrivateEstimator") -> Section:
         return Section(title="Data bounds", paragraphs=("Nobody gave any: nothing was clipped.",))
     listed = list(columns.items())[:_MOST_ROWS]
     more = (f"And {len(columns) - _MOST_ROWS} more.",) if len(columns) > _MOST_ROWS else ()
-    told = "Said by the owner of the data, and not read from them; what lies outside was clipped to them."
+    told = "Stated by the owner of the data, and not read from them. Values outside were clipped."
     return Section(title="Data bounds", paragraphs=(told, *more), header=("Column", "What it may be"), rows=listed)
 
 
@@ -239,7 +239,7 @@ def _accuracy(model: "PrivateEstimator", rows: int | None) -> list[Section]:
 
 
 def _rows(model: "PrivateEstimator") -> int | None:
-    """How many rows there were, if the model tells: its own noisy number, or sum of noisy numbers."""
+    """The number of rows, if the model has one: its own noisy number, or sum of noisy numbers."""
     for name in ("n_samples_seen_", "n_samples_", "class_count_"):
         found = getattr(model, name, None)
         if found is not None and math.isfinite(count := float(np.sum(found))):

@@ -1,4 +1,4 @@
-"""Models as files: one JSON text with what was learned, what was promised, and where it comes from. No pickle.
+"""Models as files: one JSON text with the learned values, the guarantee and the provenance. No pickle.
 
 A file holds the parameters (but never a budget or a source of noise), the learned attributes, the event that was paid
 for and its guarantee. Reading makes the estimator by its constructor and sets values; which estimators there are is a
@@ -48,7 +48,7 @@ MODELS: Final = (
 _FORMAT: Final = "celosia model"
 _VERSION: Final = 1
 _FIELDS: Final = ("event", "format", "guarantee", "learned", "model", "parameters", "provenance", "version")
-_NEVER: Final = ("budget", "source")  # belong to whoever fitted it
+_NEVER: Final = ("budget", "source")  # belong to the caller of fit
 _APART: Final = ("event_", "guarantee_", "provenance_")  # have fields of their own
 _LEARNED: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 _LARGEST: Final = 2**28  # bytes of a file
@@ -191,7 +191,7 @@ def _record(kind: Any, value: object) -> Any:
 
 
 def _check_state(model: Any, state: dict[str, Any]) -> None:
-    """Refuse a state that no fit leaves: without a number of features, or a promise without an event."""
+    """Refuse a state that no fit leaves: without a number of features, or a guarantee without an event."""
     count, names = state.get("n_features_in_"), state.get("feature_names_in_")
     if type(count) is not int or count < 1 or (names is not None and getattr(names, "shape", None) != (count,)):
         raise FormatError("n_features_in_: the file does not say how many features the model has, or names others.")
@@ -207,7 +207,7 @@ def _check_state(model: Any, state: dict[str, Any]) -> None:
 
 
 def _check_use(model: Any) -> None:
-    """Refuse learned values that do not go together, by using the model once: on rows that nobody gave."""
+    """Refuse learned values that do not go together, by using the model once: on made-up rows."""
     domains = getattr(model, "domains_", None)
     try:
         first = [0.0] * model.n_features_in_ if domains is None else [domain[0] for domain in domains]

@@ -44,7 +44,7 @@ _RECORD_BATCH: Final = "record batch"
 
 
 def encode(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each kind of value
-    """Return a value as JSON; refuse what is no value, such as a function, by the ``name`` that it goes by."""
+    """Return a value as JSON; raise for anything else, such as a function, with its ``name``."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:

@@ -1,6 +1,6 @@
 """Least squares by adaptive sufficient statistics, as published: the matrix, the vector and the least eigenvalue.
 
-Each gets a third of the rho and Gaussian noise of its own; the ridge is what the noise of the matrix asks for, less
+Each gets a third of the rho and Gaussian noise of its own; the ridge covers the noise of the matrix, less
 what the least eigenvalue gives (Wang 2018, with the noise of zCDP in the place of the one stated there). It is here to
 be compared with. The least eigenvalue is found in integers, by signs of minors, so that one row moves it by no
 more than its squared length: floating point would leave that open.
@@ -98,7 +98,7 @@ class AdaSSPRequest(SummaryRequest):
         return moments, Line(slopes=found, constant=float(through[-1] - found @ through[:-1]), floor=ridge)
 
     def _ridge(self, noisy_least: int) -> float:
-        """Return what the noise of the matrix asks for, less a bound for the least eigenvalue, in units of REACH."""
+        """Return the ridge for the noise of the matrix, less a bound for the least eigenvalue, in units of REACH."""
         count = len(self.reaches) - 1
         matrix, _, least = (math.sqrt(noise.variance) / REACH**2 for noise in self.noises)
         bound = noisy_least / REACH**2 - least * math.sqrt(2 * math.log(6 / _FAILURE))

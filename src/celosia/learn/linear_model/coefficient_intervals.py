@@ -26,7 +26,7 @@ Numbers = NDArray[np.float64]
 _FAR = 1e6  # slopes beyond, between columns of the same width, are none
 _TINY = 1e-12
 _CLOSE = 1e-3
-_ASTRAY = 1e9  # steps of the size of the noise, beyond which nobody looks for the least
+_ASTRAY = 1e9  # steps of the size of the noise, beyond which the search stops
 _DOUBLINGS = 64
 
 
@@ -180,6 +180,6 @@ def _edge(statistic: "Callable[[float], float]", middle: float, step: float, mos
 
 
 def _spread(moments: "Moments", left: Numbers, unknown: int) -> float:
-    """Return the variance of the residuals: what is left over and one deviation of its noise; never quite nothing."""
+    """Return the variance of the residuals: the residual sum and one deviation of its noise, above 0."""
     total = float(left @ moments.values @ left) + math.sqrt(max(float(left @ moments.error(left) @ left), 0.0))
     return max(total, _TINY * max(abs(float(moments.values[-1, -1])), 1.0)) / max(moments.rows - unknown, 1.0)

@@ -49,7 +49,7 @@ class GradientPlan:
     def of(
         cls, target: Target, *, features: int, classes: int, steps: int | None = None, intercept: bool = True
     ) -> "GradientPlan":
-        """Return the plan for a promise; a pure one affords few steps, as its epsilons add up."""
+        """Return the plan for a target; a pure one affords few steps, as its epsilons add up."""
         if steps is None:
             steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
         steps = exact_integer(steps, name="steps")
@@ -98,7 +98,7 @@ class GradientPlan:
 
     @property
     def has_curvature(self) -> bool:
-        """Whether products of the columns are asked for."""
+        """Whether products of the columns are measured."""
         return self.features <= _MOST_CURVED
 
     @property
@@ -150,7 +150,7 @@ class GradientPlan:
 
     @property
     def shares(self) -> dict[str, Fraction]:
-        """What parts of the promise go to moments, curvature, all steps, and all of the calibration."""
+        """The parts of the target for moments, curvature, all steps, and all of the calibration."""
         moments = Fraction(3, 20) if self.manhattan else Fraction(1, 10)
         curvature = moments if self.has_curvature else Fraction(0)
         calibration = Fraction(1, 10) if self.has_calibration else Fraction(0)
@@ -194,7 +194,7 @@ class GradientPlan:
         )
 
     def check(self) -> None:
-        """Refuse a promise whose noise cannot be drawn; that follows from its scale, so it is tried on nothing."""
+        """Raise if the noise cannot be drawn; that follows from its scale, so zeros are tried."""
         for noise, _ in self._noises():
             noise.release(np.zeros((1, noise.width), dtype=np.int64), Seeded(0))
 
@@ -205,5 +205,5 @@ def _manhattan(l1: int) -> Sensitivity:
 
 
 def _euclidean(l2_squared: int, width: int) -> Sensitivity:
-    """A sum of squares that is bounded, and what follows for the magnitudes of so many numbers (Cauchy and Schwarz)."""
+    """A sum of squares that is bounded, and what follows for the magnitudes of the numbers (Cauchy and Schwarz)."""
     return Sensitivity(l1=math.isqrt(width * l2_squared), l2_squared=l2_squared)

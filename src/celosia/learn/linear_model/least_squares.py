@@ -1,10 +1,10 @@
-"""What least squares sums: the moments of the features and the target, each weighted by what its noise would cost.
+"""The sums of least squares: the moments of the features and the target, each weighted by what its noise would cost.
 
 A row's columns are centred integers z, between -r and r. Summed are the count, z, the products z z' of every two
 columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Whole-number weights decide how one joint noise is
 divided: the products with the target matter most for the coefficients, those of two features less, the more there are.
 How far one row moves all of it is known by formula (``proofs/least-squares.md``). After Wang 2018, without the smallest
-eigenvalue, which costs more than it tells.
+eigenvalue, which costs more than it gains.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -129,7 +129,7 @@ class Plan:
     def of(cls, axes: "list[Axis]", *, linear: bool = True, centred: bool = True, norm: int | None = None) -> "Plan":
         """Return the plan for these axes.
 
-        ``norm`` 1 or 2 says that rows are replaced, and by which norm noise is measured: the count costs nothing
+        ``norm`` 1 or 2 means that rows are replaced, and is the norm of the noise: the count costs nothing
         there as long as no row is further from none than from another.
         """
         columns = len(axes)
@@ -182,7 +182,7 @@ class Plan:
         )
 
     def combine(self, sums: NDArray[Any]) -> NDArray[Any]:
-        """Return what is noised from exact sums: the steps times them, r^2 times the count off the squares before.
+        """Return the noised numbers from exact sums: the steps times them, r^2 times the count off the squares before.
 
         In Python's integers, so that nothing can overflow.
         """
@@ -196,7 +196,7 @@ class Plan:
         return combined
 
     def request(self, spec: "FitSpec") -> "LeastSquares":
-        """Return what is asked of the rows, with its noise."""
+        """Return the request, with its noise."""
         asked = spec.request(self.parts, self.row_sensitivity)
         return LeastSquares(**{field.name: getattr(asked, field.name) for field in fields(asked)}, plan=self)
 

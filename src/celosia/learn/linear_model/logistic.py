@@ -57,14 +57,14 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         The labels, public; ``"public"`` if everybody may know which occur.
     method
         ``"gradient"``: noisy gradient descent, in memory. ``"objective"``: objective perturbation, two classes, a
-        theorem about real numbers (``event_.arithmetic`` says so). ``"functional"``: the functional mechanism, one pass
+        theorem about real numbers (see ``event_.arithmetic``). ``"functional"``: the functional mechanism, one pass
         over the records. ``"published"``: the same with the published, looser constants, two classes.
         ``"auto"``: in memory ``"gradient"``, or for epsilon alone and two classes ``"objective"`` where its forecast is
-        better and the budget allows real arithmetic; ``method_`` says which, ``preview`` and ``card`` also why. In a
+        better and the budget allows real arithmetic; ``method_`` is the choice, ``card`` gives the reason. In a
         database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``.
     C
         The inverse of the penalty on squared weights, as in scikit-learn. None: 1 without privacy; with privacy no
-        more than the noise asks for. With privacy it speaks of features that run from -1 to 1 between their bounds,
+        more than the noise needs. With privacy it applies to features that run from -1 to 1 between their bounds,
         and one pass (``"functional"``, ``"published"``) has none.
     fit_intercept
         Whether there is one. Without, the decision is 0 where all features are.
@@ -278,7 +278,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     def _perturbation(self, privacy: "Target", features: int, classes: int) -> Perturbation:
         if classes != 2:
-            raise ParameterError(f'method="objective" tells two classes apart, not {classes}: take another method.')
+            raise ParameterError(f'method="objective" is for two classes, not {classes}: take another method.')
         return Perturbation.of(privacy, stiffness=self._penalty() / (features + int(self.fit_intercept)))
 
     @property

@@ -91,7 +91,7 @@ def objective_error(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A method, and why it was chosen where that was not said."""
+    """A method, and the reason if it was chosen."""
 
     method: str
     reason: str = ""
@@ -150,7 +150,7 @@ def _try_records(
 
 
 def _spending(target: Target, times: Fraction) -> Target:
-    """Return a target whose noise is so many times smaller."""
+    """Return a target whose noise is smaller by a factor."""
     if target.kind == "pure":
         return replace(target, epsilon=min((target.epsilon or 0) * times, Fraction(_MOST)))
     rho = min(target.total_rho * times**2, Fraction(_MOST))

@@ -29,7 +29,7 @@ from celosia.statistics.base.noise import Noise
 
 _BLOCK = 2**14
 _FEWEST = 20.0  # rows below which a noisy count is not believed
-_SPREAD = 0.06  # the variance that a feature from -1 to 1 is taken to have while noise tells nothing
+_SPREAD = 0.06  # the variance that a feature from -1 to 1 is taken to have while the noise hides it
 _LOOSE = 0.5  # how far, squared, centres are taken to lie from the middle of the bounds
 _CUT = 0.5  # of a typical row: a gradient's largest norm; larger where there are many records
 _RIDGE = 0.3  # penalty for each standard deviation of the noise of the mean gradient
@@ -54,7 +54,7 @@ class Scaling:
 class Moments:
     """What noisy moments tell: how many records, the shares of the classes, where features lie and how far they reach.
 
-    Centres are shrunk to the middle of the bounds, and the typical norm to a guess, as far as the noise asks for.
+    Centres are shrunk to the middle of the bounds, and the typical norm to a guess, according to the noise.
     """
 
     count: float
@@ -181,7 +181,7 @@ def descend(
 ) -> Weights:
     """Ask all that is planned, and return the weights; ``records`` is their number where it is public.
 
-    ``penalty`` is half of what the squared weights cost, for features from -1 to 1, on top of what noise asks for.
+    ``penalty`` is half of what the squared weights cost, for features from -1 to 1, beside that for the noise.
     """
     noise = plan.moments_noise()
     noisy = noise.release(moments_sum(values, codes, plan, scaling)[None], source)[0]
@@ -236,7 +236,7 @@ def _steps(
 
 
 def _ridge(plan: GradientPlan, cut: float) -> float:
-    """The penalty that the noise of the mean gradient asks for."""
+    """The penalty for the noise of the mean gradient."""
     noise = math.sqrt(plan.step_noise().variance / plan.steps) * cut / LARGEST_STEP
     return _RIDGE * noise / (math.sqrt(plan.width) if plan.manhattan else 1.0)
 

@@ -3,7 +3,7 @@
 Least squares divides by a matrix that is noisy itself. Directions in which the data hardly vary would be all noise, so
 each is damped by how far its eigenvalue stands out: ``L / (L^2 + f^2)`` takes the place of ``1 / L``, and 0 where L is
 negative. The floor f follows from the known noise, from how far the target varies and from how much the features do,
-all of it noisy: nothing here looks at data. As the noise goes to 0 so does f, and what is left is least squares.
+all of it noisy: nothing here looks at data. As the noise goes to 0 so does f, and least squares remains.
 """
 
 import math

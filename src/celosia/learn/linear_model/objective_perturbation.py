@@ -37,7 +37,7 @@ _MOST_STEPS = 200
 class Perturbation:
     """The penalty and the noise of one fit: ``stiffness`` times half the squared weights, and a vector of ``scale``.
 
-    For a pure promise the vector has a density falling like exp(-length / scale); for an (epsilon, delta) it is normal
+    For pure privacy the vector has a density falling like exp(-length / scale); for an (epsilon, delta) it is normal
     with standard deviation ``scale``.
     """
 
@@ -47,7 +47,7 @@ class Perturbation:
 
     @classmethod
     def of(cls, target: Target, *, stiffness: float = 0.0) -> "Perturbation":
-        """Return what a promise asks for; a larger penalty leaves more of epsilon to the noise."""
+        """Return the perturbation for a target; a larger penalty leaves more of epsilon to the noise."""
         if target.kind not in {"pure", "approximate"} or target.epsilon is None:
             raise ParameterError(
                 'method="objective" needs an epsilon, with or without a delta: its theorem knows no rho.'

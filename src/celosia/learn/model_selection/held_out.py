@@ -30,7 +30,7 @@ _FINE = 2**10  # steps of a score that is not just right or wrong
 
 
 def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "Scoring":
-    """Return the score that was asked for, or the usual one of classifiers and regressors."""
+    """Return the requested score, or the usual one of classifiers and regressors."""
     fitting = SCORES[:2] if kind == "classifier" else SCORES[2:]
     if isinstance(scoring, str) and scoring in ("auto", *fitting):
         return Scoring(name=fitting[0] if scoring == "auto" else scoring)

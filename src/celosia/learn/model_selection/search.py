@@ -2,10 +2,10 @@
 
 Each run takes a candidate at random, fits it on one part of the records and scores it, with noise, on the other. A
 record is in one part only, so a run costs no more than its fit or its score. How often this is done is random, drawn
-from a known law and told to nobody, and only the best run is shown: the whole is one ``PrivateSelectionEvent``, a small
+from a known law and kept secret, and only the best run is released: the whole is one ``PrivateSelectionEvent``, a small
 multiple of one run, however many candidates there are (Liu and Talwar 2019; Papernot and Steinke 2022). So there is no
-table of all results, the number of runs is not told, and the best model is not fitted again. Who may watch the clock
-learns the number of runs, which the promise does not allow for.
+table of all results, the number of runs is secret, and the best model is not fitted again. Who may watch the clock
+learns the number of runs, which the guarantee does not cover.
 """
 
 import warnings
@@ -68,7 +68,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     epsilon, delta, rho
         What the whole search may spend. With a delta, runs have Gaussian noise.
     repetitions
-        The mean number of runs, or a ``Repetitions``; twice the number of candidates unless it is said.
+        The mean number of runs, or a ``Repetitions``; twice the number of candidates by default.
     holdout
         The share of records that models are scored on.
     scoring
@@ -187,7 +187,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             payment.deliver(noisy)
         self._keep(chosen, model, plan.scoring.mean(noisy, int(out.sum())))
         self.noise_scale_ = run.noise.variance**0.5 / plan.scoring.steps
-        # One run alone would promise more than the search that chose it.
+        # One run alone would guarantee more than the search that chose it.
         self.best_estimator_.event_, self.best_estimator_.guarantee_ = self.event_, self.guarantee_
 
     def _best_run(
@@ -197,7 +197,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         parts: tuple[Any, NDArray[Any], Any, NDArray[Any]],
         source: "Source",
     ) -> tuple[NDArray[np.int64], dict[str, Any], Any] | None:
-        """Run as often as the law says, and return the noisy score, the settings and the model of the best run."""
+        """Run as often as the law draws, and return the noisy score, the settings and the model of the best run."""
         best = None
         part = parts[:2] if len(parts[1]) else self._made_up(plan)
         for _ in range(plan.repetitions.draw(source)):
@@ -318,11 +318,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         return self.best_estimator_
 
     def save(self, path: Any) -> None:
-        """Write the best model to a file, with the promise of the whole search."""
+        """Write the best model to a file, with the guarantee of the whole search."""
         self._best().save(path)
 
     def card(self, format: str = "markdown") -> str:  # noqa: A002 - the field's word
-        """Return the card of the best model, with the promise of the whole search."""
+        """Return the card of the best model, with the guarantee of the whole search."""
         return str(self._best().card(format=format))
 
     def __sklearn_tags__(self) -> Any:

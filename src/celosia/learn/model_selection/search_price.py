@@ -1,4 +1,4 @@
-"""What one run of a private search may spend, so that the whole search keeps its promise.
+"""The price of one run of a private search, so that the whole search keeps its guarantee.
 
 A run fits a model and scores it on other records, both with the same privacy; the records are in one part or the other,
 so a run costs what either of them costs. The accountants price the search of such runs, and bisection finds the largest
@@ -31,7 +31,7 @@ _STEPS = 14  # of the bisection: a run is at most one part in some ten thousand 
 class Run:
     """One run: what its fit spends, the noise of its score, and the event of the whole search.
 
-    ``real`` says that a fit may add its noise in real numbers.
+    ``real``: a fit may add its noise in real numbers.
     """
 
     target: Target
@@ -45,7 +45,7 @@ class Run:
         return {"epsilon": self.target.epsilon, "delta": None, "rho": self.target.rho}
 
     def covers(self, event: Event | None) -> bool:
-        """Tell whether what a fit ran is what was paid for."""
+        """Return whether the event of a fit is the one paid for."""
         if event is None or (event.arithmetic == "real") > self.real:
             return False
         return _within(event, self.target)
@@ -53,10 +53,10 @@ class Run:
 
 @lru_cache(maxsize=64)
 def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", *, real: bool = False) -> Run:
-    """Return the largest run whose search keeps the promise of ``privacy``."""
+    """Return the largest run whose search keeps the guarantee of ``privacy``."""
 
     def run(amount: Fraction) -> Run:
-        # Concentrated privacy says little about a search; pure runs keep a rho far better.
+        # Concentrated privacy bounds a search loosely; pure runs keep a rho far better.
         epsilon, spent = (None, amount) if privacy.kind == "approximate" else (amount, None)
         target = Target(epsilon=epsilon, rho=spent, adjacency=privacy.adjacency, unit=privacy.unit)
         noise = target.noise(scoring.sensitivity, scoring.width(privacy.adjacency))
@@ -106,7 +106,7 @@ def _largest(enough: Callable[[Fraction], bool], whole: Fraction) -> Fraction:
         high, low = low, low >> 1
         if low == 0:
             raise ParameterError(
-                "The promise is too small for any search: use a larger epsilon, delta or rho, or fewer runs."
+                "The privacy target is too small for any search: use a larger epsilon, delta or rho, or fewer runs."
             )
     for _ in range(_STEPS):
         middle = (low + high) // 2

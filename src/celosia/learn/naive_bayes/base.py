@@ -57,7 +57,7 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
         return chances
 
     def _class_count(self) -> int:
-        """How many classes a forecast is for: those that were listed or learned; two if nobody knows."""
+        """The number of classes of a forecast: listed or learned, else two."""
         if self.classes is not None and not isinstance(self.classes, str):
             return len(self.classes)
         return len(getattr(self, "classes_", (0, 1)))

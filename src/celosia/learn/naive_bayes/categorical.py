@@ -2,7 +2,7 @@
 
 A record is one count in one category of every feature, in one class: 1 in each of d histograms, whatever it holds. So
 d is how far an added or removed record moves all counts together, 2d a replaced one (squared lengths d and 2d). The
-size of a class is not asked for: every histogram adds up to it, and the noisy histograms are made to agree (Hay,
+size of a class is not measured: every histogram adds up to it, and the noisy histograms are made to agree (Hay,
 Rastogi, Miklau and Suciu 2010). The proof is in ``proofs/class-moments.md``.
 """
 
@@ -149,7 +149,7 @@ class CategoricalNB(NaiveBayes):
     # ---------------------------------------------------------------------------------------------------- reading
 
     def _read(self, X: Any, *, reset: bool) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
-        """Return the places of the categories, as doubles; -1 for what is none of them."""
+        """Return the places of the categories, as doubles; -1 for any other value."""
         values = read_values(self, X, reset=reset)
         return places_in(values, self._domains(values.shape[1]))
 
@@ -206,7 +206,7 @@ class CategoricalNB(NaiveBayes):
         droppable: bool = False,
         exact: bool = True,
     ) -> SummaryRequest:
-        """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
+        """Return the request for sums over columns of these kinds, which a session sums in its database."""
         if self.categories is not None:
             raise ParameterError("The schema of the table lists the categories: leave categories= out.")
         return super().plan_fit(features, target, bounding=bounding, droppable=droppable, exact=exact)
@@ -297,7 +297,7 @@ def _log_chances(table: "NDArray[np.float64]", alpha: float, noise: float) -> "N
     """Return log probabilities of categories in classes.
 
     Beside ``alpha``, half the noise's deviation is shared out as the categories of all classes together are: what
-    noise made of a rare category is then alike in all classes, and says little. It vanishes with the noise.
+    noise made of a rare category is then alike in all classes, and matters little. It vanishes with the noise.
     """
     pooled = table.sum(axis=0) + alpha
     smooth = table + alpha + _HALF * noise * table.shape[1] * pooled / pooled.sum()

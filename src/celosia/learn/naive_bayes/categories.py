@@ -1,4 +1,4 @@
-"""Categories of features: declared by the caller, and looked up in what is to be learned from.
+"""Categories of features: declared by the caller, and looked up in the records.
 
 Which categories there are is public, and never read from the data: a category that occurs only once would tell of one
 person. Values are turned into their places in the declared list, the same in memory and in a database.
@@ -69,7 +69,7 @@ def _category(kind: Kind) -> Kind:
 
 
 def places_in(values: "NDArray[Any]", domains: "Sequence[Sequence[Any] | None]") -> "NDArray[np.float64]":
-    """Return where in its domain each value is, column by column, as doubles; -1 for what is not in it.
+    """Return where in its domain each value is, column by column, as doubles; -1 outside it.
 
     Without a domain, or where it is a list of texts and the values are numbers, they are places already.
     """

@@ -33,8 +33,8 @@ _NUMBERS = int | float | np.integer | np.floating
 class GaussianNB(NaiveBayes):
     """Private Gaussian naive Bayes, used like scikit-learn's.
 
-    Means and variances are shrunk as far as the noise asks for (see ``class_normals``): with few rows or a small
-    epsilon the classes become alike and what is left are their noisy shares.
+    Means and variances are shrunk according to the noise (see ``class_normals``): with few rows or a small
+    epsilon the classes become alike, and only their noisy shares differ.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Losses are functions of a prediction w·x and a target, so that a gradient is a *slope* times the row. The slope is cut
 at a bound here, whatever a loss returns: a monotone slope that is cut is monotone still, and changes no faster, so the
 step stays a contraction while no gradient is longer than the bound (proofs/pnsgd.md). In integers the gradient is
-rounded towards 0 and its length is compared exactly. Weights are changed in place and seen by nobody in between.
+rounded towards 0 and its length is compared exactly. Weights are changed in place and never shown in between.
 """
 
 import math
@@ -180,7 +180,7 @@ def descend(  # noqa: PLR0913 - plain arrays, one by one
 ) -> None:
     """Make a step for each entry of ``order``, with a row of ``noise`` each; ``weights`` are changed in place.
 
-    ``slope`` and ``project`` are compiled functions of the caller's own; they are compiled in anew in every process.
+    ``slope`` and ``project`` are compiled functions of the caller's own; every process compiles them.
     """
     if slope is None and project is None:
         _descend(rows, targets, order, noise, weights, run)

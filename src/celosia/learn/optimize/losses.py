@@ -133,7 +133,7 @@ class OwnLoss(Loss):
         return self.fastest
 
     def lipschitz(self, reach: Fraction) -> Fraction:  # noqa: ARG002 - as it was declared
-        """Return what was declared."""
+        """Return the declared number."""
         return self.steepest
 
     @property

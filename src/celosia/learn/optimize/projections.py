@@ -193,7 +193,7 @@ class OwnSet(ConvexSet):
         return writing(self.function)
 
     def diameter(self, dimension: int) -> Fraction:  # noqa: ARG002 - as it was declared
-        """Return what was declared."""
+        """Return the declared number."""
         return self.length
 
     def reach(self, dimension: int) -> Fraction:
@@ -206,7 +206,7 @@ class OwnSet(ConvexSet):
         return np.zeros(1)
 
 
-@lru_cache(maxsize=256)  # a search for the right noise asks for the same set again and again
+@lru_cache(maxsize=256)  # a search for the noise uses the same set repeatedly
 def _tried_out(own: OwnSet, dimension: int) -> float:
     """Return the length of the point nearest to 0; refuse a function that is no projection onto such a set."""
     length = float(own.length) * _SAFE
@@ -224,7 +224,7 @@ def _tried_out(own: OwnSet, dimension: int) -> float:
 
 
 def _project(own: OwnSet, points: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Project points; what a wrong function says is left out."""
+    """Project points, without quoting errors of the caller's function."""
     found = points.copy()
     failed = False
     try:

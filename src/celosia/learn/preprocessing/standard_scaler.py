@@ -197,7 +197,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
 
 
 class _Reader(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
-    """Stands for a fitted estimator of so many features that have no names: what was scaled has other columns."""
+    """A stand-in for a fitted estimator with a number of unnamed features."""
 
     def __init__(self, features: int) -> None:
         self.n_features_in_ = features

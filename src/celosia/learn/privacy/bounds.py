@@ -1,4 +1,4 @@
-"""Public bounds: what every feature can be, said by the caller and never read from the data.
+"""Public bounds of the features, stated by the caller and never read from the data.
 
 Bounds are two numbers for all features, two arrays, or the kinds of a schema. What lies outside is clipped. From them
 follow the axes on which columns are rounded, the same in memory and in a database.
@@ -21,7 +21,7 @@ _WANTED = "bounds must be (low, high), two numbers or an array each, or a Schema
 
 
 def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None) -> tuple[Kind, ...]:
-    """Return the kind of each of ``count`` features: numbers between public bounds, or what a schema says."""
+    """Return the kind of each of ``count`` features: numbers between public bounds, or the kinds of a schema."""
     if bounds is None:
         raise UnboundedDataError(
             "bounds must be given, from public knowledge and not from the data: bounds=(low, high), two numbers or an "

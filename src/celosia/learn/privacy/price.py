@@ -17,7 +17,7 @@ _ROUNDING: Final = Fraction(101, 100)  # noise is rounded up, and a search stops
 
 
 def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
-    """Return what an event promises by itself, in the kind of a guarantee that is stated for it.
+    """Return the price of an event, in the kind of a guarantee that is stated for it.
 
     An event that has no price of this kind, or is for other neighbours or another unit, is refused.
     """

@@ -1,8 +1,8 @@
-"""What one fit may spend, in exact numbers, and the noise that follows from it.
+"""The privacy target of one fit, in exact numbers, and the noise that follows from it.
 
-With an epsilon alone the promise is pure and the noise is Laplace; with a delta or a rho it is Gaussian, divided as a
+With an epsilon alone the guarantee is pure and the noise is Laplace; with a delta or a rho it is Gaussian, divided as a
 rho. An (epsilon, delta) is certified exactly, by Gaussian privacy, unless the budget that pays is itself a rho or a
-curve: there the rho that implies it costs least. ``epsilon=inf`` asks for no privacy at all: the baseline that private
+curve: there the rho that implies it costs least. ``epsilon=inf`` means no privacy at all: the baseline that private
 models are compared with.
 """
 
@@ -78,7 +78,7 @@ class Target:
 
     @property
     def kind(self) -> Literal["pure", "approximate", "concentrated", "none"]:
-        """Which promise is made."""
+        """The kind of guarantee."""
         if self.rho is not None:
             return "concentrated"
         if self.epsilon is None:
@@ -87,12 +87,12 @@ class Target:
 
     @property
     def private(self) -> bool:
-        """Whether anything is promised."""
+        """Whether there is a guarantee."""
         return self.kind != "none"
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """The promise; None if there is none."""
+        """The guarantee; None without privacy."""
         if self.rho is not None:
             return ZCDP(rho=self.rho, adjacency=self.adjacency, unit=self.unit)
         if self.epsilon is None:
@@ -167,7 +167,7 @@ class Target:
 
 
 def is_infinite(epsilon: object) -> bool:
-    """Tell whether an epsilon asks for no privacy at all."""
+    """Return whether an epsilon means no privacy at all."""
     return isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0
 
 

@@ -34,7 +34,7 @@ from celosia.ledger.budget_account import as_account
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_EVEN = 1 / 3  # the mean square of what is spread evenly from -1 to 1
+_EVEN = 1 / 3  # the mean square of a uniform value from -1 to 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +135,13 @@ class PNSGDModel(PrivateEstimator):
         self.step_size_, self.lipschitz_, self.n_epochs_ = float(run.step), float(run.bound), run.passes
 
     def record_guarantee(self, position: int) -> ZCDP:
-        """Return what is promised to the record at a place, the first being 1, after a fit in a fixed order."""
+        """Return the guarantee of the record at a place, the first being 1, after a fit in a fixed order."""
         check_is_fitted(self)
         if self.event_ is None:
             raise ParameterError("Without privacy nothing is promised to any record.")
         return record_guarantee(self.event_, position)
 
-    # --------------------------------------------------------------------------------------------- what is public
+    # --------------------------------------------------------------------------------------------- public parameters
 
     def _privacy(self) -> Target:
         """What may be spent, for neighbours that replace one record."""
@@ -161,7 +161,7 @@ class PNSGDModel(PrivateEstimator):
         found = Target.of(epsilon=given, delta=self.delta, rho=self.rho, adjacency=ReplaceOne, unit=unit)
         if found.kind == "pure" and self.sigma is None:
             raise ParameterError(
-                "delta must be given beside epsilon (or rho instead of both): normal noise promises no pure privacy."
+                "delta must be given beside epsilon (or rho instead of both): normal noise gives no pure privacy."
             )
         return found
 
@@ -186,7 +186,7 @@ class PNSGDModel(PrivateEstimator):
         return getattr(self, "feature_names_in_", None)
 
     def _run(self, privacy: Target, records: int, scaling: UnitRows, *, forecast: bool = False) -> tuple[PNSGD, Target]:
-        """Return what will be run, and what that promises: the target, or what follows from a given sigma.
+        """Return the run and its guarantee: the target, or what follows from a given sigma.
 
         A forecast for an amount of its own leaves the sigma aside.
         """
@@ -226,7 +226,7 @@ class PNSGDModel(PrivateEstimator):
         """Return how far off a coefficient would be with ``n`` rows: noise at rest, and the way that is left to go."""
         rows, count = exact_integer(n, name="n"), self._feature_count(n_features)
         privacy, other = self._privacy(), epsilon is not None or rho is not None
-        if other and isinstance(privacy, _Promise):  # a curve gives way to what was asked about
+        if other and isinstance(privacy, _Promise):  # a curve gives way to the given target
             privacy = Target(adjacency=ReplaceOne, unit=privacy.unit)
         privacy = privacy.with_epsilon(epsilon, delta, rho)
         assumption = "features spread evenly between their bounds, with coefficients that fill the range together"

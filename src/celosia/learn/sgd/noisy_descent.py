@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _STEPS: Final = 2**20  # of a gradient as long as the bound: rounding it moves nothing that could be seen
 _WIDEST: Final = 2**20  # noise, in bounds, that is still an integer number of steps in a double
 _DRAWN: Final = 2**18  # noises at a time: memory stays flat
-_WORK: Final = 2_000_000  # steps that are made if nothing else is asked for
+_WORK: Final = 2_000_000  # steps that are made by default
 _LARGEST: Final = 2**40  # sigmas, in bounds, that are tried
 _EXTREME: Final = (
     Fraction(2) ** 200
@@ -144,7 +144,7 @@ class PNSGD:
         self.projection.shape(self.dimension)
         self.event  # noqa: B018 - its own checks
 
-    # ------------------------------------------------------------------------------------------- what is public
+    # ------------------------------------------------------------------------------------------- public parameters
 
     @property
     def bound(self) -> Fraction:
@@ -207,7 +207,7 @@ class PNSGD:
 
     @property
     def guarantee(self) -> ZCDP:
-        """What the last weights promise at every order. Of a secret order or stop the accountants know more.
+        """The guarantee of the last weights at every order. Of a secret order or stop the accountants know more.
 
         >>> PNSGD(records=100, dimension=1, sigma=4, epochs=1).guarantee
         ZCDP(rho=0.5000000000005..., adjacency=ReplaceOne)
@@ -215,7 +215,7 @@ class PNSGD:
         return rho_of(self.event)
 
     def record_guarantee(self, position: int) -> ZCDP:
-        """Return what is promised to the record at a place of a fixed order, the first being 1: theorem 5.4.
+        """Return the guarantee of the record at a place of a fixed order, the first being 1: theorem 5.4.
 
         >>> run = PNSGD(records=100, dimension=1, sigma=4, epochs=1, order="fixed")
         >>> [round(float(run.record_guarantee(place).rho), 4) for place in (1, 91, 100)]
@@ -271,7 +271,7 @@ class PNSGD:
     def _last(
         self, rows: "NDArray[np.float64]", targets: "NDArray[np.float64]", source: "Source"
     ) -> "NDArray[np.float64]":
-        """Run all steps; weights on the way are overwritten, also where something fails, and never told."""
+        """Run all steps; weights on the way are overwritten, also on failure, and never released."""
         weights = self.projection.project(np.zeros(self.dimension))
         kept, failed = weights.copy(), False
         try:

@@ -1,6 +1,6 @@
 """Least squares and logistic regression by projected noisy gradient descent, of which only the end is released.
 
-See ``noisy_descent`` for the algorithm and what it promises. Where sums are enough, ``LinearRegression`` and
+See ``noisy_descent`` for the algorithm and its guarantee. Where sums are enough, ``LinearRegression`` and
 ``LogisticRegression`` are quicker and their noise is exact; these two show amplification by iteration at work.
 """
 
@@ -37,7 +37,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         What may be spent: an epsilon with a delta, a rho, or a `RenyiDP` curve, for `ReplaceOne`. ``float("inf")``
         is the minimum without privacy: scikit-learn's, or that of the set if a ``projection`` is given.
     sigma
-        Instead: the noise itself, with a delta or without; ``guarantee_`` then says what it promises.
+        Instead: the noise itself, with a delta or without; ``guarantee_`` then follows from it.
     bounds, bounds_y
         Public bounds of the features and of the target; what lies outside is clipped.
     projection
@@ -242,7 +242,7 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         if (targets == targets[0]).all():
             raise InputError("Without privacy there must be rows of both classes: this one has only one class.")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of classes that a line tells apart there is no minimum
+            warnings.simplefilter("ignore")  # separable classes have no minimum
             model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000, fit_intercept=self.fit_intercept)
             found = model.fit(values, targets)
         self._keep(found.coef_[0], float(np.ravel(found.intercept_)[0]))

@@ -1,6 +1,6 @@
-"""What a run of projected noisy gradient descent promises, and the least noise for a target.
+"""The guarantee of a run of projected noisy gradient descent, and the least noise for a target.
 
-Where a record's place is secret, the Rényi curve of the mixture over places says far more than the rho of the worst
+Where a record's place is secret, the Rényi curve of the mixture over places is far tighter than the rho of the worst
 place; elsewhere the rho is all there is. A noise that is returned was itself tried against the target.
 """
 
@@ -31,7 +31,7 @@ def rho_of(event: "Event") -> ZCDP:
 
 
 def record_guarantee(event: "Event", position: int) -> ZCDP:
-    """Return what a run promises to the record at a place of its order, the first being 1 (theorem 5.4)."""
+    """Return the guarantee of the record at a place of its order, the first being 1 (theorem 5.4)."""
     from celosia.accounting.iteration.pnsgd import record_rhos
 
     inside = event.event if isinstance(event, CertifiedEvent) else event
@@ -39,14 +39,14 @@ def record_guarantee(event: "Event", position: int) -> ZCDP:
         return rho_of(inside)
     if _is_secret(inside):
         raise ParameterError(
-            "With a secret order or stop nobody knows a record's place: all have the guarantee of the whole run."
+            "With a secret order or stop a record's place is unknown: all have the guarantee of the whole run."
         )
     price = record_rhos(inside, [exact_integer(position, name="position")])[0]
     return ZCDP(rho=float(price), adjacency=inside.adjacency, unit=inside.unit)
 
 
 def keeps(event: "Event", target: Guarantee) -> bool:
-    """Tell whether a run promises a target: an (epsilon, delta), a rho or a Rényi curve."""
+    """Return whether a run meets a target: an (epsilon, delta), a rho or a Rényi curve."""
     from celosia.accounting.prices.certified import certificate_holds
     from celosia.accounting.prices.renyi import renyi
 
@@ -60,7 +60,7 @@ def keeps(event: "Event", target: Guarantee) -> bool:
 
 
 def epsilon_of(event: "Event", delta: Fraction) -> Fraction:
-    """Return the epsilon, rounded up until accountants certify it, that a run promises together with a delta."""
+    """Return the epsilon, rounded up until accountants certify it, of a run at a delta."""
     from celosia.accounting.accountants.sums import ZCDPAccountant
     from celosia.accounting.prices.certified import certificate_holds
     from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_epsilon
