@@ -77,8 +77,8 @@ def test_chains_repeat_with_their_source_only() -> None:
 
 def test_iterations_without_a_meaning_are_refused() -> None:
     cases: list[tuple[str, dict[str, Any]]] = [
-        ("maps and noises must be", {"maps": []}),
-        ("maps and noises must be", {"noises": [GaussianNoise(variance=1)] * 2}),
+        ("maps and noises must have one length", {"maps": []}),
+        ("maps and noises must have one length", {"noises": [GaussianNoise(variance=1)] * 2}),
         ("noises must have", {"noises": [1.0]}),
         ("start must be", {"start": math.nan}),
         ("start must be", {"start": "a"}),
