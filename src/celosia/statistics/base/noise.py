@@ -62,7 +62,14 @@ class Noise:
         >>> Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         PureDP(epsilon=0.5)
         """
-        return cls._make(Laplace, cells, width, bounding, epsilon=epsilon, sensitivity=sensitivity.l1)
+        mechanism = Laplace(
+            epsilon=epsilon,
+            sensitivity=sensitivity.l1,
+            dimension=_check_size(cells, width),
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
 
     @classmethod
     def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: ContributionBounds) -> "Noise":
@@ -90,7 +97,7 @@ class Noise:
         >>> Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 2, 1, ContributionBounds(cells=2)).event
         GaussianEvent(variance=1, sensitivity_squared=1, dimension=2)
         """
-        return cls._make(Gaussian, cells, width, bounding, rho=rho, sensitivity_squared=sensitivity.l2_squared)
+        return cls._make_gaussian(cells, width, bounding, rho=rho, sensitivity_squared=sensitivity.l2_squared)
 
     @classmethod
     def approximate(
@@ -108,13 +115,11 @@ class Noise:
         ApproxDP(epsilon=1, delta='1e-06')
         """
         target = {"epsilon": epsilon, "delta": delta}
-        return cls._make(Gaussian, cells, width, bounding, **target, sensitivity_squared=sensitivity.l2_squared)
+        return cls._make_gaussian(cells, width, bounding, **target, sensitivity_squared=sensitivity.l2_squared)
 
     @classmethod
-    def _make(
-        cls, kind: type[Laplace | Gaussian], cells: int, width: int, bounding: ContributionBounds, **parameters: Any
-    ) -> "Noise":
-        mechanism = kind(
+    def _make_gaussian(cls, cells: int, width: int, bounding: ContributionBounds, **parameters: Any) -> "Noise":
+        mechanism = Gaussian(
             **parameters, dimension=_check_size(cells, width), adjacency=bounding.adjacency, unit=bounding.unit
         )
         return cls(mechanism=mechanism, cells=cells, width=width)
