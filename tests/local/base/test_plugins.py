@@ -25,6 +25,7 @@ def test_the_catalogue_lists_the_protocols_of_other_packages(monkeypatch: pytest
         assert load_catalogue()["warner"] is ENTRY
         assert build("warner", epsilon=1, question="Do you?") == Warner(question="Do you?", epsilon=1)
     finally:
+        monkeypatch.undo()
         load_plugins.cache_clear()
     assert "warner" not in load_catalogue()
 
