@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FEWEST = 55
+# Charts, baselines that are unsound on purpose, and packages that hold no code yet.
+WITHOUT_FAULT = {"anonymity", "collector", "experiments", "federated", "plots"}
 
 
 def test_the_table_fits_the_code() -> None:
@@ -22,8 +24,8 @@ def test_the_table_fits_the_code() -> None:
 
 
 def test_every_package_has_a_fault(root: Path) -> None:
-    packages = {folder.parent.name for folder in (root / "src" / "celosia").glob("*/__init__.py")} - {"plots"}
-    assert {mutant.file.split("/")[2] for mutant in load_mutants()} == packages
+    packages = {folder.parent.name for folder in (root / "src" / "celosia").glob("*/__init__.py")}
+    assert packages - {mutant.file.split("/")[2] for mutant in load_mutants()} <= WITHOUT_FAULT
 
 
 def test_a_text_that_is_not_there_once_is_an_error() -> None:
