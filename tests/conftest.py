@@ -57,8 +57,8 @@ def reduce_examples(full: settings) -> settings:
 
 def make_quick(items: list[pytest.Item]) -> None:
     """Draw fewer examples in every property and state machine, also where a test states how many it draws."""
-    properties = {inner for item in items if hasattr(inner := getattr(item, "obj", None), "hypothesis")}
-    for test in properties:
+    functions: set[Any] = {item.obj for item in items if isinstance(item, pytest.Function)}
+    for test in (function for function in functions if hasattr(function, "hypothesis")):
         test._hypothesis_internal_use_settings = reduce_examples(test._hypothesis_internal_use_settings)
     machines = {item.cls for item in items if isinstance(item, pytest.Function) and hasattr(item.cls, "settings")}
     for machine in machines:
