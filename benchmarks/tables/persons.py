@@ -92,9 +92,8 @@ def answers(name: str, rows: int, epsilon: str, runs: int) -> tuple[TableRelease
     """Return as many answers as there are runs, and what their intervals have to hold; None where there is no truth."""
     table = persons(rows, runs)
     seed = zlib.crc32(f"{name}, {rows}, {epsilon}".encode())
-    session = cl.Session(table, budget=cl.PureDP(epsilon=10), source=Seeded(seed))
-    with Repeated({"visits": table}) as engine:
-        session._engine = engine  # noqa: SLF001 - the noise is repeated, not the reading
+    with Repeated({"visits": table}) as engine:  # the noise is repeated, not the reading
+        session = cl.Session(table, budget=cl.PureDP(epsilon=10), source=Seeded(seed), engine=engine)
         release = session.sql(f"SELECT run, {STATISTICS[name]} AS y FROM visits GROUP BY run", epsilon=epsilon)  # noqa: S608
         exact = engine.exact
     return release, truth(name, table, exact)

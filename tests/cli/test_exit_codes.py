@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from celosia.cli.app import app
 from celosia.cli.exit_codes import BUDGET, EXIT_CODES, FAILED, REFUSED, USAGE, exit_code_of
 from celosia.core import errors
-from celosia.guard.client.transport import _error_of
+from celosia.guard.client.transport import _make_error
 
 CODES = {
     "BudgetExceededError": BUDGET,
@@ -36,12 +36,12 @@ CODES = {
 }
 
 
-def test_every_error_of_the_tree_has_a_code() -> None:
+def test_every_make_error_the_tree_has_a_code() -> None:
     assert set(CODES) == {name for name, value in vars(errors).items() if isinstance(value, type)}
     for name, code in CODES.items():
         assert exit_code_of(getattr(errors, name)("no")) == code
-        assert exit_code_of(_error_of({"error": name, "detail": "no"})) == code  # what a guard answered
-    assert exit_code_of(_error_of({"error": "NewerError"})) == REFUSED
+        assert exit_code_of(_make_error({"error": name, "detail": "no"})) == code  # what a guard answered
+    assert exit_code_of(_make_error({"error": "NewerError"})) == REFUSED
 
 
 def test_files_that_the_caller_named_are_usage_and_a_full_disk_is_not() -> None:

@@ -25,14 +25,14 @@ def test_only_new_lines_are_read(ledger: Ledger, event: Make, monkeypatch: pytes
     fed: list[int] = []
     from celosia.ledger.budgets.state import LogState
 
-    feed = LogState.feed
+    apply = LogState.apply
 
     def counted(state: LogState, lines: object) -> None:
         before = state.sequence
-        feed(state, lines)  # type: ignore[arg-type]
+        apply(state, lines)  # type: ignore[arg-type]
         fed.append(state.sequence - before)
 
-    monkeypatch.setattr(LogState, "feed", counted)
+    monkeypatch.setattr(LogState, "apply", counted)
     for _ in range(3):
         ledger.reserve(event("0.1"), dataset="deaths")
     ledger.statement()

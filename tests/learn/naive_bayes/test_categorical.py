@@ -21,7 +21,7 @@ from celosia.learn.base.exact import ExactSums
 from celosia.learn.naive_bayes.categorical import CategoricalNB
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.query.answering.fitting import fitting_of
+from celosia.query.answering.fitting import plan_fitting
 from celosia.query.engines.registry import open_engine
 
 INF = float("inf")
@@ -255,7 +255,7 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     kinds = {c: cl.Category(*names[j]) for j, c in enumerate("abc")}
     schema = cl.Schema(**kinds, ill=cl.Boolean())
     session = cl.Session(cl.table(frame, schema=schema, name="t"), budget=cl.PureDP(epsilon=1))
-    fitting = fitting_of(CategoricalNB(epsilon=1), session.query(), list("abc"), "ill")
+    fitting = plan_fitting(CategoricalNB(epsilon=1), session.query(), list("abc"), "ill")
     exact, _ = _sums(CategoricalNB(categories=SIZES), [(*row, label) for row, label in zip(x, y, strict=True)])
     with open_engine(session.tables) as engine:
         engine.check(fitting.plan)

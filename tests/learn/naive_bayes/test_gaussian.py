@@ -25,7 +25,7 @@ from celosia.learn.base.exact import ExactSums
 from celosia.learn.naive_bayes.gaussian import GaussianNB
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.query.answering.fitting import fitting_of
+from celosia.query.answering.fitting import plan_fitting
 from celosia.query.engines.registry import open_engine
 
 INF = float("inf")
@@ -259,7 +259,7 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     )
     schema = cl.Schema(a=cl.Integer(0, 49), b=cl.Real(-1, 1), label=cl.Category("no", "yes"))
     session = cl.Session(cl.table(frame, schema=schema, name="t"), budget=cl.PureDP(epsilon=1))
-    fitting = fitting_of(GaussianNB(epsilon=1), session.query(), ["a", "b"], "label")
+    fitting = plan_fitting(GaussianNB(epsilon=1), session.query(), ["a", "b"], "label")
     kinds = (schema["a"], schema["b"])
     held = ExactSums(GaussianNB(epsilon=1).plan_fit({"a": kinds[0], "b": kinds[1]}, schema["label"]), kinds)
     held.add(frame[["a", "b"]].to_numpy(float), (frame["label"] == "yes").to_numpy().astype(int))

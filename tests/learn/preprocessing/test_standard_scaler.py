@@ -21,7 +21,7 @@ from celosia.learn.naive_bayes.gaussian import GaussianNB
 from celosia.learn.preprocessing.standard_scaler import StandardScaler
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.query.answering.fitting import fitting_of
+from celosia.query.answering.fitting import plan_fitting
 from celosia.query.engines.registry import open_engine
 
 INF = float("inf")
@@ -180,7 +180,7 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     frame = pd.DataFrame(_data(200), columns=["a", "b", "c"])
     schema = cl.Schema(a=cl.Real(-5, 5), b=cl.Real(0, 100), c=cl.Real(0, 10))
     session = cl.Session(cl.table(frame, schema=schema, name="t"), budget=cl.PureDP(epsilon=1))
-    fitting = fitting_of(StandardScaler(epsilon=1), session.query(), list("abc"))
+    fitting = plan_fitting(StandardScaler(epsilon=1), session.query(), list("abc"))
     held = StandardScaler(bounds=schema)._begin(3)
     held.add(frame.to_numpy())
     with open_engine(session.tables) as engine:

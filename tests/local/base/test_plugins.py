@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def test_the_catalogue_lists_the_protocols_of_other_packages(monkeypatch: pytest
     load_plugins.cache_clear()
     try:
         assert load_catalogue()["warner"] is ENTRY
-        assert build("warner", epsilon=1, question="Do you?") == Warner(question="Do you?", epsilon=1)
+        assert build("warner", epsilon=1, question="Do you?") == Warner(question="Do you?", epsilon=Fraction(1))
     finally:
         monkeypatch.undo()
         load_plugins.cache_clear()

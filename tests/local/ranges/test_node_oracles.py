@@ -16,7 +16,7 @@ from celosia.noise import Seeded
 if TYPE_CHECKING:
     from celosia.local.base.protocol import State
 
-KINDS = [UnaryNodes, HadamardNodes]
+KINDS: list[type[UnaryNodes | HadamardNodes]] = [UnaryNodes, HadamardNodes]
 SIZES = (2, 5)
 
 

@@ -203,4 +203,4 @@ def test_what_cannot_be_listed_is_not_checked_and_an_unknown_protocol_is_asked_f
     payload = np.zeros((1, 1), dtype=np.uint8)
     for known in (lambda one: client_draws(one, payload), lambda one: history_log_masses(one, (0, 1), payload[None])):
         with pytest.raises(ConformanceError, match="no law of histories is known for Warner"):
-            known(Warner(question="Is it so?", epsilon=1))
+            known(Warner(question="Is it so?", epsilon=Fraction(1)))
