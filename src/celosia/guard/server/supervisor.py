@@ -2,7 +2,7 @@
 
 It serves no request and opens no store, so only a signal can end it; a crash loses the replies of one worker, never the
 service. SIGTERM and SIGINT stop the workers after their replies in progress. SIGHUP reads the configuration again and
-replaces the workers; the old ones leave only when the new ones serve. ADR 18 compares it with uvicorn's own.
+replaces the workers; the old ones leave only when the new ones serve. ADR 17 compares it with uvicorn's own.
 """
 
 import contextlib
