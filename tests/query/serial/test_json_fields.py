@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from celosia.core.errors import FormatError
 from celosia.core.strict_json import read_json
 from celosia.query.serial.json_fields import (
-    bounded,
+    check_limits,
     check_version,
-    fields,
     number_from_json,
     number_to_json,
-    one_of,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
     read_list,
-    text,
-    truth,
-    whole_number,
+    read_text,
 )
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats(allow_nan=False, allow_infinity=False)
@@ -35,7 +35,7 @@ VALUES = st.recursive(
 
 @given(value=VALUES)
 def test_values_within_the_bounds_are_accepted(value: Any) -> None:
-    bounded(value, name="value", most=1_000, deepest=100, longest=10)
+    check_limits(value, name="value", most=1_000, deepest=100, longest=10)
 
 
 def test_size_is_measured_without_recursion_and_in_bounded_time() -> None:
@@ -43,16 +43,16 @@ def test_size_is_measured_without_recursion_and_in_bounded_time() -> None:
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(FormatError, match="nested deeper than 250"):
-        bounded(deep, name="plan", most=10**6, deepest=250, longest=10)
+        check_limits(deep, name="plan", most=10**6, deepest=250, longest=10)
     doubled: list[Any] = []
     for _ in range(60):  # 2^60 parts, in 60 lists
         doubled = [doubled, doubled]
     with pytest.raises(FormatError, match="more than 1,000 parts"):
-        bounded(doubled, name="plan", most=1_000, deepest=250, longest=10)
+        check_limits(doubled, name="plan", most=1_000, deepest=250, longest=10)
     ring: list[Any] = []
     ring.append(ring)
     with pytest.raises(FormatError, match="deeper"):
-        bounded(ring, name="plan", most=10**6, deepest=250, longest=10)
+        check_limits(ring, name="plan", most=10**6, deepest=250, longest=10)
 
 
 @given(depth=st.integers(0, 20), deepest=st.integers(0, 20))
@@ -61,10 +61,10 @@ def test_depth_is_counted_exactly(depth: int, deepest: int) -> None:
     for _ in range(depth):
         value = {"inner": value}
     if depth <= deepest:
-        bounded(value, name="value", most=100, deepest=deepest, longest=10)
+        check_limits(value, name="value", most=100, deepest=deepest, longest=10)
     else:
         with pytest.raises(FormatError):
-            bounded(value, name="value", most=100, deepest=deepest, longest=10)
+            check_limits(value, name="value", most=100, deepest=deepest, longest=10)
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_depth_is_counted_exactly(depth: int, deepest: int) -> None:
 def test_leaves_that_json_does_not_have(value: Any) -> None:
     for wrapped in (value, [value], {"a": [value]}):
         with pytest.raises(FormatError):
-            bounded(wrapped, name="value", most=100, deepest=10, longest=10)
+            check_limits(wrapped, name="value", most=100, deepest=10, longest=10)
 
 
 def test_fields_are_those_that_are_known() -> None:
-    assert fields({"a": 1}, "thing", ["a"], ["b"]) == {"a": 1}
+    assert read_fields({"a": 1}, "thing", ["a"], ["b"]) == {"a": 1}
     with pytest.raises(FormatError, match="needs the field a"):
-        fields({"b": 1}, "thing", ["a"], ["b"])
+        read_fields({"b": 1}, "thing", ["a"], ["b"])
     with pytest.raises(FormatError, match="no field 'c'"):
-        fields({"a": 1, "c": 1}, "thing", ["a"], ["b"])
+        read_fields({"a": 1, "c": 1}, "thing", ["a"], ["b"])
     for wrong in (None, (), "a", 7):
         with pytest.raises(FormatError, match="is an object"):
-            fields(wrong, "thing", ["a"])
+            read_fields(wrong, "thing", ["a"])
 
 
 def test_versions_are_told_before_anything_else() -> None:
@@ -113,13 +113,13 @@ def test_versions_are_told_before_anything_else() -> None:
 
 def test_every_type_is_the_one_that_is_meant() -> None:
     cases: list[tuple[Any, Any]] = [
-        (text, 1),
-        (text, None),
-        (truth, 1),
-        (truth, "true"),
-        (whole_number, True),
-        (whole_number, 1.0),
-        (whole_number, "1"),
+        (read_text, 1),
+        (read_text, None),
+        (read_boolean, 1),
+        (read_boolean, "true"),
+        (read_integer, True),
+        (read_integer, 1.0),
+        (read_integer, "1"),
         (read_list, (1,)),
         (read_list, {}),
         (read_list, "ab"),
@@ -133,10 +133,10 @@ def test_every_type_is_the_one_that_is_meant() -> None:
 
 
 def test_one_of_several_words() -> None:
-    assert one_of("left", "how", ["inner", "left"]) == "left"
+    assert read_choice("left", "how", ["inner", "left"]) == "left"
     for wrong in ("right", None, ["left"], 0):
         with pytest.raises(FormatError, match="inner, left"):
-            one_of(wrong, "how", ["inner", "left"])
+            read_choice(wrong, "how", ["inner", "left"])
 
 
 @given(number=st.floats())

@@ -18,7 +18,7 @@ from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.query.serial.json_fields import FORMATS, read_list, text, truth, whole_number
+from celosia.query.serial.json_fields import FORMATS, read_boolean, read_integer, read_list, read_text
 from celosia.query.serial.release import record_from_json
 
 _STATES: Final = {"committed": "answered"}
@@ -75,16 +75,16 @@ def read_tables(card: object) -> dict[str, Table]:
 def _table(value: object) -> Table:
     try:
         return Table(
-            name=text(_field(value, "name"), "name"),
+            name=read_text(_field(value, "name"), "name"),
             source=Frame(None),
-            schema=Schema.from_toml(text(_field(value, "schema_toml"), "schema_toml")),
+            schema=Schema.from_toml(read_text(_field(value, "schema_toml"), "schema_toml")),
             person=_text_or_none(value, "person"),
             max_groups_per_person=_whole_or_none(value, "max_groups_per_person"),
             max_rows_per_group=_whole_or_none(value, "max_rows_per_group"),
             max_rows_per_person=_whole_or_none(value, "max_rows_per_person"),
-            adjacency=exact_adjacency(text(_field(value, "adjacency"), "adjacency")),
-            public=truth(_field(value, "public"), "public"),
-            key=tuple([text(name, "key") for name in read_list(_field(value, "key"), "key")]),
+            adjacency=exact_adjacency(read_text(_field(value, "adjacency"), "adjacency")),
+            public=read_boolean(_field(value, "public"), "public"),
+            key=tuple([read_text(name, "key") for name in read_list(_field(value, "key"), "key")]),
         )
     except FormatError:
         raise
@@ -120,17 +120,17 @@ def _smaller(one: Guarantee, other: Guarantee) -> Guarantee:
 
 def read_past_query(reply: object) -> PastQuery:
     """Return a past query from the guard's reply."""
-    state = text(_field(reply, "state"), "state")
-    repeated = truth(_field(reply, "repeated"), "repeated")
-    time = text(_field(reply, "at"), "at")
+    state = read_text(_field(reply, "state"), "state")
+    repeated = read_boolean(_field(reply, "repeated"), "repeated")
+    time = read_text(_field(reply, "at"), "at")
     try:
         at = dt.datetime.fromisoformat(time)
     except ValueError:
         raise FormatError("The guard sent a time that is not understood.") from None
     return PastQuery(
-        id=text(_field(reply, "id"), "id"),
-        dataset=text(_field(reply, "dataset"), "dataset"),
-        question=text(_field(reply, "question"), "question"),
+        id=read_text(_field(reply, "id"), "id"),
+        dataset=read_text(_field(reply, "dataset"), "dataset"),
+        question=read_text(_field(reply, "question"), "question"),
         at=at,
         state="repeated" if repeated else _STATES.get(state, state),
         cost=None if _field(reply, "cost") is None else _guarantee(reply, "cost"),
@@ -155,8 +155,8 @@ def _guarantee(value: object, name: str) -> Guarantee:
 
 
 def _text_or_none(value: object, name: str) -> str | None:
-    return None if _field(value, name) is None else text(_field(value, name), name)
+    return None if _field(value, name) is None else read_text(_field(value, name), name)
 
 
 def _whole_or_none(value: object, name: str) -> int | None:
-    return None if _field(value, name) is None else whole_number(_field(value, name), name)
+    return None if _field(value, name) is None else read_integer(_field(value, name), name)

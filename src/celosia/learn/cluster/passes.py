@@ -16,7 +16,15 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
-from celosia.learn.cluster.start import PATTERNS, chosen, grown, middle, patterns, sizes, swap
+from celosia.learn.cluster.start import (
+    PATTERNS,
+    box_middle,
+    build_patterns,
+    choose_directions,
+    plan_sizes,
+    split_largest,
+    swap_centres,
+)
 from celosia.noise.source import Seeded
 from celosia.statistics.base.contribution import Sensitivity
 
@@ -142,7 +150,7 @@ class Passes:
 
         ``more`` refining passes share the parts of the others that refine; what finds the clusters keeps its parts.
         """
-        numbers = sizes(clusters, refining + more)
+        numbers = plan_sizes(clusters, refining + more)
         part = Fraction(1, len(numbers) - more + 1)
         features, noises = len(box.low), []
         for place, size in enumerate(numbers):
@@ -199,7 +207,7 @@ class Passes:
     def run(self, values: "NDArray[np.float64]", add: Add, source: "Source") -> "NDArray[np.float64]":
         """Return noisy centres of the records; ``add`` is the kernel, as a function of rows and arrays to add to."""
         check_rows(len(values))
-        centres, radius = middle(self.box.low, self.box.high), _FIRST_RADIUS * self.box.radius
+        centres, radius = box_middle(self.box.low, self.box.high), _FIRST_RADIUS * self.box.radius
         for place, noise in enumerate(self.noises):
             summed = self._sum_records(values, add, centres, radius, voting=_voting(self.sizes, place))
             seen = self._seen(noise.release(summed[None, :], source)[0], place, radius)
@@ -215,12 +223,12 @@ class Passes:
         if not seen.votes.size:
             return centres
         noise = seen.count_noise * COUNT / VOTE
-        offsets = chosen(seen.votes, noise, self.box.half) * (_SPLIT * distance * self.box.per_length)
+        offsets = choose_directions(seen.votes, noise, self.box.half) * (_SPLIT * distance * self.box.per_length)
         if wanted > len(centres):
-            return self._inside(grown(centres, seen.counts, wanted, offsets))
+            return self._inside(split_largest(centres, seen.counts, wanted, offsets))
         heard = np.maximum(seen.votes.max(axis=1) - _HEARD * noise, 0.0)
         gains = heard * (seen.radius * self.box.per_length) ** 2
-        return self._inside(swap(centres, seen.counts, gains, offsets))
+        return self._inside(swap_centres(centres, seen.counts, gains, offsets))
 
     def _sum_records(
         self, values: "NDArray[np.float64]", add: Add, centres: "NDArray[np.float64]", radius: float, *, voting: bool
@@ -230,7 +238,7 @@ class Passes:
         counts, bins = np.zeros(clusters, dtype=np.int64), np.zeros(len(EDGES) + 1, dtype=np.int64)
         sums = np.zeros((clusters, features), dtype=np.int64)
         votes = np.zeros((clusters, PATTERNS + features if voting else 0), dtype=np.int64)
-        directions = patterns(self.box.half)
+        directions = build_patterns(self.box.half)
         box, columns = np.ascontiguousarray([self.box.low, self.box.high]), np.ascontiguousarray(centres.T)
         per_radius = REACH / radius
         slopes = self.box.weights / self.box.half * per_radius

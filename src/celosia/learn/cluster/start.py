@@ -16,44 +16,46 @@ if TYPE_CHECKING:
 PATTERNS: Final = 8
 """Directions across the box that records can vote for, besides the axes."""
 
-_PRIOR = 3.0  # standard deviations by which another direction must win
-_CLEARLY = 2.0
-_SURE = 5.0  # standard deviations of votes above which a direction is not due to noise
-_TILT = 0.3
-_REPEAT = 8  # features after which the signs repeat
+_PRIOR_DEVIATIONS = 3.0  # standard deviations by which another direction must win
+_MIN_GAIN_RATIO = 2.0
+_MIN_VOTE_DEVIATIONS = 5.0  # standard deviations of votes above which a direction is not due to noise
+_TILT_RATIO = 0.3
+_SIGN_PERIOD = 8  # features after which the signs repeat
 
 
-def sizes(clusters: int, refining: int) -> tuple[int, ...]:
+def plan_sizes(clusters: int, refining: int) -> tuple[int, ...]:
     """Return how many centres there are in each pass: doubled until there are enough, then ``refining`` passes."""
     growing = [2**level for level in range(max(clusters - 1, 0).bit_length())]
     return (*growing, *[clusters] * refining)
 
 
-def middle(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def box_middle(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return the middle of the box, as one centre."""
     return (low + (high - low) / 2)[None, :]
 
 
-def patterns(half: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def build_patterns(half: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return directions across the box, features by number, of length 1: with the signs of a Hadamard matrix.
 
     In the first all signs are plus: large records lie on one side, small ones on the other.
     """
-    common = np.bitwise_count(np.arange(len(half))[:, None] % _REPEAT & np.arange(PATTERNS)[None, :])
+    common = np.bitwise_count(np.arange(len(half))[:, None] % _SIGN_PERIOD & np.arange(PATTERNS)[None, :])
     return np.asarray((1.0 - 2.0 * (common % 2)) * (half / np.sqrt((half**2).sum()))[:, None])
 
 
-def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def choose_directions(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return the direction with the most noisy votes for each cluster: a pattern, or after them an axis.
 
     Where votes are few against their noise, the pattern of all plus is preferred, and an axis the less the shorter it
     is, as expected of unseen data. Where they are many, directions are tilted a little: on even
     data, equal splits across each other would leave the centres in a saddle, which passes leave slowly.
     """
-    directions = np.hstack([patterns(half), np.eye(len(half))])
-    expected = np.concatenate([[0.0], np.full(PATTERNS - 1, -_PRIOR), 4 * np.log(half / half.max()) - _PRIOR])
+    directions = np.hstack([build_patterns(half), np.eye(len(half))])
+    expected = np.concatenate(
+        [[0.0], np.full(PATTERNS - 1, -_PRIOR_DEVIATIONS), 4 * np.log(half / half.max()) - _PRIOR_DEVIATIONS]
+    )
     found = directions.T[np.argmax(votes / noise + expected, axis=1)]
-    return np.where((votes.max(axis=1) > _SURE * noise)[:, None], _tilt(found, half), found)
+    return np.where((votes.max(axis=1) > _MIN_VOTE_DEVIATIONS * noise)[:, None], _tilt(found, half), found)
 
 
 def _tilt(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -63,11 +65,11 @@ def _tilt(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "ND
     across[:, 0:pairs:2], across[:, 1:pairs:2] = -directions[:, 1:pairs:2], directions[:, 0:pairs:2]
     scaled = np.ones(len(half))
     scaled[0:pairs:2], scaled[1:pairs:2] = half[0:pairs:2] / half[1:pairs:2], half[1:pairs:2] / half[0:pairs:2]
-    turned = directions + _TILT * across * scaled
+    turned = directions + _TILT_RATIO * across * scaled
     return np.asarray(turned / np.linalg.norm(turned, axis=1, keepdims=True))
 
 
-def grown(
+def split_largest(
     centres: "NDArray[np.float64]", counts: "NDArray[np.float64]", wanted: int, offsets: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
     """Split the centres with the largest noisy counts in two, one offset to each side, until there are ``wanted``."""
@@ -77,7 +79,7 @@ def grown(
     return np.vstack([moved, centres[split] + offsets[split]])
 
 
-def swap(
+def swap_centres(
     centres: "NDArray[np.float64]",
     counts: "NDArray[np.float64]",
     gains: "NDArray[np.float64]",
@@ -91,7 +93,7 @@ def swap(
     split = int(np.argmax(gains))
     cost[split, :] = cost[:, split] = np.inf
     one, other = np.unravel_index(np.argmin(cost), cost.shape)
-    if not _CLEARLY * cost[one, other] < gains[split]:
+    if not _MIN_GAIN_RATIO * cost[one, other] < gains[split]:
         return centres
     moved = centres.copy()
     moved[one] = (rows[one] * centres[one] + rows[other] * centres[other]) / (rows[one] + rows[other])

@@ -18,7 +18,7 @@ from celosia.core.exact import Exact, exact_level, exact_non_negative
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.longitudinal.rappor import Rappor
 from celosia.local.longitudinal.rappor_equations import (
-    MOST_TOGETHER,
+    MAX_JOINT_CANDIDATES,
     Equations,
     build_design,
     chance_hits,
@@ -227,7 +227,7 @@ def _choose(
         warnings.simplefilter("ignore", ConvergenceWarning)  # an approximate Lasso is as good
         model.fit(rows, seen)
     chosen = np.asarray(model.coef_) > 0
-    most = min(MOST_TOGETHER, len(equations.kept) // 2)
+    most = min(MAX_JOINT_CANDIDATES, len(equations.kept) // 2)
     if chosen.sum() > most:  # the other half cannot distinguish more of them
         chosen = np.asarray(model.coef_) >= np.sort(model.coef_)[-most]
     return chosen

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-MOST_TOGETHER = 3000
+MAX_JOINT_CANDIDATES = 3000
 """The most candidates that are solved together; more are estimated one by one."""
 
 _MIN_EIGENVALUE = 1e-9  # as a share of the largest: below it the equations determine nothing
@@ -85,7 +85,7 @@ def solve(protocol: Rappor, equations: Equations, design: "sparse.csc_array") ->
         return np.zeros(count), np.zeros(count), np.zeros(count)
     rows = design.tocsr()[equations.kept].tocsc()
     side = _side(rows, density, equations.people)
-    if count <= min(MOST_TOGETHER, len(equations.kept)):
+    if count <= min(MAX_JOINT_CANDIDATES, len(equations.kept)):
         normal = _normal(rows, density, equations.sizes)
         values, vectors = np.linalg.eigh(normal)
         if values[0] > _MIN_EIGENVALUE * values[-1]:
@@ -135,8 +135,8 @@ def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
     chance, bits = float(min(if_zero, 1 - if_zero)), protocol.bits * density
     coins = reports * chance * (1 - chance) / (bits * (1 - density) * protocol.gap**2)
     noisy = min(coins / null_variance, 1.0) if null_variance > 0 else 1.0
-    told, shared = reports * bits * chance, protocol.cohorts * bits * density
-    skewness = noisy**1.5 / math.sqrt(told) if told else 0.0
+    coin_hits, shared = reports * bits * chance, protocol.cohorts * bits * density
+    skewness = noisy**1.5 / math.sqrt(coin_hits) if coin_hits else 0.0
     skewness += (1 - noisy) ** 1.5 / math.sqrt(shared)
     return 1 / skewness**2 if skewness else math.inf
 
@@ -166,12 +166,12 @@ def solve_non_negative(protocol: Rappor, equations: Equations, design: "sparse.c
     density = protocol.density
     rows = design.tocsr()[equations.kept].tocsc()
     values, vectors = np.linalg.eigh(_normal(rows, density, equations.sizes))
-    told = values > _MIN_EIGENVALUE * values[-1]
-    roots = np.sqrt(values[told])
-    side = (vectors[:, told].T @ _side(rows, density, equations.people)) / roots
+    determined = values > _MIN_EIGENVALUE * values[-1]
+    roots = np.sqrt(values[determined])
+    side = (vectors[:, determined].T @ _side(rows, density, equations.people)) / roots
     # One more unknown without bits is the share of all other values; one heavy equation makes the sum 1.
     heavy = _TOTAL_WEIGHT * roots[-1]
     system = np.full((roots.size + 1, values.size + 1), heavy)
-    system[:-1, :-1], system[:-1, -1] = roots[:, None] * vectors[:, told].T, 0.0
+    system[:-1, :-1], system[:-1, -1] = roots[:, None] * vectors[:, determined].T, 0.0
     shares, _ = nnls(system, np.append(side, heavy))
     return np.asarray(shares[:-1])

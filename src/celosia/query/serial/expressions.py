@@ -3,7 +3,7 @@
 A column is ``{"column": name}``, an operation ``{"call": name, "arguments": [...]}`` and a value
 ``{"literal": value, "type": word}``. Reals are written as the shortest text that reads back to the same double, ratios
 as ``"1/3"``, dates and times as in ISO 8601. The reader calls the constructors of expressions, which
-looks for itself.
+validate.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.values import as_timestamp
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.serial.json_fields import fields, one_of, read_list, text, truth, whole_number
+from celosia.query.serial.json_fields import read_boolean, read_choice, read_fields, read_integer, read_list, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _REAL: Final = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,3})?", re.ASCII)
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
+_TIMESTAMP: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
 
 
 def expression_to_json(expression: Expression) -> dict[str, Any]:
@@ -42,13 +42,13 @@ def expression_from_json(value: object) -> Expression:
     """Parse an expression; raise ``FormatError`` or ``QueryError`` if it is invalid."""
     given = value if isinstance(value, dict) else {}
     if "column" in given:
-        return Column(text(fields(value, "column", ["column"])["column"], "column"))
+        return Column(read_text(read_fields(value, "column", ["column"])["column"], "column"))
     if "call" in given:
-        found = fields(value, "call", ["call", "arguments"])
+        found = read_fields(value, "call", ["call", "arguments"])
         inner = [expression_from_json(item) for item in read_list(found["arguments"], "arguments")]
         if not inner:
             raise FormatError("A call needs arguments.")
-        return Call(text(found["call"], "call"), tuple(inner))
+        return Call(read_text(found["call"], "call"), tuple(inner))
     if "literal" in given:
         read = value_from_json(value)
         if isinstance(read, Fraction):
@@ -89,8 +89,8 @@ def value_to_json(value: object) -> dict[str, Any]:
 
 def value_from_json(value: object) -> "Value | float | None":
     """Read one value back."""
-    found = fields(value, "literal", ["literal", "type"])
-    read = _READERS[one_of(found["type"], "type", _READERS)](found["literal"])
+    found = read_fields(value, "literal", ["literal", "type"])
+    read = _READERS[read_choice(found["type"], "type", _READERS)](found["literal"])
     # The constructor of literals knows what every engine can hold.
     return read if isinstance(read, Fraction) else Literal(read).value
 
@@ -110,13 +110,13 @@ def _real(value: object) -> float:
 
 def _ratio(value: object) -> Fraction:
     try:
-        return exact(text(value, "literal"), name="literal")
+        return exact(read_text(value, "literal"), name="literal")
     except CelosiaError as error:
         raise FormatError(f'A literal of type ratio must be a text such as "1/3": {error}') from None
 
 
 def _day(value: object) -> dt.date:
-    written = text(value, "literal")
+    written = read_text(value, "literal")
     if _DAY.fullmatch(written):
         try:
             return dt.date.fromisoformat(written)
@@ -125,9 +125,9 @@ def _day(value: object) -> dt.date:
     raise FormatError(f'A literal of type date must be a text such as "2021-12-31", not {safe_repr(value)}.')
 
 
-def _moment(value: object) -> dt.datetime:
-    written = text(value, "literal")
-    if _MOMENT.fullmatch(written):
+def _timestamp(value: object) -> dt.datetime:
+    written = read_text(value, "literal")
+    if _TIMESTAMP.fullmatch(written):
         try:
             return dt.datetime.fromisoformat(written)
         except ValueError:
@@ -138,12 +138,12 @@ def _moment(value: object) -> dt.datetime:
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
-    "integer": lambda value: whole_number(value, "A literal of type integer"),
+    "integer": lambda value: read_integer(value, "A literal of type integer"),
     "real": _real,
     "ratio": _ratio,
-    "text": lambda value: text(value, "A literal of type text"),
-    "boolean": lambda value: truth(value, "A literal of type boolean"),
+    "text": lambda value: read_text(value, "A literal of type text"),
+    "boolean": lambda value: read_boolean(value, "A literal of type boolean"),
     "date": _day,
-    "timestamp": _moment,
+    "timestamp": _timestamp,
     "null": _null,
 }

@@ -25,7 +25,7 @@ _HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such te
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def bounded(value: object, *, name: str, most: int, deepest: int, longest: int) -> None:
+def check_limits(value: object, *, name: str, most: int, deepest: int, longest: int) -> None:
     """Refuse a value of more than ``most`` parts, deeper than ``deepest``, or with a text longer than ``longest``.
 
     It is walked without recursion, and no further than it is allowed to go.
@@ -82,7 +82,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
     raise FormatError(message)
 
 
-def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+def read_fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of an object; refuse one that lacks a needed field or has an unknown one."""
     required = list(needed)
     allowed = [*required, *optional]
@@ -107,14 +107,14 @@ def check_version(value: object, name: str, version: int) -> dict[str, Any]:
     return value
 
 
-def text(value: object, name: str) -> str:
+def read_text(value: object, name: str) -> str:
     """Return a text."""
     if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
         raise FormatError(f"{name} must be a text, not {safe_repr(value)}.")
     return value
 
 
-def one_of(value: object, name: str, words: Iterable[str]) -> str:
+def read_choice(value: object, name: str, words: Iterable[str]) -> str:
     """Return one of several words."""
     known = list(words)
     if not isinstance(value, str) or value not in known:
@@ -122,14 +122,14 @@ def one_of(value: object, name: str, words: Iterable[str]) -> str:
     return value
 
 
-def truth(value: object, name: str) -> bool:
+def read_boolean(value: object, name: str) -> bool:
     """Return true or false; 0 and 1 are neither."""
     if not isinstance(value, bool):
         raise FormatError(f"{name} must be true or false, not {safe_repr(value)}.")
     return value
 
 
-def whole_number(value: object, name: str) -> int:
+def read_integer(value: object, name: str) -> int:
     """Return an integer; true is none, and neither is 1.0."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise FormatError(f"{name} must be an integer, not {safe_repr(value)}.")

@@ -17,14 +17,14 @@ from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerso
 from celosia.query.serial.expressions import expression_from_json, expression_to_json, value_from_json, value_to_json
 from celosia.query.serial.json_fields import (
     FORMATS,
-    bounded,
+    check_limits,
     check_version,
-    fields,
-    one_of,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
     read_list,
-    text,
-    truth,
-    whole_number,
+    read_text,
 )
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         written = _plan(plan)
     except RecursionError:
         raise QueryError(_TOO_DEEP) from None
-    bounded(written, name="query", most=_MOST_WRITTEN, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    check_limits(written, name="query", most=_MOST_WRITTEN, deepest=_DEEPEST, longest=_LONGEST_TEXT)
     return written
 
 
 def plan_from_json(value: object) -> Plan:
     """Read a plan back; whatever is not exactly one raises ``FormatError`` or ``QueryError``."""
-    bounded(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(
+    check_limits(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = read_fields(
         check_version(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL
     )
     try:
@@ -65,7 +65,7 @@ def plan_from_json(value: object) -> Plan:
             cells=_read_cells(found.get("cells")),
             having=_read_optional(found.get("having")),
             order=tuple(_read_order(item) for item in read_list(found.get("order", []), "order")),
-            limit=None if found.get("limit") is None else whole_number(found["limit"], "limit"),
+            limit=None if found.get("limit") is None else read_integer(found["limit"], "limit"),
         )
     except RecursionError:
         raise FormatError("The plan is nested too deeply.") from None
@@ -182,12 +182,12 @@ def _optional(expression: "Expression | None") -> dict[str, Any] | None:
 
 
 def _read_relation(value: object) -> Relation:
-    kind = one_of(value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS)
+    kind = read_choice(value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS)
     if kind == "base":
-        return Base(text(fields(value, "table", ["kind", "table"])["table"], "table"))
+        return Base(read_text(read_fields(value, "table", ["kind", "table"])["table"], "table"))
     if kind == "joined":
         return _read_joined(value)
-    found = fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
+    found = read_fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
     inner, condition = _read_relation(found["relation"]), _read_optional(found.get("filter"))
     columns = read_list(found["columns"], "columns")
     if kind == "projected":
@@ -198,30 +198,34 @@ def _read_relation(value: object) -> Relation:
 
 
 def _read_joined(value: object) -> Join:
-    found = fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
+    found = read_fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
     on = []
     for pair in read_list(found.get("on", []), "on"):
         columns = read_list(pair, "on")
         if len(columns) != 2:
             raise FormatError("on must be a list of pairs of columns.")
-        on.append((text(columns[0], "on"), text(columns[1], "on")))
+        on.append((read_text(columns[0], "on"), read_text(columns[1], "on")))
     return Join(
         left=_read_relation(found["left"]),
         right=_read_relation(found["right"]),
         on=tuple(on),
-        by=text(found.get("by", "key"), "by"),
-        how=text(found.get("how", "inner"), "how"),
+        by=read_text(found.get("by", "key"), "by"),
+        how=read_text(found.get("how", "inner"), "how"),
     )
 
 
 def _read_made(value: object) -> "tuple[str, str, Expression | None]":
-    found = fields(value, "column per person", ["name", "function"], ["argument"])
-    return text(found["name"], "name"), text(found["function"], "function"), _read_optional(found.get("argument"))
+    found = read_fields(value, "column per person", ["name", "function"], ["argument"])
+    return (
+        read_text(found["name"], "name"),
+        read_text(found["function"], "function"),
+        _read_optional(found.get("argument")),
+    )
 
 
 def _read_named(value: object, name: str) -> "tuple[str, Expression]":
-    found = fields(value, name, ["name", "expression"])
-    return text(found["name"], "name"), expression_from_json(found["expression"])
+    found = read_fields(value, name, ["name", "expression"])
+    return read_text(found["name"], "name"), expression_from_json(found["expression"])
 
 
 def _read_optional(value: object) -> "Expression | None":
@@ -229,10 +233,10 @@ def _read_optional(value: object) -> "Expression | None":
 
 
 def _read_key(value: object) -> Key:
-    found = fields(value, "key", ["name", "expression"], ["values"])
+    found = read_fields(value, "key", ["name", "expression"], ["values"])
     values = found.get("values")
     return Key(
-        name=text(found["name"], "name"),
+        name=read_text(found["name"], "name"),
         expression=expression_from_json(found["expression"]),
         values=None if values is None else _read_values(values),
     )
@@ -247,11 +251,11 @@ def _read_cells(value: object) -> tuple[tuple[Any, ...], ...] | None:
 
 
 def _read_aggregate(value: object) -> Aggregate:
-    found = fields(value, "aggregate", ["kind", "name"], ["columns", "parameters"])
-    kind = text(found["kind"], "kind")
+    found = read_fields(value, "aggregate", ["kind", "name"], ["columns", "parameters"])
+    kind = read_text(found["kind"], "kind")
     return Aggregate(
         kind=kind,
-        name=text(found["name"], "name"),
+        name=read_text(found["name"], "name"),
         columns=tuple([expression_from_json(item) for item in read_list(found.get("columns", []), "columns")]),
         parameters=tuple(
             [_read_parameter(kind, item) for item in read_list(found.get("parameters", []), "parameters")]
@@ -261,13 +265,13 @@ def _read_aggregate(value: object) -> Aggregate:
 
 def _read_parameter(kind: str, value: object) -> int | Fraction | str:
     if kind == "quantile":
-        return exact_probability(text(value, "The quantile"), name="quantile")
-    return whole_number(value, "k") if kind == "top_k" else text(value, "parameters")
+        return exact_probability(read_text(value, "The quantile"), name="quantile")
+    return read_integer(value, "k") if kind == "top_k" else read_text(value, "parameters")
 
 
 def _read_order(value: object) -> Order:
-    found = fields(value, "order", ["expression"], ["descending"])
+    found = read_fields(value, "order", ["expression"], ["descending"])
     return Order(
         expression=expression_from_json(found["expression"]),
-        descending=truth(found.get("descending", False), "descending"),
+        descending=read_boolean(found.get("descending", False), "descending"),
     )

@@ -9,16 +9,16 @@ from celosia.core.guarantees import Guarantee
 from celosia.query.planning.preview import Line, Preview
 from celosia.query.serial.json_fields import (
     FORMATS,
-    bounded,
+    check_limits,
     check_version,
-    fields,
     number_from_json,
     number_to_json,
-    one_of,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
     read_list,
-    text,
-    truth,
-    whole_number,
+    read_text,
 )
 from celosia.query.serial.release import record_from_json, record_to_json
 
@@ -54,17 +54,17 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
 
 def preview_from_json(value: object) -> Preview:
     """Read a preview back; whatever is not exactly one raises ``FormatError``."""
-    bounded(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(check_version(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
+    check_limits(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = read_fields(check_version(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(
         cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds
         remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise
-        affordable=truth(found["affordable"], "affordable"),
-        cells=None if found["cells"] is None else whole_number(found["cells"], "cells"),
+        affordable=read_boolean(found["affordable"], "affordable"),
+        cells=None if found["cells"] is None else read_integer(found["cells"], "cells"),
         level=_level(found["level"]),
         lines=tuple([_line(item) for item in read_list(found["aggregates"], "aggregates")]),
         bounds=tuple([_bound(item) for item in read_list(found["bounds"], "bounds")]),
-        notes=tuple([text(note, "notes") for note in read_list(found["notes"], "notes")]),
+        notes=tuple([read_text(note, "notes") for note in read_list(found["notes"], "notes")]),
     )
 
 
@@ -76,23 +76,23 @@ def _level(value: object) -> float:
 
 
 def _line(value: object) -> Line:
-    found = fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
+    found = read_fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
     return Line(
-        name=text(found["name"], "name"),
-        mechanism=text(found["mechanism"], "mechanism"),
+        name=read_text(found["name"], "name"),
+        mechanism=read_text(found["mechanism"], "mechanism"),
         share=_share(found["share"]),
         error=None if found["error"] is None else number_from_json(found["error"], "error"),
-        unit=one_of(found["unit"], "unit", ("value", "rank")),
+        unit=read_choice(found["unit"], "unit", ("value", "rank")),
     )
 
 
 def _share(value: object) -> Fraction:
     try:
-        return exact_probability(text(value, "share"), name="share")
+        return exact_probability(read_text(value, "share"), name="share")
     except CelosiaError as error:
         raise FormatError(str(error)) from None
 
 
 def _bound(value: object) -> tuple[str, str]:
-    found = fields(value, "bound", ["expression", "kind"])
-    return text(found["expression"], "expression"), text(found["kind"], "kind")
+    found = read_fields(value, "bound", ["expression", "kind"])
+    return read_text(found["expression"], "expression"), read_text(found["kind"], "kind")

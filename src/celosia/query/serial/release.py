@@ -22,16 +22,16 @@ from celosia.query.planning.cut_off import CutOff
 from celosia.query.release import TableRelease
 from celosia.query.serial.json_fields import (
     FORMATS,
-    bounded,
+    check_limits,
     check_version,
-    fields,
     number_from_json,
     number_to_json,
-    one_of,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
     read_list,
-    text,
-    truth,
-    whole_number,
+    read_text,
 )
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def release_from_json(value: object) -> TableRelease:
     """Read a released table back; whatever is not exactly one raises ``FormatError``."""
     import pyarrow as pa
 
-    bounded(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
+    check_limits(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = read_fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
     columns = [_read_column(item) for item in read_list(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
@@ -88,7 +88,7 @@ def release_from_json(value: object) -> TableRelease:
         value=pa.table(dict(columns)),
         event=record_from_json(Event, found["event"]),
         guarantee=record_from_json(Guarantee, found["guarantee"]),  # type: ignore[type-abstract] # one of its kinds
-        seeded=truth(found["seeded"], "seeded"),
+        seeded=read_boolean(found["seeded"], "seeded"),
         keys=keys,
         notes=_read_texts(found["notes"], "notes"),
         intervals=_read_all_intervals(found["intervals"], names, rows),
@@ -159,9 +159,9 @@ def _write_values(values: "Sequence[Any]", word: str) -> list[Any]:
 def _read_column(value: object) -> "tuple[str, pa.Array]":
     import pyarrow as pa
 
-    found = fields(value, "column", ["name", "type", "values"])
-    name, types = text(found["name"], "name"), _types()
-    word = one_of(found["type"], "The type of a column", types)
+    found = read_fields(value, "column", ["name", "type", "values"])
+    name, types = read_text(found["name"], "name"), _types()
+    word = read_choice(found["type"], "The type of a column", types)
     inner = word.removeprefix("list<").removesuffix(">")
     values = read_list(found["values"], "values")
     read = _READERS[inner]
@@ -196,7 +196,7 @@ def _whole(value: object) -> int:
 
 
 def _moment(value: object) -> dt.datetime:
-    moment = dt.datetime.fromisoformat(text(value, "A time"))
+    moment = dt.datetime.fromisoformat(read_text(value, "A time"))
     if moment.utcoffset() != dt.timedelta(0):
         raise FormatError(f"A time of a release is in UTC, not {safe_repr(value)}.")
     return moment
@@ -208,7 +208,7 @@ _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
     "int64": _whole,
     "double": lambda value: number_from_json(value, "A value of a column"),
     "string": _reader_of(str),
-    "date": lambda value: dt.date.fromisoformat(text(value, "A date")),
+    "date": lambda value: dt.date.fromisoformat(read_text(value, "A date")),
     "timestamp": _moment,
 }
 
@@ -217,7 +217,7 @@ _ARRAYS: Final = {"int64": np.int64, "double": np.float64, "string": object, "da
 
 
 def _read_texts(value: object, name: str) -> tuple[str, ...]:
-    return tuple([text(item, name) for item in read_list(value, name)])
+    return tuple([read_text(item, name) for item in read_list(value, name)])
 
 
 # --------------------------------------------------------------------------------------------------------- intervals
@@ -253,26 +253,26 @@ def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "di
 
 def _read_cut_off(value: object) -> CutOff:
     names = [field.name for field in dataclasses.fields(CutOff)]
-    *shares, most = fields(value, "cut_off", names).items()
+    *shares, most = read_fields(value, "cut_off", names).items()
     try:
         numbers = {name: number_from_json(share, name) for name, share in shares}
-        return CutOff(**numbers, max_rows_per_person=whole_number(most[1], most[0]))
+        return CutOff(**numbers, max_rows_per_person=read_integer(most[1], most[0]))
     except ParameterError as error:
         raise FormatError(f"The cut_off of a release is not valid: {error}") from None
 
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
-    found = fields(value, "interval", ["column", "type", "levels"])
-    word = one_of(found["type"], "The type of an interval", tuple(_ARRAYS))
+    found = read_fields(value, "interval", ["column", "type", "levels"])
+    word = read_choice(found["type"], "The type of an interval", tuple(_ARRAYS))
     levels = [_read_level(item, word, rows) for item in read_list(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
         raise FormatError("The levels of an interval lie between 0 and 1, the lowest first.")
-    return text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
+    return read_text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
 
 
 def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
-    found = fields(value, "level", ["level", "low", "high"])
+    found = read_fields(value, "level", ["level", "low", "high"])
     read, kind = _READERS[word], _ARRAYS[word]
     ends: list[NDArray[Any]] = [
         np.array([read(item) for item in read_list(found[end], end)], dtype=kind) for end in ("low", "high")
