@@ -137,7 +137,7 @@ class Neighbours:
     others: Sequence[Tables]
 
 
-@mock.patch.object(ranks, "_MOST_COUNTS", 2**12)  # few bins: the arrays of many take longer than all the rest
+@mock.patch.object(ranks, "_MAX_COUNTS", 2**12)  # few bins: the arrays of many take longer than all the rest
 def check_neighbours(given: Neighbours, opened: Callable[..., InWorlds] = WorldEngine, *, exact: bool = False) -> None:
     """Raise AssertionError if the exact summaries of two worlds differ by more than the events of the plan state.
 

@@ -186,10 +186,10 @@ def test_a_batch_without_rows_is_no_error() -> None:
 
 @pytest.mark.parametrize(("name", "what"), [("Ridge", "y has two columns"), ("PCA", "X has no columns")])
 def test_a_message_that_is_passed_on_would_be_seen(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_of_values", lambda said, _: said)
+    monkeypatch.setattr(reading, "_value_message", lambda said, _: said)
     assert not _is_silent(_tell_both(name, BAD[what]))
 
 
 def test_a_least_number_of_rows_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_least", lambda *_, **__: 1238)
+    monkeypatch.setattr(reading, "_min_rows", lambda *_, **__: 1238)
     assert not _is_silent(_tell_both("PCA", lambda x, y: (x, y)))

@@ -69,7 +69,7 @@ def test_every_quantile_has_one_problem_between_its_neighbours(shares: set[Fract
 
 
 def test_python_integers_choose_alike_where_words_are_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "MOST", 2**26)  # still clips no distance of so few rows
+    monkeypatch.setattr(splitting, "MAX_DISTANCE", 2**26)  # still clips no distance of so few rows
     counts = np.array([4, 0, 5], dtype=np.int64)
     runs = np.repeat(counts[None], 4000, axis=0)
     assert Line(runs)._edges.dtype == object
