@@ -107,8 +107,9 @@ class Filter:
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).spend(LaplaceEvent(scale=1, sensitivity=2))
-        Traceback (most recent call last): ... celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into
-        the remaining PureDP(epsilon=1).
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into the remaining PureDP(epsilon=1).
         """
         if self._process != os.getpid():
             raise ExhaustedError(

@@ -40,7 +40,7 @@ class TableCard:
 
     ``Schema.from_toml`` reads ``schema_toml`` as the same schema.
 
-    >>> card_of_table(_deaths()).unit
+    >>> make_table_card(_deaths()).unit
     'row'
     """
 
@@ -63,7 +63,7 @@ class DatasetCard:
 
     The owner declares the ``version`` of the data: the same query of the same version has one answer.
 
-    >>> DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),)).tables[0].name
+    >>> DatasetCard(name="deaths", title="", version="1", tables=(make_table_card(_deaths()),)).tables[0].name
     'deaths'
     """
 
@@ -75,7 +75,7 @@ class DatasetCard:
     def to_json(self) -> dict[str, Any]:
         """Return the card as a JSON object.
 
-        >>> card = DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),))
+        >>> card = DatasetCard(name="deaths", title="", version="1", tables=(make_table_card(_deaths()),))
         >>> card.to_json()["tables"][0]["columns"][0]
         {'name': 'age', 'kind': 'integer', 'fields': {'low': 0, 'high': 120}, 'null': 'drop'}
         """
