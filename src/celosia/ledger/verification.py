@@ -95,14 +95,14 @@ class _Replay:
         parse_line(line)
         body = json.loads(line.body)
         if canonical_json(body) != line.body:
-            _raise_problem(f"StatementLine {line.sequence} of the log is not written as it should be.")
+            _raise_problem(f"Line {line.sequence} of the log is not written as it should be.")
         try:
             if line.kind in ("reserved", "repeated"):
                 self._open_reservation(line, body)
             elif line.kind in ("committed", "failed"):
                 self._close_reservation(line, body)
         except (LookupError, TypeError, CelosiaError):
-            _raise_problem(f"StatementLine {line.sequence} of the log does not agree with the lines before it.")
+            _raise_problem(f"Line {line.sequence} of the log does not agree with the lines before it.")
 
     def _open_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
         identity, request, analyst = body["id"], body["request"], body["analyst"]

@@ -98,7 +98,9 @@ def test_duckdb_compares_bytes(backend: Any, column: str) -> None:
 
 
 def test_without_it_a_join_multiplies_a_row(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celosia.query.engines.duckdb.DuckDBStored.remove_collation", lambda _, text: text.cast("string"))
+    monkeypatch.setattr(
+        "celosia.query.engines.duckdb.DuckDBStored.remove_collation", lambda _, text: text.cast("string")
+    )
     assert answers(stored(backend, "VARCHAR COLLATE NOCASE"))["joined"] == 1000 * len(KEYS)
 
 

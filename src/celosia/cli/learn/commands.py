@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 learn = commands("learn", "Learn privately: fit models, predict with them, and show their cards.")
 """The sub-command."""
 
-_FORGETFUL = "Nothing is remembered between calls: every fit spends again, and the costs add up."
+_NOTHING_STORED = "Nothing is stored between calls: every fit spends again, and the costs add up."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ def _fit(
         fitted = _fit_model(estimator, session, table, features, learned, model)
         fitted.budget = None
     fitted.save(output)
-    rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    rest = _NOTHING_STORED if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
     guarantee = fitted.guarantee_
     spent = f"Spent {cost(guarantee)} for each {guarantee.unit} ({guarantee.adjacency.value})."
     print_line(str(output))

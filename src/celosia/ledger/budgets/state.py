@@ -70,7 +70,7 @@ class LogState:
                 raise
             except (CelosiaError, ValueError, TypeError, LookupError, RecursionError) as error:
                 raise LedgerError(
-                    f"StatementLine {line.sequence} of the log cannot be understood; is it of a newer release?"
+                    f"Line {line.sequence} of the log cannot be understood; is it of a newer release?"
                 ) from error
             self.sequence, self.hash, self.at = line.sequence, line.hash, line.at
 
@@ -78,9 +78,9 @@ class LogState:
         follows = line.sequence == self.sequence + 1 and line.previous == self.hash and line.at >= self.at
         if not follows or not line.is_intact or (line.kind == "opened") != (line.sequence == 1):
             raise LedgerError(
-                f"StatementLine {self.sequence + 1} of the log was changed, or does not follow from the one before."
+                f"Line {self.sequence + 1} of the log was changed, or does not follow from the one before."
                 if line.sequence <= self.sequence + 1
-                else f"StatementLine {self.sequence + 1} of the log is missing."
+                else f"Line {self.sequence + 1} of the log is missing."
             )
 
     def _apply_line(self, line: StoredLine) -> None:

@@ -123,7 +123,7 @@ def parse_line(raw: StoredLine) -> LogLine:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise LedgerError(f"StatementLine {raw.sequence} of the log cannot be read.")
+        raise LedgerError(f"Line {raw.sequence} of the log cannot be read.")
     return LogLine(
         sequence=raw.sequence,
         at=parse_timestamp(raw.at),
