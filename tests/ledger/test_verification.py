@@ -207,7 +207,7 @@ def test_a_chain_made_anew_must_still_make_sense(ledger: Ledger, kind: str, chan
 
 def test_bodies_written_otherwise_are_found(ledger: Ledger) -> None:
     rewrite(ledger, lambda line: line.update(body=line["body"].replace(",", ", ")))
-    assert ledger.verify().problem == "StatementLine 1 of the log is not written as it should be."
+    assert ledger.verify().problem == "Line 1 of the log is not written as it should be."
 
 
 def test_lines_and_rows_that_were_added_are_found(ledger: Ledger) -> None:
@@ -221,7 +221,7 @@ def test_what_holds_is_counted(ledger: Ledger) -> None:
     change(ledger, "UPDATE celosia_log SET kind = 'x' WHERE sequence = 5")
     broken = ledger.verify()
     assert (broken.ok, broken.lines) == (False, 4)
-    assert broken.problem == "StatementLine 5 of the log was changed, or does not follow from the one before."
+    assert broken.problem == "Line 5 of the log was changed, or does not follow from the one before."
 
 
 def test_a_shared_ledger_is_verified_too(shared: str) -> None:
@@ -230,7 +230,7 @@ def test_a_shared_ledger_is_verified_too(shared: str) -> None:
         change(ledger, "UPDATE celosia_log SET body = '{}' WHERE sequence = 4")
         assert not ledger.verify().ok
         again = open_ledger(shared)
-        with pytest.raises(LedgerError, match="StatementLine 4 of the log was changed"):
+        with pytest.raises(LedgerError, match="Line 4 of the log was changed"):
             again.statement()
         again.close()
 

@@ -57,7 +57,7 @@ def test_lines_that_do_not_follow_are_refused() -> None:
     for lines in ([second], [first, third], [first, first], [first, second, second], [first._replace(hash="x")]):
         with pytest.raises(LedgerError, match="of the log"):
             LogState().apply(lines)
-    with pytest.raises(LedgerError, match="StatementLine 2 of the log is missing"):
+    with pytest.raises(LedgerError, match="Line 2 of the log is missing"):
         LogState().apply([first, third])
     with pytest.raises(LedgerError, match="does not follow"):
         LogState().apply([first, line(first, "note", {}, at="2025-01-01T00:00:00.000000Z")])
@@ -77,11 +77,11 @@ def test_lines_of_a_newer_release_are_refused() -> None:
         {"dataset": 7, "analyst": None, "policy": None},
     ]
     for body in bodies:
-        with pytest.raises(LedgerError, match="StatementLine 2 of the log cannot be understood"):
+        with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
             LogState().apply([first, line(first, "budget", body)])
     bodies = [{}, {"dataset": "d", "analyst": None}]
     for body in bodies:
-        with pytest.raises(LedgerError, match="StatementLine 2 of the log cannot be understood"):
+        with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
             LogState().apply([first, line(first, "reserved", body)])
     state = LogState()
     state.apply([first, line(first, "reserved", {"dataset": "d", "analyst": None, "event": {"kind": "New"}})])

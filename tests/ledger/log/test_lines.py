@@ -71,5 +71,5 @@ def test_a_log_without_a_head_is_told(ledger: Ledger) -> None:
 def test_bodies_that_are_no_objects_are_told() -> None:
     cases: list[str] = ["", "[]", "7", "{", "[" * 100_000]
     for body in cases:
-        with pytest.raises(LedgerError, match="StatementLine 1 of the log cannot be read"):
+        with pytest.raises(LedgerError, match="Line 1 of the log cannot be read"):
             parse_line(StoredLine(1, "2026-01-01T00:00:00.000000Z", "note", body, GENESIS, ""))
