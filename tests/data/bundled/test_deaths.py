@@ -69,4 +69,4 @@ def test_the_groups_of_causes_are_the_chapters_of_the_classification() -> None:
 
 def test_the_file_says_that_it_is_synthetic_and_is_small(table: pa.Table) -> None:
     assert table.schema.metadata[b"description"].startswith(b"SYNTHETIC")
-    assert len((resources.files("celosia.data") / "deaths_2021.parquet").read_bytes()) < 1_000_000
+    assert len((resources.files("celosia.data.bundled") / "deaths_2021.parquet").read_bytes()) < 1_000_000
