@@ -35,7 +35,7 @@ def test_tables_that_cannot_be_asked_together() -> None:
         ({"deaths": rows_table()}, "tables must be"),
         ([rows_table(), None], "tables must be"),
         ([rows_table(), rows_table()], "same name"),
-        ([code_book()], "public tables only"),
+        ([code_book()], "All tables are public"),
         ([rows_table(), persons_table("visits")], "same unit"),
     ]
     for tables, words in cases:

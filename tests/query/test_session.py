@@ -233,7 +233,7 @@ def test_sessions_that_make_no_sense_are_refused() -> None:
         ([], cl.PureDP(epsilon=1), "tables must be"),
         ("deaths.parquet", cl.PureDP(epsilon=1), "tables must be"),
         ([rows_table(), rows_table()], cl.PureDP(epsilon=1), "same name"),
-        ([code_book()], cl.PureDP(epsilon=1), "public tables only"),
+        ([code_book()], cl.PureDP(epsilon=1), "All tables are public"),
         ([rows_table(), persons_table("visits")], cl.PureDP(epsilon=1), "same unit"),
         ([rows_table(), rows_table("visits", adjacency=ReplaceOne)], cl.PureDP(epsilon=1), "same unit"),
         (rows_table(), 1.0, "budget must be"),

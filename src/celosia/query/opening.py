@@ -34,7 +34,7 @@ def tables_by_name(tables: object) -> dict[str, Table]:
         raise ParameterError("Two tables have the same name: give one of them another (name=).")
     private = [table for table in given if not table.public]
     if not private:
-        raise ParameterError("All tables are public: there is nobody to protect.")
+        raise ParameterError("All tables are public: read them directly, without a session.")
     if len({(table.adjacency, table.person is None) for table in private}) != 1:
         raise ParameterError(
             "The private tables of a session must protect the same unit (row or person) and adjacency."

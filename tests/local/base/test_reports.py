@@ -249,7 +249,7 @@ def test_what_is_no_collection_of_reports_is_an_error_of_the_caller() -> None:
     cases: list[Any] = [b"record", "record", 7, None, object(), {"a": 1}]
     for sent in cases:
         aggregate = PROTOCOLS[0].aggregate()
-        with pytest.raises(FormatError, match="Reports are absorbed from"):
+        with pytest.raises(FormatError, match="Reports must be Reports"):
             aggregate.absorb(sent)
         assert aggregate == PROTOCOLS[0].aggregate()
 
