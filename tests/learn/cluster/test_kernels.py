@@ -12,7 +12,7 @@ from celosia.core import AddRemove, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.learn.cluster.kernels import add_fuzzy, add_nearest
 from celosia.learn.cluster.passes import BIN, COUNT, EDGES, REACH, VOTE, Add, sensitivity_of
-from celosia.learn.cluster.start import PATTERNS, patterns
+from celosia.learn.cluster.start import PATTERNS, build_patterns
 
 WHOLE = 2**17
 
@@ -35,8 +35,8 @@ def sums(
     box = np.array([np.zeros(features), np.ones(features)])
     arrays: list[Any] = [
         np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, features), box, np.ascontiguousarray(centres.T),
-        np.full(features, slope), reach, euclidean, EDGES * slope * features, patterns(np.full(features, 0.5)), VOTE,
-        counts, moved, bins, votes,
+        np.full(features, slope), reach, euclidean, EDGES * slope * features, build_patterns(np.full(features, 0.5)),
+        VOTE, counts, moved, bins, votes,
     ]  # fmt: skip
     kernel: Add = add_nearest if m is None else add_fuzzy
     kernel(*arrays, *([] if m is None else [m, whole]))
