@@ -808,3 +808,18 @@ def test_errors_say_what_to_change_or_whom_to_ask() -> None:
             ask(session)
         assert not [word for word in INTERNAL if word in str(caught.value)]
         assert session.history == ()
+
+
+def test_an_answer_that_cannot_be_written_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> str:
+        raise ValueError("1237 rows")
+
+    monkeypatch.setattr("celosia.query.session._write_release", fail)
+    ledger = open_ledger("memory://")
+    ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    session = cl.Session(rows_table(), ledger=ledger, engine=Pretending())
+    with pytest.raises(EngineError, match="could not be answered") as caught:
+        session.query().count().release(epsilon="0.5")
+    assert caught.value.__context__ is None
+    assert [entry.state for entry in session.history] == ["failed"]
+    assert session.remaining == cl.PureDP(epsilon="0.5")

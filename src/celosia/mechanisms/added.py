@@ -78,7 +78,7 @@ class _Plans:
 class AddedNoise(ReprMixin, _Plans, ABC):
     """The base of ``Laplace`` and ``Gaussian``: noise of whole grid steps on a number or an array.
 
-    A subclass implements ``plan_noise`` and ``has_integer_sensitivity``, and calls ``_prepare`` at the end of its
+    A subclass implements ``plan_noise`` and ``has_integer_sensitivity``, and calls ``_keep`` at the end of its
     constructor.
 
     >>> from celosia.mechanisms import Laplace

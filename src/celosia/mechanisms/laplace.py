@@ -1,8 +1,9 @@
 """The Laplace mechanism on a grid: two-sided geometric noise for numbers and arrays of bounded L1 sensitivity.
 
-Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012). Values are therefore integers of
-steps and so is the noise, drawn exactly. A slightly larger scale pays for the rounding of real values; epsilon is the
-one that the caller gave. Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009.
+Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012). Values and noise are therefore
+integer numbers of steps, and the noise is drawn exactly. A slightly larger scale pays for the rounding of real values;
+epsilon is the one that the caller gave. Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan
+2009.
 """
 
 import math

@@ -315,8 +315,8 @@ class Session(NonCopyable):
             return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer))
         self._costs[reservation.id] = guarantee
         secret, source = self._context.secret, self._context.source
-        released = self._read(reservation, answer, strategy, engine, secret, source, guarantee)
-        text = _write_release(released) if self._account.caches else None
+        write = _write_release if self._account.caches else None
+        released, text = self._read(reservation, answer, strategy, engine, secret, source, guarantee, write=write)
         self._account.commit(reservation, released, text=text)
         return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
@@ -528,16 +528,23 @@ class Session(NonCopyable):
         guarantee = self._price(event)
         reservation = self._account.reserve(event, question=_shorten(question))
         self._costs[reservation.id] = guarantee
-        found = self._read(reservation, read)
+        found, _ = self._read(reservation, read)
         release = Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded)
         self._account.commit(reservation, release)
         return found
 
-    def _read(self, reservation: "Reservation", read: "Callable[..., T]", *arguments: object) -> T:
-        """Read the data of a reservation. Whatever happens here, it stays spent."""
+    def _read(
+        self,
+        reservation: "Reservation",
+        read: "Callable[..., T]",
+        *arguments: object,
+        write: "Callable[[T], str] | None" = None,
+    ) -> "tuple[T, str | None]":
+        """Return what ``read`` finds for a reservation, and its text. Whatever happens here, it stays spent."""
         try:
             with self._pace():
-                return read(*arguments)
+                found = read(*arguments)
+                return found, None if write is None else write(found)
         except CelosiaError:
             self._mark_failed(reservation)
             raise
