@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 HEADER = "ID_Paciente;Edad;Peso (kg);Fecha alta;Sexo;Fumador;Importe;Diagnóstico;DNI"
 SPANISH = TextFormat(delimiter=";", encoding="latin-1", decimal=",", date_format="%d/%m/%Y", null_values="NA")
 CTRL_C = "\x03"
+_MAX_SILENT_SECONDS = 600
 
 
 @pytest.fixture
@@ -208,10 +210,13 @@ class Terminal:
         self.shown = ""
 
     def _read(self, keys: str = "") -> bool:
-        for _ in range(60):
+        for _ in range(_MAX_SILENT_SECONDS):
             if select.select([self.place], [], [], 1)[0]:
                 break
             os.write(self.place, keys.encode())  # an interrupt just before Python waits for a line is lost
+        else:
+            os.kill(self.child, signal.SIGKILL)
+            pytest.fail(f"nothing more is shown after: {self.shown}")
         try:
             found = os.read(self.place, 65536)
         except OSError:  # the other side has ended
@@ -237,13 +242,13 @@ class Terminal:
 def test_from_a_messy_file_to_an_answer_in_a_terminal(spanish: Path) -> None:
     terminal = Terminal("schema", "altas.csv")
     terminal.answer("Is that right? [Y/n]", "\n")
-    terminal.answer("whose row", CTRL_C)
+    terminal.answer("Which column identifies", CTRL_C)
     assert terminal.end(CTRL_C)[0] == 130
     assert [file.name for file in spanish.parent.iterdir()] == ["altas.csv"]
     terminal = Terminal("schema", "altas.csv")
     dialogue: list[tuple[str, Any]] = [
         ("Is that right? [Y/n]", "\n"),
-        ("whose row it is", "\n"),
+        ("Which column identifies", "\n"),
         ("In how many groups", "2\n"),
         ("With how many rows", "4\n"),
         ("Most rows that anybody has", "\n"),
