@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from celosia.core import AddRemove, Adjacency, GuaranteeMismatchError, ParameterError, ReplaceOne, SameChanges
-from celosia.core.adjacency import exact_adjacency, refuse_same_changes
+from celosia.core.exact import exact_adjacency, refuse_same_changes
 
 
 def test_there_are_three_and_their_texts_never_change() -> None:

@@ -25,7 +25,8 @@ from celosia.core import (
     RandomizedResponseEvent,
     RenyiDP,
 )
-from celosia.core.record import Record, exact_text
+from celosia.core.exact import exact_text
+from celosia.core.record import Record
 
 RECORDS: list[Record] = [
     PureDP(epsilon="0.1"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import celosia as cl
 from celosia.core import ZCDP, ApproxDP, CelosiaError, PureDP
-from celosia.core.adjacency import exact_adjacency
+from celosia.core.exact import exact_adjacency
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
 from celosia.query.serial.plan import plan_to_json

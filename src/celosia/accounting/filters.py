@@ -30,8 +30,7 @@ from celosia.core import (
     ParameterError,
     PureDP,
 )
-from celosia.core.adjacency import refuse_same_changes
-from celosia.core.exact import Exact, exact_positive, safe_repr
+from celosia.core.exact import Exact, exact_positive, refuse_same_changes, safe_repr
 
 _RUNGS = 80  # up to some forty million times the first epsilon
 _STEP = Fraction(5, 4)  # from one rung to the next

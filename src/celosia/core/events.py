@@ -9,11 +9,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.enclosure import log_at_most
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, exact_probability, safe_repr
-from celosia.core.record import Record, exact_text
+from celosia.core.exact import (
+    Exact,
+    exact_adjacency,
+    exact_integer,
+    exact_non_negative,
+    exact_positive,
+    exact_probability,
+    exact_text,
+    safe_repr,
+)
+from celosia.core.record import Record
 
 Arithmetic = Literal["integer", "real"]
 """How the noise is computed: in whole grid steps or, where a theorem needs it, in real numbers (refusable)."""

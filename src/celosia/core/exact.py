@@ -1,4 +1,4 @@
-"""Parameters as exact rational numbers.
+"""Parameters, checked on entry: exact rational numbers, names and adjacencies.
 
 Privacy parameters are compared, added and subtracted for years; floats would drift. So every parameter becomes a
 ``Fraction`` on entry: ``"0.1"`` means exactly 1/10, the float ``0.1`` means exactly the binary fraction that it is.
@@ -12,7 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsIndex, TypeAlias, cast
 
-from celosia.core.errors import ParameterError
+from celosia.core.adjacency import Adjacency, SameChanges
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
 
 Exact: TypeAlias = int | float | Fraction | Decimal | str
 """The types that a parameter accepts."""
@@ -26,6 +27,7 @@ _ALWAYS_IN_RANGE_BITS = 1_000  # a ratio this short is within the two magnitudes
 _MIN_MAGNITUDE = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
 _MAX_MAGNITUDE = 2**1023
 _MAX_EPSILON = 2**16
+_MAX_NAME_LENGTH = 200
 
 
 def exact(value: Exact, *, name: str) -> Fraction:
@@ -102,6 +104,38 @@ def exact_integer(value: int, *, name: str, least: int = 1) -> int:
     if number > _MAX_MAGNITUDE:
         raise ParameterError(f"{name} must be at most 2^1023, not {safe_repr(value)}.")
     return number
+
+
+def exact_text(value: object, *, name: str) -> str:
+    """Return ``value`` if it is a short, non-empty, printable string."""
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _MAX_NAME_LENGTH:
+        raise ParameterError(f"{name} must be a text of 1 to {_MAX_NAME_LENGTH} printable characters.")
+    return str.__str__(value)  # a NumPy string becomes a plain str
+
+
+def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjacency:
+    """Return the adjacency that ``value`` names: AddRemove, ReplaceOne or its string in a record.
+
+    ``SameChanges`` is accepted only with ``histories=True``, for guarantees: data sets have no such neighbours.
+    """
+    try:
+        found = Adjacency(value)
+    except ValueError as error:
+        raise ParameterError(f"adjacency must be AddRemove or ReplaceOne, not {safe_repr(value)}.") from error
+    if found is SameChanges and not histories:
+        raise ParameterError(
+            "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
+        )
+    return found
+
+
+def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
+    """Raise ``GuaranteeMismatchError`` if a guarantee holds only between histories that change at the same times."""
+    if adjacency is SameChanges:
+        raise GuaranteeMismatchError(
+            f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "
+            "same times. What holds between any two histories is a protocol's plain_lifetime."
+        )
 
 
 def short_at_least(fraction: Fraction) -> Fraction:

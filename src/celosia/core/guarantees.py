@@ -16,19 +16,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.core.exact import (
     Exact,
     exact,
+    exact_adjacency,
     exact_integer,
     exact_non_negative,
     exact_probability,
+    exact_text,
+    refuse_same_changes,
     safe_repr,
     short_at_least,
 )
-from celosia.core.record import Record, exact_text
+from celosia.core.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -13,8 +13,7 @@ from typing import Literal, TypeAlias
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, safe_repr
-from celosia.core.record import exact_text
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, exact_text, safe_repr
 
 Run: TypeAlias = tuple[Fraction, Fraction, int]
 """Equal steps of an iteration: the distance of the two maps, the size of the noise, and the number of steps."""

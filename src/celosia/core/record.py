@@ -20,7 +20,6 @@ from celosia.core.strict_json import read_json
 _MAX_RECORD_LENGTH = 5_000_000
 _MAX_NUMBER_LENGTH = 400
 _MAX_RECORD_DEPTH = 32
-_MAX_NAME_LENGTH = 200
 _MAX_LITERAL_LENGTH = 20
 
 
@@ -126,13 +125,6 @@ class Record(ReprMixin):
         if not isinstance(record, cls):
             raise FormatError(f"The text holds a {type(record).__name__}, not a {cls.__name__}.")
         return record
-
-
-def exact_text(value: object, *, name: str) -> str:
-    """Return ``value`` if it is a short, non-empty, printable string."""
-    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _MAX_NAME_LENGTH:
-        raise ParameterError(f"{name} must be a text of 1 to {_MAX_NAME_LENGTH} printable characters.")
-    return str.__str__(value)  # a NumPy string becomes a plain str
 
 
 def _format_literal(value: object) -> str:

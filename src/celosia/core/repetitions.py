@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from celosia.core.adjacency import Adjacency, exact_adjacency
+from celosia.core.adjacency import Adjacency
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact, exact_positive, safe_repr
-from celosia.core.record import exact_text
+from celosia.core.exact import Exact, exact, exact_adjacency, exact_positive, exact_text, safe_repr
 
 Distribution = Literal["negative binomial", "poisson"]
 """The laws of the number of runs that a theorem is known for."""

@@ -9,12 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability, safe_repr
+from celosia.core.exact import (
+    Exact,
+    exact_adjacency,
+    exact_integer,
+    exact_positive,
+    exact_probability,
+    exact_text,
+    refuse_same_changes,
+    safe_repr,
+)
 from celosia.core.guarantees import Guarantee
-from celosia.core.record import exact_text
 
 _MAX_PARTS = 10_000  # bounds the size of a record; a run of equal events is one RepeatedEvent
 

@@ -29,9 +29,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.data.schema.schema import KINDS, Schema, load_toml, read_columns, write_value
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import exact_adjacency, exact_integer, safe_repr
 from celosia.core.html_table import draw_table
 from celosia.data.public import check_key, infer_public_schema, read_public
 from celosia.data.schema.columns import Kind

@@ -8,8 +8,8 @@ import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from celosia.core.exact import exact_text
 from celosia.core.guarantees import Guarantee
-from celosia.core.record import exact_text
 from celosia.ledger.budgets.scope import Scope, list_scopes
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.records import list_reservations

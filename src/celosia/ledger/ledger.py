@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from celosia.core.errors import LedgerError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.core.record import exact_text
+from celosia.core.exact import exact_integer, exact_text, safe_repr
 from celosia.core.release import Release
 from celosia.ledger.account import Account
 from celosia.ledger.budgets.opening import applies_to_query, make_statement_line, open_policy, set_policy

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import EngineError
-from celosia.core.record import exact_text
+from celosia.core.exact import exact_text
 from celosia.query.engines.ibis import OPEN_FAILED, hide_driver_errors
 from celosia.query.engines.registry import open_engine
 from celosia.query.engines.sanitize.preparation import PreparedTables

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from celosia.core.adjacency import AddRemove, ReplaceOne, refuse_same_changes
+from celosia.core.adjacency import AddRemove, ReplaceOne
 from celosia.core.errors import ParameterError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import refuse_same_changes, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.table import Table
 from celosia.ledger.budgets.scope import Scope

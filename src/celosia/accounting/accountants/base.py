@@ -30,8 +30,15 @@ from celosia.core import (
     NotPricedError,
     ParameterError,
 )
-from celosia.core.adjacency import refuse_same_changes
-from celosia.core.exact import Exact, exact, exact_integer, exact_non_negative, format_exact, safe_repr
+from celosia.core.exact import (
+    Exact,
+    exact,
+    exact_integer,
+    exact_non_negative,
+    format_exact,
+    refuse_same_changes,
+    safe_repr,
+)
 from celosia.core.record import Record
 
 _MAX_EPSILON = 1e18  # where the search for an epsilon ends

@@ -38,8 +38,8 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
-from celosia.core.adjacency import refuse_same_changes
 from celosia.core.events import KeySelectionEvent, KNormEvent
+from celosia.core.exact import refuse_same_changes
 
 _WRAPPED = (
     CertifiedEvent,

@@ -18,7 +18,7 @@ from celosia.cli.ledger.show import print_statement
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core import ZCDP, AddRemove, ApproxDP, Guarantee, ParameterError, PureDP
-from celosia.core.adjacency import exact_adjacency
+from celosia.core.exact import exact_adjacency
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Policy, Window

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Self, overload
 from urllib.parse import quote
 
 from celosia.core.errors import CelosiaError, EngineError, GuardUnreachableError, LedgerError, ParameterError
-from celosia.core.exact import Exact, exact, safe_repr
+from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table
-from celosia.core.record import exact_text
 from celosia.guard.client.replies import Budget, PastQuery, read_budget, read_formats, read_past_query, read_tables
 from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM

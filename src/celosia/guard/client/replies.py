@@ -11,9 +11,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, Final
 
-from celosia.core.adjacency import exact_adjacency
 from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame

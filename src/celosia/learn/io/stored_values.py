@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from celosia.core.adjacency import Adjacency, exact_adjacency
+from celosia.core.adjacency import Adjacency
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
+from celosia.core.exact import exact_adjacency
 from celosia.core.record import Record
 from celosia.data.schema.columns import Kind
 from celosia.data.schema.schema import Schema

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_rho, safe_repr
+from celosia.core.exact import Exact, exact_adjacency, exact_epsilon, exact_non_negative, exact_rho, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.structure import CertifiedEvent, ComposedEvent
 from celosia.statistics.base.contribution import ContributionBounds, Sensitivity

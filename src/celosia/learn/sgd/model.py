@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from celosia.core.adjacency import ReplaceOne, exact_adjacency
+from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_integer, exact_positive, safe_repr
+from celosia.core.exact import Exact, exact_adjacency, exact_integer, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, Guarantee, RenyiDP
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import Forecast

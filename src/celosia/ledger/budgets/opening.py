@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from celosia.accounting.accountants.sums import RenyiAccountant
 from celosia.core.errors import ParameterError
+from celosia.core.exact import exact_text
 from celosia.core.guarantees import Guarantee, RenyiDP
-from celosia.core.record import exact_text
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_to_json
 from celosia.ledger.budgets.scope import Scope

@@ -15,9 +15,8 @@ from celosia.accounting.accountants.classical import BasicAccountant, PureAccoun
 from celosia.accounting.accountants.combined import CombinedAccountant
 from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.accounting.filters import Filter
-from celosia.core.adjacency import refuse_same_changes
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import exact_integer, refuse_same_changes, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from celosia.core.errors import ParameterError
-from celosia.core.record import exact_text
+from celosia.core.exact import exact_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from celosia.core.events import Event
-from celosia.core.record import exact_text
+from celosia.core.exact import exact_text
 
 ReservationState: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
 """The states of a reservation."""

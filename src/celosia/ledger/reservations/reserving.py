@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import BudgetExceededError, ParameterError, RequestConflictError
 from celosia.core.events import Event
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
-from celosia.core.record import Record, exact_text
+from celosia.core.record import Record
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.scope import Scope, list_scopes
 from celosia.ledger.log.chain import JSON, format_timestamp

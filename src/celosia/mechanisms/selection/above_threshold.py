@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ExhaustedError, InputError
 from celosia.core.events import AboveThresholdEvent
-from celosia.core.exact import Exact, exact, exact_epsilon, exact_integer, exact_level, exact_positive
+from celosia.core.exact import (
+    Exact,
+    exact,
+    exact_adjacency,
+    exact_epsilon,
+    exact_integer,
+    exact_level,
+    exact_positive,
+    exact_text,
+)
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin, exact_text
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.mechanisms.selection.base import exact_monotone

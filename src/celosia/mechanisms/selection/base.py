@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
+from celosia.core.exact import (
+    Exact,
+    exact_adjacency,
+    exact_epsilon,
+    exact_integer,
+    exact_level,
+    exact_positive,
+    exact_text,
+    safe_repr,
+)
 from celosia.core.guarantees import Guarantee, PureDP
-from celosia.core.record import ReprMixin, exact_text
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.noise.source import source_or_system

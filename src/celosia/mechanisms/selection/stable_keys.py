@@ -19,12 +19,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from celosia.accounting.prices.key_selection import least_threshold
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import KeySelectionEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
+from celosia.core.exact import (
+    Exact,
+    exact_adjacency,
+    exact_epsilon,
+    exact_integer,
+    exact_level,
+    exact_positive,
+    exact_text,
+    safe_repr,
+)
 from celosia.core.guarantees import ApproxDP
-from celosia.core.record import ReprMixin, exact_text
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
 from celosia.noise.laplace import DiscreteLaplace

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from celosia.core.adjacency import exact_adjacency
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Kind

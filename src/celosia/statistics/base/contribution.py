@@ -8,10 +8,9 @@ unit can do. Everything is an integer number of steps. The proof is in ``proofs/
 
 from dataclasses import dataclass
 
-from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.core.record import exact_text
+from celosia.core.exact import exact_adjacency, exact_integer, exact_text, safe_repr
 
 _MAX_STEPS_PER_UNIT = 2**51  # averages of a unit's rows are exact in doubles up to here
 
