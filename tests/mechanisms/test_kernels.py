@@ -1,7 +1,6 @@
 """The compiled pass must do what the plain functions of the grid do, bit by bit."""
 
 import math
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from celosia.mechanisms import grid
 from celosia.mechanisms.grid import add_steps, add_to_array, from_steps, to_steps
 from celosia.mechanisms.kernels import add_to_integers, add_to_reals
 
@@ -20,6 +20,12 @@ EXTREME = [0, 1, -1, 2**62 - 2, 2**62 - 1, 2**62, 2**63 - 2, -(2**62), -(2**63) 
 words = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([*EXTREME, 2**63 - 1, -(2**63)]))
 noises = st.one_of(st.integers(-(2**63) + 2, 2**63 - 2), st.sampled_from(EXTREME))
 reals = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every array to the compiled pass, however small it is."""
+    monkeypatch.setattr(grid, "_NUMBA_THRESHOLD", 0)
 
 
 def clipped(number: int) -> int:
@@ -75,13 +81,13 @@ def test_views_and_layouts_are_read_in_order() -> None:
     assert add_to_array(values, np.zeros(6, dtype=np.int64), Fraction(1, 4)).tolist() == values.tolist()
 
 
-def test_few_numbers_are_added_alike_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_numbers_are_added_alike_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = np.array([*EXTREME])
     whole = np.array([*EXTREME])[::-1]
     real = np.array([0.3, -0.5, 1e300, -1e300, 2.0**70, 1e-300, 0.0, 7.5, -2.5])
     given = [(whole, None), (real, Fraction(1, 4)), (real, Fraction(2)), (whole.reshape(3, 3), None)]
     compiled = [add_to_array(value, noise.copy(), step) for value, step in given]
-    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(grid, "_NUMBA_THRESHOLD", 256)
     for (value, step), expected in zip(given, compiled, strict=True):
         found = add_to_array(value, noise.copy(), step)
         assert found.dtype == expected.dtype

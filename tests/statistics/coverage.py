@@ -9,9 +9,8 @@ from scipy import stats
 
 from celosia.core import GaussianEvent, LaplaceEvent
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise
 
 
 def summary(measure: Measure, columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:

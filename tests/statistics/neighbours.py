@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
 from celosia.statistics.moments.half_half import HalfHalfMean

@@ -32,7 +32,7 @@ _MAX_NOISE_WIDTH = 2**500  # steps of noise: a sampler cannot draw from more
 _MAX_NORMAL_EXPONENT = 960  # powers of two that stay normal doubles, and whose products with steps do
 _MAX_EXACT = 2**53  # integers up to here are doubles
 _MAX_DECIMAL_DIGITS = 2000  # digits of a decimal: far beyond the doubles, and any grid
-_NUMBA_THRESHOLD = 256  # numbers that NumPy adds before Numba is imported
+_NUMBA_THRESHOLD = 256  # numbers that NumPy adds in a few microseconds: Numba takes half a second to import
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
@@ -216,7 +216,7 @@ def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
 
 def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fraction | None) -> "NDArray[Any]":
     """Return an array with flat noise of whole steps: integers if ``step`` is None, else reals on that grid."""
-    few = value.size <= _NUMBA_THRESHOLD and "numba" not in sys.modules
+    few = value.size <= _NUMBA_THRESHOLD
     if step is None and few:
         return add_steps(_clipped(value), noise.reshape(value.shape))
     if step is None:

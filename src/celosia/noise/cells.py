@@ -8,6 +8,10 @@ which ``factor`` is rational: rejection sampling (von Neumann 1951; the cells ar
 It is exact: the coin is compared with floating-point bounds that are wide by 2^-36, a hundred times any rounding error,
 and a coin between them (or beyond the last cell) is decided in integers by ``decide.below``. So floating point affects
 the time, never the distribution. The number of proposals does not depend on the value that is accepted.
+
+In an array each position makes its own proposals until one is accepted, so that positions are independent and alike.
+Words are drawn in chunks that fit in the cache: memory stays flat. Many proposals are made by a compiled loop; few are
+made one by one, for Numba takes half a second to import: from the same words, with the same numbers.
 """
 
 import math
@@ -42,6 +46,9 @@ _SLACK = 2.0**-36
 _BELOW, _ABOVE = 1 - _SLACK, 1 + _SLACK
 _MAX_SCALE_BITS = 500  # of the scale: beyond, squares leave the range of doubles
 _MAX_ARRAY_SCALE_BITS = 50  # offsets come from one word, and sums must fit in 64 bits
+_MAX_DRAW = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid
+_CHUNK = 1 << 16  # proposals
+_NUMBA_THRESHOLD = 256  # proposals: fewer take less than a millisecond one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,16 +146,66 @@ class Cells:
 
     def sample(self, count: int, source: "Source") -> "NDArray[np.int64]":
         """Draw ``count`` independent numbers."""
-        from celosia.noise.compiled.cells import fill
-
         if self.offset_bits > _MAX_ARRAY_SCALE_BITS:
             raise ParameterError(
                 "The noise does not fit in 64-bit integers: use a larger epsilon, a coarser grid, or release the "
                 "numbers one by one."
             )
         out = np.empty(count, dtype=np.int64)
-        fill(out, self, source)
+        positions = np.empty(0, dtype=np.int64)  # empty at first: every position makes a proposal
+        pending = count
+        while pending:
+            chunks = [range(first, min(first + _CHUNK, pending)) for first in range(0, pending, _CHUNK)]
+            positions = np.concatenate([self._fill_chunk(out, source, positions, chunk) for chunk in chunks])
+            pending = positions.size
         return out
+
+    def _fill_chunk(
+        self, out: "NDArray[np.int64]", source: "Source", positions: "NDArray[np.int64]", chunk: range
+    ) -> "NDArray[np.int64]":
+        """Make one proposal for each position of a chunk; return the positions that must try again."""
+        words = source.words(len(chunk))
+        narrow = self.coin_bits + self.offset_bits <= 64 - _OFFSET
+        coins = words if narrow else source.words(len(chunk))
+        if len(chunk) <= _NUMBA_THRESHOLD:
+            rejected, undecided = self._propose_few(out, words, coins, positions, chunk)
+        else:
+            from celosia.noise.compiled.cells import propose_many
+
+            rejected, undecided = propose_many(out, self, words, coins, positions, chunk[0])
+        again = [rejected]
+        shift = np.uint64(64 - self.coin_bits)
+        for i in undecided:
+            word = int(words[i])
+            position = positions[chunk[i]] if positions.size else chunk[i]
+            settled = self.settle(word, word >> _OFFSET, int(coins[i] >> shift), source)
+            if settled is None:
+                again.append(np.array([position], dtype=np.int64))
+            else:
+                out[position] = max(min(settled, _MAX_DRAW), -_MAX_DRAW)
+        return np.concatenate(again)
+
+    def _propose_few(
+        self,
+        out: "NDArray[np.int64]",
+        words: "NDArray[np.uint64]",
+        coins: "NDArray[np.uint64]",
+        positions: "NDArray[np.int64]",
+        chunk: range,
+    ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        """Write what is accepted; return the positions that are rejected and the places that are undecided."""
+        shift = 64 - self.coin_bits
+        rejected, undecided = [], []
+        for i, (word, coin) in enumerate(zip(words.tolist(), coins.tolist(), strict=True)):
+            position = int(positions[chunk[i]]) if positions.size else chunk[i]
+            number, unsure = self.propose(word, word >> _OFFSET, coin >> shift)
+            if unsure:
+                undecided.append(i)
+            elif number is None:
+                rejected.append(position)
+            else:
+                out[position] = number
+        return np.array(rejected, dtype=np.int64), np.array(undecided, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, init=False)

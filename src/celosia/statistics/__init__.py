@@ -12,10 +12,9 @@ from celosia.statistics.arrays.modes import ChoiceRelease, mode, top_k
 from celosia.statistics.arrays.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.arrays.spread import std, variance
 from celosia.statistics.base.choice import Choice
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, RowSensitivity, Sensitivity
 from celosia.statistics.base.products import Products, moments_up_to
 from celosia.statistics.base.summary_request import (
     Learner,

@@ -17,7 +17,7 @@ from celosia.core import InputError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real
 from celosia.learn.base import exact
 from celosia.learn.base.exact import ExactSums, stepping_of
-from celosia.learn.privacy.bounds import axis_of, ends_of
+from celosia.learn.privacy.parameters import axis_of, ends_of
 from celosia.statistics import (
     Bins,
     ContributionBounds,

@@ -13,8 +13,7 @@ import celosia as cl
 from celosia.core import BudgetExceededError, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
-from celosia.learn.privacy.bounds import axis_of
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target, axis_of
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.statistics import (

@@ -17,7 +17,7 @@ from celosia.core import BudgetExceededError, InputError, ParameterError, Replac
 from celosia.learn.cluster.base import Clusterer
 from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
 from celosia.learn.cluster.k_means import KMeans
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 

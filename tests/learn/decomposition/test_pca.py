@@ -20,7 +20,7 @@ from celosia.learn.decomposition import pca as pca_module
 from celosia.learn.decomposition.pca import PCA, triangle_row_sensitivity
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from celosia.learn.functional.row_sensitivities import (
     logistic_row_sensitivity,
     softmax_row_sensitivity,
 )
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

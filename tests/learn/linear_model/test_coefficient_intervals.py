@@ -10,9 +10,8 @@ from scipy import stats
 from celosia.core import ParameterError
 from celosia.data.schema.axis import axis_between
 from celosia.learn.linear_model.coefficient_intervals import coefficient_intervals
-from celosia.learn.linear_model.least_squares import Plan, expected_sums
-from celosia.learn.linear_model.noisy_moments import Moments
-from celosia.learn.privacy.target import Target
+from celosia.learn.linear_model.least_squares import Moments, Plan, expected_sums
+from celosia.learn.privacy.parameters import Target
 
 Numbers = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.linear_model.least_squares import Plan, Sizes, expected_sums, plan_for
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, Products, Sensitivity
 

@@ -18,7 +18,7 @@ import celosia as cl
 from celosia.audit import distinguish
 from celosia.core import ApproxDP, BudgetExceededError, InputError, ParameterError, PureDP, UnboundedDataError
 from celosia.learn import LinearRegression, Ridge, load
-from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.linear_model.least_squares import Moments
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 

@@ -25,10 +25,9 @@ from celosia.learn.linear_model.noisy_gradient import (
     moments_sum,
     product_sum,
 )
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import Sensitivity
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import Noise, Sensitivity
 
 AMOUNTS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}]
 VALUES = st.one_of(

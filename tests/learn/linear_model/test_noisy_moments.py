@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.linear_model.least_squares import Moments
 
 
 def moments_of(columns: NDArray[np.float64], *, variance: float = 0.0) -> Moments:

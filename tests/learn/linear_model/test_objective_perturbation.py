@@ -11,7 +11,7 @@ from scipy import optimize, stats
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.learn.model_selection.held_out import SCORES, Scoring, scoring_for
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 
 

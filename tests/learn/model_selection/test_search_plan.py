@@ -24,7 +24,7 @@ from celosia.learn.model_selection.search_plan import (
     with_settings,
 )
 from celosia.learn.naive_bayes.gaussian import GaussianNB
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.repetition import Repetitions
 from celosia.noise import Seeded
 

@@ -19,7 +19,7 @@ from celosia.core import (
 )
 from celosia.learn.model_selection.held_out import Scoring
 from celosia.learn.model_selection.search_price import affordable
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.repetition import Repetitions
 
 _SCORING = Scoring(name="accuracy")

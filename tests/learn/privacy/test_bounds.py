@@ -8,7 +8,7 @@ import pytest
 import celosia as cl
 from celosia.core import CelosiaError, ParameterError, UnboundedDataError
 from celosia.data.schema.columns import Kind
-from celosia.learn.privacy.bounds import axis_of, ends_of, feature_kinds, known_count, target_kind
+from celosia.learn.privacy.parameters import axis_of, ends_of, feature_kinds, known_count, target_kind
 
 SCHEMA = cl.Schema(age=cl.Integer(0, 120), weight=cl.Real(0, 300))
 

@@ -21,7 +21,7 @@ from celosia.core import (
 )
 from celosia.learn import PCA
 from celosia.learn.io.model_file import MODELS
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.ledger import InMemoryBudget
 from celosia.statistics import Sensitivity
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tracemalloc
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numba  # noqa: F401 - the compiled loop is taken once it is imported
 import numpy as np
 import pytest
 
@@ -37,6 +35,12 @@ def gaussian(scale: Fraction) -> Cells:
 
 def geometric(scale: Fraction) -> Cells:
     return cells_for(1 / scale, Fraction(0), signed=False)
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every proposal to the compiled loop, however few they are."""
+    monkeypatch.setattr(cells, "_NUMBA_THRESHOLD", 0)
 
 
 every_shape = pytest.mark.parametrize("shape", [laplace, gaussian, geometric])
@@ -80,7 +84,7 @@ def model(tables: Cells, count: int, chunk: int, source: Source) -> list[int]:
 def test_positions_are_filled_as_a_slow_model_fills_them(
     shape: Callable[[Fraction], Cells], scale: Fraction, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "_CHUNK", chunk)
+    monkeypatch.setattr(cells, "_CHUNK", chunk)
     tables = shape(scale)
     count = 150
     assert tables.sample(count, Seeded(4)).tolist() == model(tables, count, chunk, Seeded(4))
@@ -149,7 +153,7 @@ def undecided(tables: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_floating_point_the_samples_are_the_same(
     shape: Callable[[Fraction], Cells], scale: Fraction, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "_CHUNK", chunk)
+    monkeypatch.setattr(cells, "_CHUNK", chunk)
     tables = shape(scale)
     expected = tables.sample(1000, Seeded(6))
     settled = []
@@ -167,7 +171,7 @@ def test_without_floating_point_the_samples_are_the_same(
 
 @pytest.mark.parametrize("chunk", [3, 1 << 16])
 def test_what_is_settled_late_keeps_its_place(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_CHUNK", chunk)
+    monkeypatch.setattr(cells, "_CHUNK", chunk)
     tables = laplace(Fraction(10))
     tail = tables.starts[-1]
     accepted = tables.slots.index(3)  # the number three, with a coin of zero
@@ -261,18 +265,18 @@ def test_far_draws_are_anywhere_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
 
 @every_shape
 @pytest.mark.parametrize("scale", [*NARROW, *WIDE])
-def test_few_draws_without_numba_are_those_of_the_compiled_loop(
+def test_few_draws_are_those_of_the_compiled_loop(
     shape: Callable[[Fraction], Cells], scale: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = shape(scale)
     counts = (1, 5, 256)
     compiled = [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)]
-    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(cells, "_NUMBA_THRESHOLD", 256)
     monkeypatch.setattr(kernels, "_compile", None)  # would fail if it were called
     assert [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)] == compiled
 
 
-def test_what_the_loop_cannot_decide_is_settled_alike_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_loop_cannot_decide_is_settled_alike_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     law = dataclasses.replace(laplace(Fraction(10)), coin_bits=21)  # equal to no law whose tables are kept
     settled: list[int | None] = []
     settle = Cells.settle
@@ -288,6 +292,6 @@ def test_what_the_loop_cannot_decide_is_settled_alike_without_numba(monkeypatch:
     monkeypatch.setattr(kernels, "_compile", lambda: kernels._propose)  # the loop, with this slack
     numbers = law.sample(200, Seeded(3)).tolist()
     asked = len(settled)
-    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(cells, "_NUMBA_THRESHOLD", 256)
     assert law.sample(200, Seeded(3)).tolist() == numbers
     assert len(settled) == 2 * asked > 50

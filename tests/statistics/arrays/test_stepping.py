@@ -14,8 +14,8 @@ from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Integer, Real
 from celosia.statistics.arrays.reading import read_column, read_numbers
 from celosia.statistics.arrays.stepping import indices, kind_for, pair, steps_on, summary_of
-from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import ContributionBounds
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
 from celosia.statistics.moments.half_half import HalfHalfMean

@@ -11,7 +11,7 @@ from celosia.core import ApproxDP, GaussianEvent, LaplaceEvent, ParameterError, 
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
 from celosia.statistics.arrays.terms import Terms, noise_for
-from celosia.statistics.base.contribution import ContributionBounds
+from celosia.statistics.base.noise import ContributionBounds
 from celosia.statistics.moments.bernstein import FirstMoments
 from celosia.statistics.moments.measures import Bins, RowCount
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
+from celosia.statistics.base.noise import ContributionBounds, RowSensitivity, Sensitivity
 
 COUNT = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
 RANGE = RowSensitivity(l1=120, l2_squared=14400, replace_l1=240, replace_l2_squared=28800)

@@ -22,8 +22,7 @@ from celosia.core import (
 )
 from celosia.mechanisms import Gaussian, Laplace
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 from tests.statistics.coverage import masses
 
 SENSITIVITY = Sensitivity(l1=12, l2_squared=36)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise
 from celosia.statistics.moments.all_rows import MomentsOfAll
 from celosia.statistics.moments.bernstein import FirstMoments
 from tests.statistics.neighbours import Person, distance, within

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 from celosia.statistics.moments.bernstein import FirstMoments, Moments, SecondMoments, bernstein, simplex
 from celosia.statistics.moments.measures import Total
 from tests.statistics.coverage import believable, covered_exactly, drawn, gaussian, holds, laplace, summary

@@ -11,8 +11,7 @@ from scipy import stats
 
 from celosia.core import ParameterError
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise
 from celosia.statistics.moments.cross_moments import CrossMoments
 from tests.statistics.coverage import laplace, summary
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds
+from celosia.statistics.base.noise import ContributionBounds
 from celosia.statistics.moments.bernstein import FirstMoments
 from celosia.statistics.moments.half_half import HalfHalfMean
 from tests.statistics.coverage import believable, covered_exactly, drawn, gaussian, holds, laplace, summary

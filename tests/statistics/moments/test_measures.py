@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from celosia.core import ParameterError, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 from celosia.statistics.moments.bernstein import FirstMoments
 from celosia.statistics.moments.measures import Bins, CentredSum, Distinct, RowCount, Total
 from tests.statistics.neighbours import noise_of

@@ -13,8 +13,7 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.warnings import NotPrivateWarning
 from celosia.learn.naive_bayes.gaussian import GaussianNB, class_statistics
-from celosia.learn.privacy.bounds import axis_of
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target, axis_of
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import source_or_system
 

@@ -17,9 +17,9 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.learn.privacy.bounds import axis_of
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.learn.privacy.parameters import axis_of
 from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import Products
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 

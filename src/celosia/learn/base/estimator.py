@@ -18,8 +18,7 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
 from celosia.learn.base.lineage import Lineage
-from celosia.learn.privacy.bounds import known_count
-from celosia.learn.privacy.target import Target, is_infinite
+from celosia.learn.privacy.parameters import Target, is_infinite, known_count
 from celosia.ledger.budget_account import BudgetAccount, as_account
 from celosia.noise.source import source_or_system
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from celosia.core.errors import InputError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.class_moments import ClassMoments
-from celosia.learn.privacy.bounds import axis_of, ends_of
+from celosia.learn.privacy.parameters import axis_of, ends_of
 from celosia.statistics.base.products import Products
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 from celosia.statistics.moments.measures import Bins

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.learn.linear_model.noisy_moments import Moments
-from celosia.learn.privacy.bounds import axis_of, feature_kinds
+from celosia.learn.linear_model.least_squares import Moments
+from celosia.learn.privacy.parameters import axis_of, feature_kinds
 from celosia.plots import Labels
 
 Numbers = NDArray[np.float64]

@@ -22,8 +22,7 @@ from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.cluster.passes import Extent, Passes, check_rows
-from celosia.learn.privacy.bounds import axis_of, feature_kinds
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target, axis_of, feature_kinds
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact

@@ -16,7 +16,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import check_method
 from celosia.learn.cluster.base import Clusterer
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import Seeded
 

@@ -26,14 +26,14 @@ from celosia.learn.cluster.start import (
     swap_centres,
 )
 from celosia.noise.source import Seeded
-from celosia.statistics.base.contribution import Sensitivity
+from celosia.statistics.base.noise import Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.learn.privacy.target import Target
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.noise import Noise
 
 REACH: Final = 2**17

@@ -21,8 +21,8 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
-from celosia.learn.privacy.bounds import axis_of, ends_of, feature_kinds
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.learn.privacy.parameters import axis_of, ends_of, feature_kinds
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import REACH, Products, moments_up_to
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.learn.functional.objective import Objective
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
-    from celosia.learn.privacy.target import Target
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.noise import Noise
 
 _BLOCK: Final = 65_536  # records whose coefficients are in memory together

@@ -20,7 +20,7 @@ from celosia.learn.base.reading import read_features, read_target
 from celosia.learn.functional.coefficients import Coefficients
 from celosia.learn.functional.objective import Loss, Objective, linear_objective, logistic_objective, objective_of
 from celosia.learn.optimize.minimise import ball_minimum, quadratic_of, quadratic_on_ball, trimmed_minimum
-from celosia.learn.privacy.bounds import axis_of, feature_kinds, target_kind
+from celosia.learn.privacy.parameters import axis_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.functional.control_points import Extent, Places, RecordPolynomial, extent_of
 from celosia.learn.functional.polynomial import Polynomial, Powers, variables
 from celosia.learn.functional.row_sensitivities import linear_row_sensitivity, logistic_row_sensitivity
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 
 Loss: TypeAlias = Callable[..., Any]
 """A function of the weights ``w``, the features ``x`` and the target ``y``: what one record adds to the objective."""

@@ -8,7 +8,7 @@ all corners of the box in the tests.
 
 from collections.abc import Sequence
 
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 
 
 def linear_row_sensitivity(reaches: Sequence[int], target: int, intercept: int | None = None) -> RowSensitivity:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from celosia.core.errors import ParameterError
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Kind
-from celosia.learn.privacy.bounds import axis_of
+from celosia.learn.privacy.parameters import axis_of
 from celosia.statistics.base.products import Monomial, Products
 
 Affine: TypeAlias = Mapping[Monomial, int]

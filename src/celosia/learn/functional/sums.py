@@ -24,7 +24,7 @@ from celosia.learn.functional.row_sensitivities import (
 )
 from celosia.learn.functional.stretched import Stretched, times
 from celosia.learn.optimize.minimise import stationary_point, trimmed_minimum
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import Monomial, Products, moments_up_to
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 

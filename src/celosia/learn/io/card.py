@@ -17,7 +17,7 @@ from celosia.core.exact import exact_integer, format_exact, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.card_pages import Section, html_page, markdown
-from celosia.learn.privacy.bounds import feature_kinds, target_kind
+from celosia.learn.privacy.parameters import feature_kinds, target_kind
 from celosia.learn.privacy.price import price_event
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.learn.linear_model.least_squares import Sizes
-from celosia.learn.linear_model.noisy_moments import Line, Moments
-from celosia.learn.privacy.bounds import axis_of
-from celosia.statistics.base.contribution import RowSensitivity
+from celosia.learn.linear_model.least_squares import Line, Moments, Sizes
+from celosia.learn.privacy.parameters import axis_of
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import REACH, Products
 from celosia.statistics.base.summary_request import Part, SummaryRequest, unit_sensitivity
 

@@ -19,7 +19,7 @@ from celosia.core.exact import Exact, exact_level
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from celosia.learn.linear_model.noisy_moments import Moments
+    from celosia.learn.linear_model.least_squares import Moments
 
 Numbers = NDArray[np.float64]
 

@@ -17,10 +17,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import Event
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.structure import RepeatedEvent
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise.source import Seeded
-from celosia.statistics.base.contribution import Sensitivity
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import Noise, Sensitivity
 
 GRID = 2**10
 """Steps from the middle of a feature's range to its end, where moments are taken."""

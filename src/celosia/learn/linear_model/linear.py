@@ -1,6 +1,6 @@
 """Linear regression and ridge regression, from noisy sums of products: one pass, one joint noise.
 
-The moments of all columns are summed exactly, noised together and solved (``least_squares``, ``noisy_moments``). A
+The moments of all columns are summed exactly, noised together and solved (``least_squares``). A
 fitted model keeps the noisy moments, from which confidence intervals are computed, and nothing exact. Other methods
 are for comparison: adaptive sufficient statistics as published (Wang 2018) and the functional mechanism (Zhang, Zhang,
 Xiao, Yang and Winslett 2012).
@@ -19,9 +19,8 @@ from celosia.learn.base.estimator import check_method
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.linear_model.adassp import AdaSSPRequest, adassp_request
-from celosia.learn.linear_model.least_squares import LeastSquares, plan_for
-from celosia.learn.linear_model.noisy_moments import Moments
-from celosia.learn.privacy.bounds import axis_of, feature_kinds, target_kind
+from celosia.learn.linear_model.least_squares import LeastSquares, Moments, plan_for
+from celosia.learn.privacy.parameters import axis_of, feature_kinds, target_kind
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ Numbers = NDArray[np.float64]
 class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private least squares, used like scikit-learn's.
 
-    Directions in which the noise hides the features are damped (see ``noisy_moments``). With few rows or a small
+    Directions in which the noise hides the features are damped (see ``least_squares``). With few rows or a small
     epsilon the line becomes flat, at the noisy mean.
 
     Parameters

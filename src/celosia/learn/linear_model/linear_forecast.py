@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.learn.base.forecast import Forecast
-from celosia.learn.linear_model.least_squares import expected_sums
-from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.linear_model.least_squares import Moments, expected_sums
 from celosia.noise.source import Seeded
 from celosia.statistics.base.products import Products
 from celosia.statistics.base.summary_request import Provenance

@@ -28,7 +28,7 @@ from celosia.learn.linear_model.logistic_forecast import (
 )
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
-from celosia.learn.privacy.bounds import axis_of
+from celosia.learn.privacy.parameters import axis_of
 from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
-    from celosia.learn.privacy.target import Target
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
 _METHODS = ("auto", "gradient", "functional", "published", "objective")

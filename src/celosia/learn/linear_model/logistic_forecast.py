@@ -18,7 +18,7 @@ from celosia.learn.functional.sums import Sense, logistic_request, solve_logisti
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.noise.source import Seeded
 
 if TYPE_CHECKING:

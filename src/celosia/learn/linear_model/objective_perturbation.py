@@ -19,7 +19,7 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
 from celosia.core.structure import GuaranteedEvent
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.real_gaussian import RealGaussian
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.learn.privacy.bounds import axis_of, target_kind
-from celosia.statistics.base.contribution import Sensitivity
+from celosia.learn.privacy.parameters import axis_of, target_kind
+from celosia.statistics.base.noise import Sensitivity
 
 if TYPE_CHECKING:
     from celosia.core import Source

@@ -41,7 +41,7 @@ from celosia.learn.model_selection.search_plan import (
     with_settings,
 )
 from celosia.learn.model_selection.search_price import Run, affordable
-from celosia.learn.privacy.bounds import feature_kinds
+from celosia.learn.privacy.parameters import feature_kinds
 from celosia.ledger.budget_account import as_account
 from celosia.mechanisms.repetition import one_of
 from celosia.noise.source import Seeded

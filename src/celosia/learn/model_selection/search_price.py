@@ -16,7 +16,7 @@ from celosia.core.events import Event
 from celosia.core.guarantees import ZCDP, Guarantee, PureDP
 from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.core.structure import CertifiedEvent, GuaranteedEvent, ParallelEvent
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target
 
 if TYPE_CHECKING:
     from celosia.learn.model_selection.held_out import Scoring

@@ -20,7 +20,7 @@ from celosia.learn.base.reading import read_values
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.learn.naive_bayes.categories import category_kinds, places_in
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
+from celosia.statistics.base.noise import ContributionBounds, RowSensitivity
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 from celosia.statistics.moments.measures import Bins
 

@@ -13,7 +13,7 @@ from celosia.core.errors import ParameterError, UnboundedDataError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.reading import InputTypeError
-from celosia.learn.privacy.bounds import feature_kinds
+from celosia.learn.privacy.parameters import feature_kinds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
-from celosia.learn.privacy.bounds import ends_of
+from celosia.learn.privacy.parameters import ends_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

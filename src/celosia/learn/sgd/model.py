@@ -24,8 +24,7 @@ from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.optimize.losses import Loss
 from celosia.learn.optimize.projections import Ball, ConvexSet
-from celosia.learn.privacy.bounds import feature_kinds
-from celosia.learn.privacy.target import Target
+from celosia.learn.privacy.parameters import Target, feature_kinds
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.price import epsilon_of, record_guarantee, rho_of
 from celosia.learn.sgd.unit_rows import UnitRows

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.errors import InputError
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
 from celosia.learn.optimize.losses import LogisticLoss, SquaredLoss
-from celosia.learn.privacy.bounds import target_kind
+from celosia.learn.privacy.parameters import target_kind
 from celosia.learn.sgd.model import PNSGDModel
 from celosia.learn.sgd.unit_rows import interval_of
 

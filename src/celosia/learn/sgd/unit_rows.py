@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.learn.privacy.bounds import axis_of
+from celosia.learn.privacy.parameters import axis_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,15 +1,10 @@
-"""The inner loop of ``cells``: many proposals at once.
+"""The inner loop of ``cells``, compiled: many proposals at once.
 
-Each position of the output makes its own proposals until one is accepted, so that positions are independent and alike;
-proposals that the kernel cannot decide in floating point are decided in integers by ``Cells.settle``. Words are drawn
-in chunks that fit in the cache: memory stays flat whatever the size of the output.
-
-The loop is compiled. Numba takes half a second to import, so a few draws in a process without it are made one by one:
-from the same words, with the same numbers.
+It makes the same numbers from the same words as ``Cells.propose`` makes one by one. What it cannot decide in floating
+point is decided in integers by ``Cells.settle``.
 """
 
 import math
-import sys
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,14 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from celosia.core.mechanism import Source
     from celosia.noise.cells import Cells
 
-_CHUNK = 1 << 16
-_NUMBA_THRESHOLD = 256  # fewer draws take less time one by one than importing Numba
-_NARROW = 64 - 13  # bits that are left for offset and coin beside slot and sign
 _SLACK = 2.0**-36
-_MAX_DRAW = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid
 
 
 class _Tables(NamedTuple):
@@ -116,64 +106,15 @@ def _compile() -> "Callable[..., tuple[int, int]]":
     return compiled  # type: ignore[no-any-return]  # Numba has no types
 
 
-def fill(out: "NDArray[np.int64]", cells: "Cells", source: "Source") -> None:
-    """Fill a one-dimensional array with independent draws."""
-    positions = np.empty(0, dtype=np.int64)
-    pending = out.size
-    while pending:
-        positions = np.concatenate(
-            [
-                _fill_chunk(out, cells, source, positions, range(first, min(first + _CHUNK, pending)))
-                for first in range(0, pending, _CHUNK)
-            ]
-        )
-        pending = positions.size
-
-
-def _fill_chunk(
-    out: "NDArray[np.int64]", cells: "Cells", source: "Source", positions: "NDArray[np.int64]", chunk: range
-) -> "NDArray[np.int64]":
-    """Make one proposal for each position of a chunk; return the positions that must try again."""
-    words = source.words(len(chunk))
-    narrow = cells.coin_bits + cells.offset_bits <= _NARROW
-    coins = words if narrow else source.words(len(chunk))
-    if len(chunk) <= _NUMBA_THRESHOLD and "numba" not in sys.modules:
-        rejected, undecided = _propose_few(out, cells, words, coins, positions, chunk)
-    else:
-        rejected, undecided = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
-        counts = _compile()(words, coins, _tables(cells), out, positions, chunk[0], rejected, undecided)
-        rejected, undecided = rejected[: counts[0]], undecided[: counts[1]]
-    again = [rejected]
-    shift = np.uint64(64 - cells.coin_bits)
-    for i in undecided:
-        word = int(words[i])
-        position = positions[chunk[i]] if positions.size else chunk[i]
-        settled = cells.settle(word, word >> 13, int(coins[i] >> shift), source)
-        if settled is None:
-            again.append(np.array([position], dtype=np.int64))
-        else:
-            out[position] = max(min(settled, _MAX_DRAW), -_MAX_DRAW)
-    return np.concatenate(again)
-
-
-def _propose_few(
+def propose_many(
     out: "NDArray[np.int64]",
     cells: "Cells",
     words: "NDArray[np.uint64]",
     coins: "NDArray[np.uint64]",
     positions: "NDArray[np.int64]",
-    chunk: range,
+    first: int,
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Do what the compiled loop does; return the positions that are rejected and the places that are undecided."""
-    shift = 64 - cells.coin_bits
-    rejected, undecided = [], []
-    for i, (word, coin) in enumerate(zip(words.tolist(), coins.tolist(), strict=True)):
-        position = int(positions[chunk[i]]) if positions.size else chunk[i]
-        number, unsure = cells.propose(word, word >> 13, coin >> shift)
-        if unsure:
-            undecided.append(i)
-        elif number is None:
-            rejected.append(position)
-        else:
-            out[position] = number
-    return np.array(rejected, dtype=np.int64), np.array(undecided, dtype=np.int64)
+    """Write what is accepted; return the positions that are rejected and the places that are undecided."""
+    rejected, undecided = np.empty(words.size, dtype=np.int64), np.empty(words.size, dtype=np.int64)
+    counts = _compile()(words, coins, _tables(cells), out, positions, first, rejected, undecided)
+    return rejected[: counts[0]], undecided[: counts[1]]

@@ -18,7 +18,7 @@ from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_column
 from celosia.statistics.arrays.stepping import indices
 from celosia.statistics.base.choice import make_guarantee
-from celosia.statistics.base.contribution import ContributionBounds
+from celosia.statistics.base.noise import ContributionBounds
 from celosia.statistics.selection.most_common import Mode
 from celosia.statistics.selection.peeling import TopK
 

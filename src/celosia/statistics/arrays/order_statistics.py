@@ -20,7 +20,7 @@ from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_numbers
 from celosia.statistics.arrays.stepping import kind_for, steps_on
 from celosia.statistics.base.choice import make_guarantee
-from celosia.statistics.base.contribution import ContributionBounds
+from celosia.statistics.base.noise import ContributionBounds
 from celosia.statistics.selection.ranks import Quantiles
 
 if TYPE_CHECKING:

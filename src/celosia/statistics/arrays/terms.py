@@ -14,8 +14,7 @@ from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.exact import Exact
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.contribution import ContributionBounds
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise
 
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
     from celosia.data.schema.axis import Axis
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 _MAX_BATCH_COUNTS = 2**19  # more would only move memory
 _MAX_COUNT = 2**62
@@ -112,7 +112,7 @@ class Choice(ABC):
     def each(self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None) -> Fraction:
         """Return the epsilon of one selection in one cell.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
         >>> Mode(candidates=3).each(1, ContributionBounds(groups=4, cells=10))
         Fraction(1, 4)
@@ -124,7 +124,7 @@ class Choice(ABC):
     ) -> "Event":
         """Return the event of a release, for all cells together.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
         >>> Mode(candidates=3).event(1, ContributionBounds())
         PermuteAndFlipEvent(epsilon=1)
@@ -149,7 +149,7 @@ class Choice(ABC):
         """Return the private answer of each cell from exact counts, one row for each cell and one column a candidate.
 
         >>> import numpy as np
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
         >>> counts = np.array([[10, 500, 20], [300, 2, 2]])
         >>> Mode(candidates=3).release(counts, 1, ContributionBounds(cells=2)).value.tolist()

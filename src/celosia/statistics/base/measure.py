@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, RowSensitivity, Sensitivity
 
 if TYPE_CHECKING:
     import numpy as np

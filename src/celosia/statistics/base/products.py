@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, RowSensitivity, Sensitivity
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:

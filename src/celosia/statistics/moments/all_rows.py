@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate, whole_counts
 from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.bernstein import FirstMoments, simplex
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class MomentsOfAll(Measure):
     """``rows``: all of them; ``count``, ``sum`` and ``mean``: of those that have a value.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> from fractions import Fraction
     >>> MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1)))).sensitivity(ContributionBounds())
     Sensitivity(l1=120, l2_squared=14400)
@@ -78,7 +78,7 @@ class MomentsOfAll(Measure):
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return a quantity from a noisy summary.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1))))
@@ -100,7 +100,7 @@ class MomentsOfAll(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return a bound on the error of a quantity, with this many rows.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1))))

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import (
     Between,
     Estimate,
@@ -27,6 +26,7 @@ from celosia.statistics.base.estimate import (
     whole_counts,
 )
 from celosia.statistics.base.measure import Measure, parts_of
+from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
@@ -75,7 +75,7 @@ class Moments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
         """Return the quantity, cell by cell; where the noisy number of rows is not positive, the middle of its range.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = FirstMoments(Axis(0, 120, Fraction(1)))
@@ -120,7 +120,7 @@ class Moments(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return a bound on the error of a quantity for the worst column; a ratio needs a number of rows.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = FirstMoments(Axis(0, 120, Fraction(1)))
@@ -153,7 +153,7 @@ class Moments(Measure):
 class FirstMoments(Moments):
     """Count, sum and mean of a column from two features, ``k`` and ``R - k``, that sum to R.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> from fractions import Fraction
     >>> FirstMoments(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=120, l2_squared=14400)
@@ -207,7 +207,7 @@ class SecondMoments(Moments):
 
     The variance is the mean squared distance from the mean (divided by n, not by n - 1).
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> from fractions import Fraction
     >>> SecondMoments(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=14400, l2_squared=207360000)

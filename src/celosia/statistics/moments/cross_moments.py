@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Between, Estimate, whole_counts
 from celosia.statistics.base.measure import Measure, parts_of
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.bernstein import bernstein, simplex
 from celosia.statistics.moments.two_columns import TwoColumns
 
@@ -35,7 +35,7 @@ _UNIFORM_VARIANCE = 1 / 12  # the variance of values spread evenly over a range 
 class CrossMoments(Measure):
     """Count, covariance and correlation of two columns; with ``degree=1`` no correlation, and a better covariance.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> from fractions import Fraction
     >>> tenths = Axis(0, 10, Fraction(1, 10))
     >>> CrossMoments(tenths, tenths, degree=1).sensitivity(ContributionBounds())
@@ -104,7 +104,7 @@ class CrossMoments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
         """Return the quantity, cell by cell; 0 for a covariance or correlation without rows.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> pair = CrossMoments(Axis(0, 10, Fraction(1)), Axis(0, 10, Fraction(1)), degree=1)
@@ -138,7 +138,7 @@ class CrossMoments(Measure):
 
         A correlation has no useful worst case: its bound is for values spread evenly over their ranges.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> pair = CrossMoments(Axis(0, 100, Fraction(1)), Axis(0, 100, Fraction(1)), degree=1)

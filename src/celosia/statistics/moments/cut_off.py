@@ -12,9 +12,9 @@ import numpy as np
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import exact_integer
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.noise_sums import sum_margin
 from celosia.statistics.moments.bernstein import simplex
 
@@ -52,7 +52,7 @@ class CutOffMeasure(Measure):
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the share that the limits keep in all cells together, between 0 and 1.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> rows = CutRows(most=10)
         >>> noise = Noise.laplace(1, rows.sensitivity(ContributionBounds(cells=2)), 2, 2, ContributionBounds(cells=2))
@@ -81,7 +81,7 @@ class CutOffMeasure(Measure):
 class CutRows(CutOffMeasure):
     """Rows kept and rows cut off in each cell; one person has at most ``most`` of them, in all cells together.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> CutRows(most=638).sensitivity(ContributionBounds(unit="person"))
     Sensitivity(l1=638, l2_squared=407044)
     """
@@ -101,7 +101,7 @@ class CutRows(CutOffMeasure):
 class CutPersons(CutOffMeasure):
     """Persons of whom all rows count and persons of whom some are cut off, in all cells together.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> CutPersons().sensitivity(ContributionBounds(unit="person"))
     Sensitivity(l1=1, l2_squared=1)
     """

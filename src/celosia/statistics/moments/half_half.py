@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Between, Estimate, Ratio, over
 from celosia.statistics.base.measure import Measure, nearer
+from celosia.statistics.base.noise import ContributionBounds, RowSensitivity, Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ _MIN_ROUNDED_SUM = 2**13  # below, no unit's sums times its allowed rows reach 2
 class HalfHalfMean(Measure):
     """The mean as a noisy sum over a noisy count.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> from fractions import Fraction
     >>> HalfHalfMean(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=240, l2_squared=28800)
@@ -118,7 +118,7 @@ class HalfHalfMean(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return a bound on the error of the mean with this many rows, for the worst column.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = HalfHalfMean(Axis(0, 120, Fraction(1)))

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Between, Estimate, Ratio, magnitudes, over
 from celosia.statistics.base.measure import Measure
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import Noise, RowSensitivity
 from celosia.statistics.moments.bernstein import FirstMoments
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 MAX_SHARED_COLUMNS: Final = 7
 """Columns that share a measurement: noise vectors have at most 16 coordinates."""
@@ -41,7 +40,7 @@ class SharedMoments(Measure):
     ``nullable`` marks the columns that may miss a value; ``with_rows`` counts all rows as well, as is necessary if a
     column never misses one.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
     >>> pair.quantities
     ('rows', 'count 0', 'sum 0', 'mean 0', 'count 1', 'sum 1', 'mean 1')
@@ -148,7 +147,7 @@ class SharedMoments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: Noise) -> Estimate:
         """Return a quantity, cell by cell; where the noisy number of values is not positive, a mean is the middle.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
         >>> noise = pair.pure_noise(1, 1, ContributionBounds())
         >>> noisy = np.array([[1000 * 2**24, 250 * 2**24, -500 * 2**24]])
@@ -220,7 +219,7 @@ class SharedMoments(Measure):
     def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
         """Return a bound on the error of a quantity; of a mean, for the worst column with this many rows.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
         >>> noise = pair.pure_noise(1, 1, ContributionBounds())
         >>> round(pair.spread("rows", noise, rows=None), 2), round(pair.spread("mean 0", noise, rows=100_000), 4)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Mode(Choice):
     """The index of the most common of ``candidates`` values.
 
     >>> import numpy as np
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> Mode(candidates=3).release(np.array([[10, 500, 20]]), 1, ContributionBounds()).value.tolist()
     [1]
     """
@@ -45,7 +45,7 @@ class Mode(Choice):
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return 1: one selection in each cell.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> Mode(candidates=3).parts(ContributionBounds())
         1
         """
@@ -63,7 +63,7 @@ class Mode(Choice):
     ) -> float:
         """Return a bound on how many rows fewer the chosen value has than the most common one, at this level.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> round(Mode(candidates=49).spread(1, ContributionBounds()), 1)
         6.9
         """
@@ -75,7 +75,7 @@ class Mode(Choice):
     ) -> tuple[str, ...]:
         """Return how the mode is chosen.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> print(*Mode(candidates=49).explain(1, ContributionBounds()))
         The mode is chosen among 49 values by permute-and-flip; with probability 95 % it has at most 7 rows less than
         the most common value.

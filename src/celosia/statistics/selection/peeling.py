@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopK(Choice):
     """The indices of the ``k`` most common of ``candidates`` values, the most common first.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> TopK(candidates=4, k=2).release(np.array([[10, 500, 20, 300]]), 2, ContributionBounds()).value.tolist()
     [[1, 3]]
     """
@@ -52,7 +52,7 @@ class TopK(Choice):
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return k, the number of selections in each cell.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> TopK(candidates=10, k=3).parts(ContributionBounds())
         3
         """
@@ -70,7 +70,7 @@ class TopK(Choice):
     ) -> float:
         """Return a bound on how many rows fewer each chosen value has than the best that was left, for all k together.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> round(TopK(candidates=49, k=3).spread(1, ContributionBounds()), 1)
         24.0
         """
@@ -82,7 +82,7 @@ class TopK(Choice):
     ) -> tuple[str, ...]:
         """Return how the values are chosen.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> print(*TopK(candidates=49, k=3).explain(1, ContributionBounds()))
         The 3 most common of 49 values are chosen one after another by permute-and-flip; with probability 95 % each has
         at most 24 rows less than the best that was left.

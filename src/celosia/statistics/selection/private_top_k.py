@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.events import Event
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class PrivateTopK(Choice):
 
     ``delta`` is the chance that a text is shown which one unit alone has.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> PrivateTopK(k=10, groups=2, delta=Fraction(1, 10**6)).event(1, ContributionBounds(unit="person"))
     KeySelectionEvent(scale=2, threshold=30, groups=2, unit='person')
     """
@@ -51,7 +51,7 @@ class PrivateTopK(Choice):
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return for how many texts one unit counts.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> PrivateTopK(k=10, groups=2).parts(ContributionBounds())
         2
         """
@@ -60,7 +60,7 @@ class PrivateTopK(Choice):
     def keys(self, epsilon: Exact | None, bounding: "ContributionBounds") -> StableKeys:
         """Return the mechanism that shows texts with their noisy numbers of units.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).keys(1, ContributionBounds()).threshold
         15
         """
@@ -93,7 +93,7 @@ class PrivateTopK(Choice):
     ) -> float:
         """Return a bound on the error of the number of units of a string.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).spread(1, ContributionBounds())
         3.0
         """
@@ -109,7 +109,7 @@ class PrivateTopK(Choice):
     ) -> tuple[str, ...]:
         """Return how the texts are found.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> print(*PrivateTopK(k=10, delta=Fraction(1, 10**6)).explain(1, ContributionBounds()))
         The texts are private: at most 10 are shown, in the order of their noisy numbers of rows, each within 3 with
         probability 95 %. A text can be shown from 15 noisy rows on; one of 17 or more is found with probability 95 %.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import ContributionBounds
+    from celosia.statistics.base.noise import ContributionBounds
 
 _MAX_BINS = 2**16
 _MAX_COUNTS = 2**22
@@ -52,7 +52,7 @@ class Quantiles(Choice):
     choices too, and each costs as much as the quantile. An interval of a minimum or maximum reaches to the bound of the
     axis and costs nothing.
 
-    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> from celosia.statistics.base.noise import ContributionBounds
     >>> ages = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "1/2", "3/4"))
     >>> ages.release(np.full((1, 121), 1000), 1, ContributionBounds()).value.tolist()
     [[30, 60, 90]]
@@ -117,7 +117,7 @@ class Quantiles(Choice):
 
         Lower and upper ends have levels of their own; a minimum or maximum needs none.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> ages, quartiles = Axis(0, 120, Fraction(1)), ("1/4", "1/2", "3/4")
         >>> [Quantiles(axis=ages, quantiles=quartiles, interval=i).parts(ContributionBounds()) for i in (False, True)]
         [2, 6]
@@ -131,7 +131,7 @@ class Quantiles(Choice):
         A replaced unit takes rows from one problem and gives them to another, so both halves are counted where there
         are several problems or several cells; in one problem alone it moves a rank by its rows.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> third = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/3",))
         >>> third.sensitivity(problems(third.quantiles)[0][0], ContributionBounds(rows=3))
         Fraction(2, 1)
@@ -157,7 +157,7 @@ class Quantiles(Choice):
         It holds at this level whatever the data, but for one part in 128 of the rows that share a value; usually
         answers are nearer. With a public guess of the ``rows`` in a cell it is never more than these.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",))
         >>> round(median.spread(1, ContributionBounds()), 1)
         7.8
@@ -179,7 +179,7 @@ class Quantiles(Choice):
     ) -> tuple[str, ...]:
         """Explain how quantiles are chosen, and why adding noise to them would be hopeless.
 
-        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> from celosia.statistics.base.noise import ContributionBounds
         >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",))
         >>> for sentence in median.explain(1, ContributionBounds()):
         ...     print(sentence)

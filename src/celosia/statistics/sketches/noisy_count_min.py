@@ -20,8 +20,7 @@ from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level,
 from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
-from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 from celosia.statistics.base.noise_sums import sum_margin
 
 if TYPE_CHECKING:
