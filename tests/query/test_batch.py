@@ -13,8 +13,7 @@ from celosia.core import BudgetExceededError, CelosiaError, ParameterError, Quer
 from celosia.noise import Seeded
 from celosia.query.batch import plan_batch
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import Strategy, squared_error, strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, squared_error, strategy_for
 from tests.query.samples import Pretending
 
 ROWS = pa.table({"age": [34, 71, 20, 55] * 25, "sex": ["F", "M"] * 50, "city": ["A", "B"] * 50})

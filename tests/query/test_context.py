@@ -14,8 +14,7 @@ from celosia.query import context as module
 from celosia.query.context import SessionContext
 from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Target, strategy_for
 from tests.query.samples import Pretending, code_book, rows_table
 
 if TYPE_CHECKING:

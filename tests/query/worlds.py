@@ -22,8 +22,7 @@ from celosia.query.execution.row_level import Sums
 from celosia.query.plan.relations import tables_of
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.strategy import Strategy, strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, strategy_for
 from celosia.query.session import Session
 from celosia.statistics import Measure
 from celosia.statistics.selection import ranks

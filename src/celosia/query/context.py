@@ -8,6 +8,7 @@ same rows for every analyst.
 """
 
 import functools
+import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -48,7 +49,7 @@ class SessionContext:
         self.secret = tuple(int(word) for word in source.words(4))
         self.engine = engine
         self._version = None if version is None else exact_text(version, name="version")
-        self._progress = Bar() if progress is None else progress
+        self._progress = Bar() if progress is None and sys.stderr.isatty() else progress
         self._contents: dict[str, str] | None = None
         self._check_plan = functools.lru_cache(_MAX_CHECKED_PLANS)(_check_plan)
         self._lock = threading.RLock()

@@ -34,8 +34,7 @@ from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import Preview, preview_of
-from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, best_of, check_noise, strategies_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, Target, best_of, check_noise, strategies_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.query.sql.parser import parse_sql
 

@@ -25,8 +25,7 @@ from celosia.mechanisms import StableKeys
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded, System
 from celosia.query.answering.release_table import answer
 from celosia.query.plan.nodes import Aggregate, Key
-from celosia.query.planning.strategy import Strategy, strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, strategy_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.statistics import ContributionBounds
 from celosia.testing import check_distribution, check_mechanism, chi_square

@@ -13,8 +13,7 @@ import celosia as cl
 from celosia.core.errors import BudgetExceededError, ParameterError
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import spread_of
-from celosia.query.planning.strategy import Strategy, strategies_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, strategies_for
 from tests.query.samples import ask, asking, persons_table, question, rows_table
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from celosia.noise import Seeded
 from celosia.query import CutOff
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import strategies_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Target, strategies_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.query.sql.parser import parse_sql
 from celosia.testing import check_mechanism

@@ -25,8 +25,7 @@ from celosia.core import (
 )
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.events import KeySelectionEvent
-from celosia.query.planning.strategy import Strategy, strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, strategy_for
 from celosia.statistics import Choice, Measure
 from tests.query.samples import FULL, ask, persons_table, question, rows_table
 

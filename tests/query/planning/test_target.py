@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from celosia.core.errors import ParameterError
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Target
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee

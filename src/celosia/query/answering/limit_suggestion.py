@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.planning.target import Target
+    from celosia.query.planning.strategy import Target
 
 _MOST_LINES = 7
 _TEXT = ("rows kept", "persons kept", "bias", "noise", "error")

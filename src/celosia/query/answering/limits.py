@@ -21,8 +21,7 @@ from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.preview import Line, Preview, noise_words
-from celosia.query.planning.strategy import strategy_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Target, strategy_for
 from celosia.statistics import Bins, ContributionBounds, Measure, Noise
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from celosia.core.exact import Exact, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.preview import spread_of
-from celosia.query.planning.strategy import Strategy, strategies_for
-from celosia.query.planning.target import Target
+from celosia.query.planning.strategy import Strategy, Target, strategies_for
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
