@@ -127,7 +127,7 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
         value = float(noise.magnitude(alpha, radius))
     else:
         _check_density(noise)
-        value = max(_of_shift(alpha, noise, shift) for shift in radius * _SHIFTS) if radius else 0.0
+        value = max(_integrate_shift(alpha, noise, shift) for shift in radius * _SHIFTS) if radius else 0.0
     if not math.isfinite(value):
         raise ParameterError(
             f"noise moved by radius={safe_repr(radius)} has an infinite divergence of order alpha={safe_repr(alpha)}."
@@ -145,7 +145,7 @@ def _check_density(noise: Any) -> None:
         raise ParameterError("noise must have the whole line for its support.")
 
 
-def _of_shift(alpha: float, noise: Any, shift: float) -> float:
+def _integrate_shift(alpha: float, noise: Any, shift: float) -> float:
     """Return the divergence of the noise moved by ``shift`` from the noise, by integration."""
     quantiles = np.asarray(noise.ppf(_LEVELS), dtype=np.float64)
     scale = float(noise.ppf(0.75) - noise.ppf(0.25))

@@ -20,7 +20,7 @@ from celosia.query.plan.nodes import Aggregate, Base, Key, Order, Plan
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.postprocessing.evaluate import evaluate, rehearse
-from celosia.query.postprocessing.vectors import LARGEST
+from celosia.query.postprocessing.vectors import MAX_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -315,14 +315,14 @@ def one(name: str, *values: Any) -> Any:
         ("%", (-7.5, 2), -1.5),
         ("*", (1e200, 1e200), None),
         ("*", (2**40, 2**40), None),
-        ("*", (2**31, 2**31), LARGEST),
+        ("*", (2**31, 2**31), MAX_INTEGER),
         ("*", (2**31, 2**31 + 1), None),
         ("*", (3_037_000_500, 3_037_000_500), None),  # whose product wraps around 64 bits
-        ("+", (LARGEST, 0), LARGEST),
-        ("+", (LARGEST, 1), None),
-        ("-", (-LARGEST, 1), None),
-        ("+", (LARGEST, LARGEST), None),
-        ("neg", (-LARGEST,), LARGEST),
+        ("+", (MAX_INTEGER, 0), MAX_INTEGER),
+        ("+", (MAX_INTEGER, 1), None),
+        ("-", (-MAX_INTEGER, 1), None),
+        ("+", (MAX_INTEGER, MAX_INTEGER), None),
+        ("neg", (-MAX_INTEGER,), MAX_INTEGER),
         ("neg", (-(2**63),), None),
         ("abs", (-(2**63),), None),
         ("floor", (1e18,), 10**18),
@@ -337,7 +337,7 @@ def one(name: str, *values: Any) -> Any:
         ("+", (dt.date(9999, 12, 31), 1), None),
         ("-", (dt.date(1, 1, 1), 1), None),
         ("+", (1, dt.date(2021, 12, 31)), dt.date(2022, 1, 1)),
-        ("+", (dt.date(2021, 12, 31), LARGEST), None),
+        ("+", (dt.date(2021, 12, 31), MAX_INTEGER), None),
         ("-", (dt.date(2021, 12, 31), None), None),
     ],
 )

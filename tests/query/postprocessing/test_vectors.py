@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
-from celosia.query.postprocessing.vectors import LARGEST, Vector, align, to_list, vector_of
+from celosia.query.postprocessing.vectors import MAX_INTEGER, Vector, align, to_list, vector_of
 
 NOON = dt.datetime(2021, 12, 31, 12, tzinfo=dt.UTC)
 FAMILIES: dict[str, st.SearchStrategy[Any]] = {
@@ -71,9 +71,9 @@ def test_numbers_that_are_not_finite_are_null() -> None:
 
 def test_whole_numbers_stay_whole_however_large_they_are() -> None:
     assert vector_of([2**63 - 1, -(2**63)]).is_integer
-    beyond = vector_of([2**63, 1, None, -(2**70), LARGEST, 10**400])
+    beyond = vector_of([2**63, 1, None, -(2**70), MAX_INTEGER, 10**400])
     assert beyond.is_integer
-    assert to_list(beyond) == [None, 1, None, None, LARGEST, None]
+    assert to_list(beyond) == [None, 1, None, None, MAX_INTEGER, None]
     assert not vector_of([1, 2.0]).is_integer
 
 

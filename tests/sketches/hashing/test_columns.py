@@ -115,7 +115,7 @@ def test_nothing_is_a_column() -> None:
 
 
 def test_columns_too_long_for_32_bits_are_read_with_64(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celosia.sketches.hashing.columns._LONGEST", 10)
+    monkeypatch.setattr("celosia.sketches.hashing.columns._MAX_TEXT_BYTES", 10)
     for kind, values in ((pa.string(), TEXTS), (pa.binary(), BYTES), (pa.int64(), NUMBERS)):
         chunks = pa.chunked_array([pa.array(values[:2], kind), pa.array(values[2:], kind)])
         assert read_column(chunks).tolist() == values

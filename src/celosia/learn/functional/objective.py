@@ -27,7 +27,7 @@ Loss: TypeAlias = Callable[..., Any]
 
 _HIGHEST_RECORD = 8  # factors of one product, and
 _MOST_TERMS = 4096  # products of one coefficient: so few that doubles compute it without an error to speak of
-_LARGEST = Fraction(2) ** 500  # a coefficient, and the inverse of a unit: far from where doubles end
+_MAX_COEFFICIENT = Fraction(2) ** 500  # a coefficient, and the inverse of a unit: far from where doubles end
 _TAYLOR = {1: Fraction(1, 2), 2: Fraction(1, 8), 4: Fraction(-1, 192), 6: Fraction(1, 2880)}
 """The Taylor coefficients of log(1 + exp(z)) at 0, but the first, which does not move the minimum."""
 
@@ -191,14 +191,16 @@ def _check_terms(objective: Objective) -> None:
     if not all(_is_between(number, Fraction(0)) for _, found in objective.terms for _, number in found):
         raise ParameterError("The numbers of an objective must be fractions of 2^500 in size at the most, and not 0.")
     units = objective.units
-    if len(units) != len(objective.terms) or not all(_is_between(unit, 1 / _LARGEST) and unit > 0 for unit in units):
+    if len(units) != len(objective.terms) or not all(
+        _is_between(unit, 1 / _MAX_COEFFICIENT) and unit > 0 for unit in units
+    ):
         raise ParameterError(
             "units must be fractions above 0, between 2^-500 and 2^500, one for each product of weights."
         )
 
 
 def _is_between(number: object, least: Fraction) -> bool:
-    return isinstance(number, Fraction) and number != 0 and least <= abs(number) <= _LARGEST
+    return isinstance(number, Fraction) and number != 0 and least <= abs(number) <= _MAX_COEFFICIENT
 
 
 def _check_products(products: Sequence[Places], count: int, least: int) -> None:

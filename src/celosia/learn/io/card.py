@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STATED: Final = (1_000, 10_000, 100_000)  # rows, where nothing public says how many there were
 _DELTA: Final = Fraction(1, 10**6)
-_LONGEST: Final = 16  # characters of an exact number
+_MAX_NUMBER_LENGTH: Final = 16  # characters of an exact number
 _MOST_ROWS: Final = 200  # features that are listed
 
 _AFTERWARDS: Final[dict[str, str]] = {
@@ -163,7 +163,7 @@ def _factor(epsilon: "Fraction | float") -> str:
 
 def _format_number(number: "Fraction | float") -> str:
     text = format_exact(number).strip("'") if isinstance(number, Fraction) else ""
-    return text if 0 < len(text) <= _LONGEST else _up(float(number))
+    return text if 0 < len(text) <= _MAX_NUMBER_LENGTH else _up(float(number))
 
 
 def _up(number: float) -> str:

@@ -51,7 +51,7 @@ _FIELDS: Final = ("event", "format", "guarantee", "learned", "model", "parameter
 _NEVER: Final = ("budget", "source")  # belong to the caller of fit
 _APART: Final = ("event_", "guarantee_", "provenance_")  # have fields of their own
 _LEARNED: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
-_LARGEST: Final = 2**28  # bytes of a file
+_MAX_FILE_BYTES: Final = 2**28  # bytes of a file
 _LONGEST_TEXT: Final = 10_000_000
 _TRIED: Final = 7  # rows; a size that no wrong array is likely to have
 _TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "written")
@@ -76,9 +76,9 @@ def load(path: str | Path) -> Any:
     FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
     with Path(path).open("rb") as file:
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise FormatError(f"A model file has at most {_LARGEST:,} bytes.")
+        data = file.read(_MAX_FILE_BYTES + 1)
+    if len(data) > _MAX_FILE_BYTES:
+        raise FormatError(f"A model file has at most {_MAX_FILE_BYTES:,} bytes.")
     try:
         return _model(_parse(data))
     except FormatError:
@@ -146,7 +146,7 @@ def _known(name: str) -> type[Any]:
 
 
 def _parse(data: bytes) -> dict[str, Any]:
-    found = read_json(data, name="The file", max_length=_LARGEST)
+    found = read_json(data, name="The file", max_length=_MAX_FILE_BYTES)
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise FormatError("The file holds no model of celosia.")
     if type(found.get("version")) is not int or found["version"] != _VERSION:

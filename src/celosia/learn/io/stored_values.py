@@ -34,7 +34,7 @@ JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
 _MOST_NUMBERS: Final = 2**27  # of one array: a gigabyte of doubles
-_DEEPEST: Final = 16
+_MAX_DEPTH: Final = 16
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _TYPES: Final = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _TEXTS: Final = ("object", "text")
@@ -100,7 +100,7 @@ def _unusual(value: float) -> str:
 
 def decode(value: Any, name: str, depth: int = 0) -> Any:
     """Return the value that JSON stands for; ``FormatError`` if it is none that ``encode`` writes."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise FormatError(f"{name}: the file is nested too deeply.")
     if isinstance(value, list):
         return [decode(item, name, depth + 1) for item in value]
@@ -204,7 +204,7 @@ def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":
     if not isinstance(inner, dict) or inner.keys() != {"type", "shape", "arrow"}:
         raise TypeError
     kind, shape = inner["type"], inner["shape"]
-    if kind not in (*_TYPES, *_TEXTS) or not isinstance(shape, list) or len(shape) > _DEEPEST:
+    if kind not in (*_TYPES, *_TEXTS) or not isinstance(shape, list) or len(shape) > _MAX_DEPTH:
         raise TypeError
     if not all(type(side) is int and 0 <= side <= _MOST_NUMBERS for side in shape) or math.prod(shape) > _MOST_NUMBERS:
         raise FormatError(f"{name}: the file holds an array of more than {_MOST_NUMBERS:,} numbers.")

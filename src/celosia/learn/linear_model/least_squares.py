@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 _UNIT = 2**35  # how far a weight of 1 reaches: tens of millions of rows stay below 2^62
-_MOST = 2**61
+_MAX_SUM = 2**61
 _MEANS = 0.15  # how far means are from the middle of public bounds: the variance that is supposed
 _SLACK = 0.5  # how much of the matrix's own noise the floor counts: the rest is in its eigenvalues already
 _FLATTEST = 0.05  # features are supposed to vary by at least this much of what they can
@@ -316,7 +316,7 @@ class Plan:
 
     def moments(self, noisy: NDArray[np.int64], noise: "Noise") -> Moments:
         """Return the noisy moments of columns between -1 and 1, with the variance of their noise."""
-        if int(np.abs(noisy).max(initial=0)) >= _MOST:
+        if int(np.abs(noisy).max(initial=0)) >= _MAX_SUM:
             raise InputError("There are more rows than can be added up exactly: fit a random part of them.")
         units = np.array(self._units, dtype=np.float64)
         first, second = _places(self.products)

@@ -35,7 +35,7 @@ SUPPOSED = 300
 _RECORDS = 2_000
 _REPEATED = 8
 _FEW_REPEATED = 3
-_MOST = 2**15
+_MAX_TARGET = 2**15
 _STRENGTH = 3.0  # the length of the true weights, for features from -1 to 1
 
 
@@ -152,8 +152,8 @@ def _try_records(
 def _spending(target: Target, times: Fraction) -> Target:
     """Return a target whose noise is smaller by a factor."""
     if target.kind == "pure":
-        return replace(target, epsilon=min((target.epsilon or 0) * times, Fraction(_MOST)))
-    rho = min(target.total_rho * times**2, Fraction(_MOST))
+        return replace(target, epsilon=min((target.epsilon or 0) * times, Fraction(_MAX_TARGET)))
+    rho = min(target.total_rho * times**2, Fraction(_MAX_TARGET))
     return replace(target, epsilon=None, delta=Fraction(0), rho=rho)
 
 

@@ -28,7 +28,7 @@ from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, ROW_UNI
 from celosia.statistics.base.noise import Noise
 
 _BLOCK = 2**14
-_FEWEST = 20.0  # rows below which a noisy count is not believed
+_MIN_ROWS = 20.0  # rows below which a noisy count is not believed
 _SPREAD = 0.06  # the variance that a feature from -1 to 1 is taken to have while the noise hides it
 _LOOSE = 0.5  # how far, squared, centres are taken to lie from the middle of the bounds
 _CUT = 0.5  # of a typical row: a gradient's largest norm; larger where there are many records
@@ -67,7 +67,7 @@ class Moments:
         """Read noisy sums; ``records`` is their number where it is public."""
         width = plan.features
         counts = np.maximum(noisy[: plan.classes] / (plan.weight * GRID), 0.0)
-        count = max(float(counts.sum()) if records is None else float(records), _FEWEST)
+        count = max(float(counts.sum()) if records is None else float(records), _MIN_ROWS)
         shares = np.clip(counts / count, 0.05, 0.95)
         error = math.sqrt(noise.variance) / GRID / count
         centre = np.clip(noisy[plan.classes : -1] / GRID / count, -1, 1) * _LOOSE / (_LOOSE + error**2)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from celosia.ledger.budget_account import BudgetAccount
 
 _WHOLE = Fraction(1)
-_SMALLEST_DELTA = Fraction(1, 10**200)
-_SMALLEST = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
+_MIN_DELTA = Fraction(1, 10**200)
+_MIN_TARGET = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
 _BOUNDS_WANTED = "bounds must be (low, high), two numbers or an array each, or a Schema"
 
 
@@ -183,7 +183,7 @@ def is_infinite(epsilon: object) -> bool:
 
 def _exact_epsilon(epsilon: Exact) -> Fraction:
     number = exact_epsilon(epsilon)
-    if number < _SMALLEST:
+    if number < _MIN_TARGET:
         raise ParameterError(
             f"epsilon must be at least 1e-100, not {safe_repr(epsilon)}: no noise is wide enough for less."
         )
@@ -192,14 +192,14 @@ def _exact_epsilon(epsilon: Exact) -> Fraction:
 
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
-    if number >= 1 or 0 < number < _SMALLEST_DELTA:
+    if number >= 1 or 0 < number < _MIN_DELTA:
         raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_rho(rho)
-    if number < _SMALLEST:
+    if number < _MIN_TARGET:
         raise ParameterError(f"rho must be at least 1e-100, not {safe_repr(rho)}: no noise is wide enough for less.")
     return number
 

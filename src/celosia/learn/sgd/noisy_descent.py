@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
 
 _STEPS: Final = 2**20  # of a gradient as long as the bound: rounding it moves nothing that could be seen
-_WIDEST: Final = 2**20  # noise, in bounds, that is still an integer number of steps in a double
+_MAX_NOISE: Final = 2**20  # noise, in bounds, that is still an integer number of steps in a double
 _DRAWN: Final = 2**18  # noises at a time: memory stays flat
 _WORK: Final = 2_000_000  # steps that are made by default
-_LARGEST: Final = 2**40  # sigmas, in bounds, that are tried
+_MAX_SIGMA: Final = 2**40  # sigmas, in bounds, that are tried
 _EXTREME: Final = (
     Fraction(2) ** 200
 )  # squares of what is no larger are doubles, and of what is no smaller than 1 over it
@@ -137,7 +137,7 @@ class PNSGD:
             raise ParameterError(
                 f'stop="secret uniform" needs epochs=1, not {safe_repr(self.epochs)}: use stop="fixed".'
             )
-        if self.amplification == "none" and self.sigma > _WIDEST * self.bound:
+        if self.amplification == "none" and self.sigma > _MAX_NOISE * self.bound:
             raise ParameterError(
                 f"sigma must be at most 2^20 times lipschitz={float(self.bound):g}, not {float(self.sigma):g}."
             )
@@ -318,7 +318,7 @@ class PNSGD:
 def _least_sigma(template: PNSGD, target: Guarantee) -> Fraction:
     """Return nearly the least sigma that keeps a target; equal fits ask only once."""
     bound = template.bound
-    most = _WIDEST if template.amplification == "none" else _LARGEST
+    most = _MAX_NOISE if template.amplification == "none" else _MAX_SIGMA
 
     def event(sigma: float) -> "Event":
         return replace(template, sigma=Fraction(sigma) * bound).event

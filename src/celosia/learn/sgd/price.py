@@ -20,7 +20,7 @@ from celosia.core.structure import CertifiedEvent
 if TYPE_CHECKING:
     from celosia.core.events import Event
 
-_LEAST: Final = 2.0**-40
+_MIN_EPSILON: Final = 2.0**-40
 
 
 def rho_of(event: "Event") -> ZCDP:
@@ -69,7 +69,7 @@ def epsilon_of(event: "Event", delta: Fraction) -> Fraction:
         least = renyi_epsilon(ORDERS, renyi(event, ORDERS), double_at_most(delta))
     else:
         least = ZCDPAccountant().spend(event).epsilon(delta)
-    epsilon, more = Fraction(max(least, _LEAST)), Fraction(1, 10**9)
+    epsilon, more = Fraction(max(least, _MIN_EPSILON)), Fraction(1, 10**9)
     while not certificate_holds(CertifiedEvent(event=event, epsilon=epsilon, delta=delta)):
         epsilon, more = epsilon * (1 + more), more * 4  # the two directions of a conversion are rounded differently
     return epsilon
@@ -86,7 +86,7 @@ def least_noise(event: Callable[[float], "Event"], target: Guarantee, most: floa
             )
     while low < 1.0 and keeps(event(low), target):
         low, high = low / 2, low
-        if high < _LEAST:
+        if high < _MIN_EPSILON:
             raise ParameterError("The target is met with hardly any noise: is it the target that was meant?")
     slow = _is_secret(event(high)) and not isinstance(target, ZCDP)  # a curve takes a twentieth of a second
     tolerance = 1e-3 if slow else 1e-6

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MAX_STEP = 16
 _MAX_OUTPUTS = 1 << 16
 _MAX_HASHES = 1 << 20
-_WIDEST = 1 << 16
+_MAX_HASH_RANGE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -131,7 +131,7 @@ class PrefixExtension(Protocol[Estimate]):
         >>> PrefixExtension(epsilon=2, domain=1000).width
         8
         """
-        return min(round(math.exp(min(float(self.epsilon), 16.0))) + 1, _WIDEST)
+        return min(round(math.exp(min(float(self.epsilon), 16.0))) + 1, _MAX_HASH_RANGE)
 
     @property
     def bits(self) -> int:

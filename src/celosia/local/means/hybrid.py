@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _GRID = 1 << 20
 _MAX_OUTPUTS = 1 << 16
-_ALONE = Fraction(61, 100)
+_MAX_DUCHI_EPSILON = Fraction(61, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -90,7 +90,7 @@ class Hybrid(MeanProtocol):
         >>> Hybrid(low=0, high=1, epsilon="0.5").share, round(Hybrid(low=0, high=1, epsilon=2).share, 3)
         (0.0, 0.632)
         """
-        return 0.0 if self._alone else -math.expm1(-float(self.epsilon) / 2)
+        return 0.0 if self._is_duchi else -math.expm1(-float(self.epsilon) / 2)
 
     @property
     def bits(self) -> int:
@@ -107,7 +107,7 @@ class Hybrid(MeanProtocol):
         >>> len(Hybrid(low=0, high=1, epsilon=2, grid=8).outputs())
         13
         """
-        numbers = 0 if self._alone else self.window.size
+        numbers = 0 if self._is_duchi else self.window.size
         if numbers > _MAX_OUTPUTS:
             return None
         said = np.concatenate([np.arange(2), np.arange(numbers)])
@@ -123,14 +123,14 @@ class Hybrid(MeanProtocol):
         said, flag = unpack(payload, [self._width, 1])
         part = int(self.encode([value])[0])
         bits = self.bit.log_masses(part, said)
-        if self._alone:
+        if self._is_duchi:
             return bits
         numbers = self.window.log_masses(part, said.astype(np.int64))
         return np.where(flag == 1, math.log(self.share) + numbers, bits - float(self.epsilon) / 2)
 
     @property
-    def _alone(self) -> bool:
-        return self.epsilon <= _ALONE
+    def _is_duchi(self) -> bool:
+        return self.epsilon <= _MAX_DUCHI_EPSILON
 
     @property
     def _width(self) -> int:
@@ -162,14 +162,14 @@ class Hybrid(MeanProtocol):
 
     def sample(self, items: "NDArray[np.int64]", source: "Source") -> Bytes:
         flag = ~bernoulli_exp(self.epsilon / 2, items.size, source)
-        if self._alone:
+        if self._is_duchi:
             flag[:] = False
         bits, numbers = self.bit.sample(items, source), self.window.sample(items, source)
         return pack([(np.where(flag, numbers, bits), self._width), (flag, 1)])
 
     def sample_one(self, item: Any, source: "Source") -> int:
         """Draw one report: the coin that chooses, then all draws of Duchi's bit, then all of the piecewise number."""
-        flag = not flip_exp(self.epsilon / 2, source) and not self._alone
+        flag = not flip_exp(self.epsilon / 2, source) and not self._is_duchi
         bit, number = self.bit.sample_one(int(item), source), self.window.sample_one(int(item), source)
         return (number if flag else int(bit)) | flag << self._width
 
@@ -183,12 +183,16 @@ class Hybrid(MeanProtocol):
 
     def is_reachable(self, state: State, reports: int) -> bool:
         rest = reports - exact_total(state["bits"])
-        return rest >= 0 and self.window.is_reachable(state, 0 if self._alone else rest) and not (self._alone and rest)
+        return (
+            rest >= 0
+            and self.window.is_reachable(state, 0 if self._is_duchi else rest)
+            and not (self._is_duchi and rest)
+        )
 
     def is_valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(Hybrid, self).is_valid(payload)  # slots=True replaces the class
         said, flag = unpack(payload, [self._width, 1])
-        most = np.where(flag == 1, 0 if self._alone else self.window.size, 2)
+        most = np.where(flag == 1, 0 if self._is_duchi else self.window.size, 2)
         return padded & (said < most.astype(np.uint64))
 
     def accumulate(self, state: State, payload: Bytes) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
 _MAX_STEPS = 60
-_SMALLEST = Fraction(1, 10**6)
+_MIN_TARGET = Fraction(1, 10**6)
 
 
 def strategy_within(
@@ -53,7 +53,7 @@ def strategy_within(
         smallest = min(errors, key=lambda spreads: max(spreads[name] / wanted[name] for name in spreads))
         return ", ".join(f"{name} is off by up to {spread:,.4g}" for name, spread in smallest.items())
 
-    low, high = min(_SMALLEST, _most(budget) / 2), _most(budget)
+    low, high = min(_MIN_TARGET, _most(budget) / 2), _most(budget)
     best = attempt(high)
     if best is None:
         raise BudgetExceededError(

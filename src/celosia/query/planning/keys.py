@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_LARGEST = 2**63
+_MAX_INTEGER = 2**63
 
 
 def indices(column: "pa.Array | pa.ChunkedArray", values: "Sequence[Value]") -> "NDArray[np.int64]":
@@ -137,7 +137,7 @@ def _moment_reader(per_second: int) -> "Callable[[Any], int | None]":
             return None
         moment = value.replace(tzinfo=dt.UTC) if value.utcoffset() is None else value
         units = Fraction((moment - _MIDNIGHT) // dt.timedelta(microseconds=1), 10**6) * per_second
-        return units.numerator if units.denominator == 1 and abs(units) < _LARGEST else None
+        return units.numerator if units.denominator == 1 and abs(units) < _MAX_INTEGER else None
 
     return read
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
-_MOST = 10**12  # months or seconds, more than the calendar has
+_MAX_SHIFT = 10**12  # months or seconds, more than the calendar has
 
 
 def _months(days: "_Days") -> "_Days":
@@ -58,7 +58,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
     if name == "date_trunc":
         return _truncate(moment, days, seconds, given[0])
     number = given[0]
-    if type(number) is not int or abs(number) > _MOST:
+    if type(number) is not int or abs(number) > _MAX_SHIFT:
         raise QueryError(f"{name.upper()} takes an integer that is written out.")
     if name == "add_months":
         return _combine(moment, _months_later(days, number), seconds)

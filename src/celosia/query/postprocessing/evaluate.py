@@ -19,7 +19,7 @@ from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.postprocessing.calendar_vectors import CALENDAR_FUNCTIONS, apply_calendar
 from celosia.query.postprocessing.text_vectors import apply_text_function
-from celosia.query.postprocessing.vectors import LARGEST, Vector, align, to_list, vector_of
+from celosia.query.postprocessing.vectors import MAX_INTEGER, Vector, align, to_list, vector_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ _MOST_DECIMALS = 15
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _FARTHEST = 10_000_000  # days, more than the calendar has
-_ALMOST_LARGEST = 1.001 * LARGEST  # where doubles are sure that an integer is beyond
+_ALMOST_LARGEST = 1.001 * MAX_INTEGER  # where doubles are sure that an integer is beyond
 
 
 def evaluate(expression: Expression, columns: "Mapping[str, _Values]", rows: int) -> list[Any]:
@@ -103,7 +103,7 @@ def _number(items: "NDArray[Any]", null: "NDArray[np.bool_]", estimate: "NDArray
     if items.dtype.kind == "f":
         return Vector("number", items, null | ~np.isfinite(items))
     far = np.abs(items.astype(np.float64) if estimate is None else estimate) > _ALMOST_LARGEST
-    return Vector("number", items, null | far | (items > LARGEST) | (items < -LARGEST))
+    return Vector("number", items, null | far | (items > MAX_INTEGER) | (items < -MAX_INTEGER))
 
 
 def _arithmetic(name: str, vectors: Sequence[Vector]) -> Vector:
@@ -156,7 +156,7 @@ def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
     items = _ALONE[name](a.items)
     if name in {"neg", "abs"}:
         return _number(items, a.null)
-    far = ~(np.abs(items) <= LARGEST)
+    far = ~(np.abs(items) <= MAX_INTEGER)
     return Vector("number", np.where(far, 0, items).astype(np.int64), a.null | far)
 
 

@@ -19,7 +19,7 @@ from celosia.core.errors import QueryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST: Final = 2**62
+MAX_INTEGER: Final = 2**62
 """Integers beyond plus or minus this become null: a sum of two must fit 64 bits."""
 
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -134,8 +134,8 @@ def _numbers(values: "Sequence[Any]", types: set[type], null: "NDArray[np.bool_]
     try:
         return Vector("number", np.array(filled, dtype=np.int64), null)
     except OverflowError:  # still integers: the type must not depend on the values
-        far = np.array([abs(value) > LARGEST for value in filled])
-        kept = [0 if abs(value) > LARGEST else value for value in filled]
+        far = np.array([abs(value) > MAX_INTEGER for value in filled])
+        kept = [0 if abs(value) > MAX_INTEGER else value for value in filled]
         return Vector("number", np.array(kept, dtype=np.int64), null | far)
 
 

@@ -20,7 +20,7 @@ JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 FORMATS: Final = {"plan": 1, "preview": 1, "release": 2}
 """The versions of what a client and a guard send each other."""
 
-_LARGEST = 2**64
+_MAX_INTEGER = 2**64
 _HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such text can be written down in UTF-8
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -70,7 +70,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
                 return
             message = f"The {name} holds a text of more than {longest:,} characters, or one that is not Unicode."
         case int():
-            if abs(value) <= _LARGEST:
+            if abs(value) <= _MAX_INTEGER:
                 return
             message = f"The {name} holds an integer beyond 2^64."
         case float():

@@ -1,6 +1,6 @@
 """Plans as JSON, for requests to a guard, and the canonical text that identifies equal queries.
 
-A plan that comes from the network was perhaps written to harm: its size and depth are measured before anything walks
+A plan that comes from the network may be hostile: its size and depth are measured before anything walks
 it, every field has one type, unknown fields are refused, and each part is made by the constructor that the builder and
 the SQL reader use, so JSON allows no query that SQL and the builder do not. ``canonical`` does not see the order
 of what AND and OR join, nor that of a list after IN: these do not change the meaning. It sees everything else.
@@ -30,10 +30,10 @@ from celosia.query.serial.json_fields import (
 if TYPE_CHECKING:
     from celosia.query.plan.expressions import Expression
 
-_MOST_WRITTEN = 2**24  # the largest group-by, with its keys listed
-_MOST_READ = 4_000_000  # a guard allows far less
-_DEEPEST = 250
-_LONGEST_TEXT = 1_000
+_MAX_WRITTEN_VALUES = 2**24  # the largest group-by, with its keys listed
+_MAX_READ_VALUES = 4_000_000  # a guard allows far less
+_MAX_DEPTH = 250
+_MAX_TEXT_LENGTH = 1_000
 _TOO_DEEP: Final = "The query has too many operations or subqueries inside one another to be written down."
 _KINDS: Final = ("base", "joined", "projected", "per_person")
 _OPTIONAL: Final = ("filter", "keys", "outputs", "cells", "having", "order", "limit")
@@ -42,16 +42,16 @@ _OPTIONAL: Final = ("filter", "keys", "outputs", "cells", "having", "order", "li
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return a plan as plain values, to be sent or kept."""
     try:
-        written = _plan(plan)
+        written = _write_plan(plan)
     except RecursionError:
         raise QueryError(_TOO_DEEP) from None
-    check_limits(written, name="query", most=_MOST_WRITTEN, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    check_limits(written, name="query", most=_MAX_WRITTEN_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
     return written
 
 
 def plan_from_json(value: object) -> Plan:
     """Read a plan back; whatever is not exactly one raises ``FormatError`` or ``QueryError``."""
-    check_limits(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    check_limits(value, name="plan", most=_MAX_READ_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
     found = read_fields(
         check_version(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL
     )
@@ -75,28 +75,28 @@ def canonical(plan: Plan) -> str:
     """Return the canonical text of a plan: equal for plans that differ only in the order of AND, OR and IN."""
     written = plan_to_json(plan)
     try:
-        return _canonical(written)
+        return _write_canonical(written)
     except RecursionError:
         raise QueryError(_TOO_DEEP) from None
 
 
-def _canonical(value: object) -> str:
+def _write_canonical(value: object) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join([f"{json.dumps(name)}:{_part(value, name)}" for name in sorted(value)]) + "}"
+        return "{" + ",".join([f"{json.dumps(name)}:{_write_part(value, name)}" for name in sorted(value)]) + "}"
     if isinstance(value, list):
-        return "[" + ",".join([_canonical(item) for item in value]) + "]"
+        return "[" + ",".join([_write_canonical(item) for item in value]) + "]"
     return json.dumps(value, allow_nan=False)
 
 
-def _part(holder: Mapping[str, Any], name: str) -> str:
+def _write_part(holder: Mapping[str, Any], name: str) -> str:
     if name == "arguments":
-        return _operands(holder["call"], [_canonical(item) for item in holder[name]])
+        return _sort_operands(holder["call"], [_write_canonical(item) for item in holder[name]])
     if name in ("cells", "values"):  # they may be many, and hold no expressions
         return json.dumps(holder[name], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return _canonical(holder[name])
+    return _write_canonical(holder[name])
 
 
-def _operands(operation: str, operands: list[str]) -> str:
+def _sort_operands(operation: str, operands: list[str]) -> str:
     fixed = 0 if operation in ("and", "or") else 1 if operation == "in" else len(operands)
     return "[" + ",".join([*operands[:fixed], *sorted(set(operands[fixed:]))]) + "]"
 
@@ -104,11 +104,11 @@ def _operands(operation: str, operands: list[str]) -> str:
 # ----------------------------------------------------------------------------------------------------------- writing
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
+def _write_plan(plan: Plan) -> dict[str, Any]:
     return {
         "version": FORMATS["plan"],
-        "relation": _relation(plan.relation),
-        "filter": _optional(plan.filter),
+        "relation": _write_relation(plan.relation),
+        "filter": _write_optional(plan.filter),
         "keys": [
             {
                 "name": key.name,
@@ -126,9 +126,9 @@ def _plan(plan: Plan) -> dict[str, Any]:
             }
             for aggregate in plan.aggregates
         ],
-        "outputs": [_named(name, expression) for name, expression in plan.outputs],
+        "outputs": [_write_named(name, expression) for name, expression in plan.outputs],
         "cells": None if plan.cells is None else [[value_to_json(value) for value in row] for row in plan.cells],
-        "having": _optional(plan.having),
+        "having": _write_optional(plan.having),
         "order": [
             {"expression": expression_to_json(order.expression), "descending": bool(order.descending)}
             for order in plan.order
@@ -137,7 +137,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _relation(relation: Relation) -> dict[str, Any]:
+def _write_relation(relation: Relation) -> dict[str, Any]:
     match relation:
         case Base(table=table):
             return {"kind": "base", "table": table}
@@ -145,8 +145,8 @@ def _relation(relation: Relation) -> dict[str, Any]:
             pairs = [list(pair) for pair in on]
             return {
                 "kind": "joined",
-                "left": _relation(left),
-                "right": _relation(right),
+                "left": _write_relation(left),
+                "right": _write_relation(right),
                 "on": pairs,
                 "by": by,
                 "how": how,
@@ -154,27 +154,27 @@ def _relation(relation: Relation) -> dict[str, Any]:
         case Projection(relation=inner, columns=columns, filter=condition):
             return {
                 "kind": "projected",
-                "relation": _relation(inner),
-                "columns": [_named(name, expression) for name, expression in columns],
-                "filter": _optional(condition),
+                "relation": _write_relation(inner),
+                "columns": [_write_named(name, expression) for name, expression in columns],
+                "filter": _write_optional(condition),
             }
         case PerPerson(relation=inner, columns=made, filter=condition):
             return {
                 "kind": "per_person",
-                "relation": _relation(inner),
+                "relation": _write_relation(inner),
                 "columns": [
-                    {"name": name, "function": function, "argument": _optional(argument)}
+                    {"name": name, "function": function, "argument": _write_optional(argument)}
                     for name, function, argument in made
                 ],
-                "filter": _optional(condition),
+                "filter": _write_optional(condition),
             }
 
 
-def _named(name: str, expression: "Expression") -> dict[str, Any]:
+def _write_named(name: str, expression: "Expression") -> dict[str, Any]:
     return {"name": name, "expression": expression_to_json(expression)}
 
 
-def _optional(expression: "Expression | None") -> dict[str, Any] | None:
+def _write_optional(expression: "Expression | None") -> dict[str, Any] | None:
     return None if expression is None else expression_to_json(expression)
 
 
@@ -186,18 +186,18 @@ def _read_relation(value: object) -> Relation:
     if kind == "base":
         return Base(read_text(read_fields(value, "table", ["kind", "table"])["table"], "table"))
     if kind == "joined":
-        return _read_joined(value)
+        return _read_join(value)
     found = read_fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
     inner, condition = _read_relation(found["relation"]), _read_optional(found.get("filter"))
     columns = read_list(found["columns"], "columns")
     if kind == "projected":
         named = tuple(_read_named(item, "column of a subquery") for item in columns)
         return Projection(relation=inner, columns=named, filter=condition)
-    made = tuple(_read_made(item) for item in columns)
+    made = tuple(_read_person_column(item) for item in columns)
     return PerPerson(relation=inner, columns=made, filter=condition)
 
 
-def _read_joined(value: object) -> Join:
+def _read_join(value: object) -> Join:
     found = read_fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
     on = []
     for pair in read_list(found.get("on", []), "on"):
@@ -214,7 +214,7 @@ def _read_joined(value: object) -> Join:
     )
 
 
-def _read_made(value: object) -> "tuple[str, str, Expression | None]":
+def _read_person_column(value: object) -> "tuple[str, str, Expression | None]":
     found = read_fields(value, "column per person", ["name", "function"], ["argument"])
     return (
         read_text(found["name"], "name"),

@@ -22,9 +22,9 @@ from celosia.query.serial.json_fields import (
 )
 from celosia.query.serial.release import record_from_json, record_to_json
 
-_MOST_PARTS = 1_000_000
-_DEEPEST = 32
-_LONGEST_TEXT = 2**20
+_MAX_VALUES = 1_000_000
+_MAX_DEPTH = 32
+_MAX_TEXT_LENGTH = 2**20
 _FIELDS = ("cost", "remaining", "affordable", "cells", "level", "aggregates", "bounds", "notes")
 
 
@@ -54,7 +54,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
 
 def preview_from_json(value: object) -> Preview:
     """Read a preview back; whatever is not exactly one raises ``FormatError``."""
-    check_limits(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    check_limits(value, name="preview", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
     found = read_fields(check_version(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(
         cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds

@@ -47,9 +47,9 @@ LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 
 T = TypeVar("T", bound=Record)
 
-_MOST_PARTS = 50_000_000
-_DEEPEST = 64
-_LONGEST_TEXT = 2**24
+_MAX_VALUES = 50_000_000
+_MAX_DEPTH = 64
+_MAX_TEXT_LENGTH = 2**24
 _MOST_64 = 2**63
 _FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals", "true_intervals", "cut_off")
 
@@ -74,7 +74,7 @@ def release_from_json(value: object) -> TableRelease:
     """Read a released table back; whatever is not exactly one raises ``FormatError``."""
     import pyarrow as pa
 
-    check_limits(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    check_limits(value, name="release", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
     found = read_fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
     columns = [_read_column(item) for item in read_list(found["columns"], "columns")]
     names = [name for name, _ in columns]

@@ -13,7 +13,7 @@ from celosia.core.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-MOST = 2**62
+MAX_COUNTER = 2**62
 """The largest sum of absolute weights of a sketch."""
 
 _HALF = 32

@@ -25,7 +25,7 @@ from celosia.sketches.membership.bits import count_bits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LARGEST = 2**21
+_MAX_BITMAPS = 2**21
 _LOWEST_ZERO = 0.78
 _ALL_BITS = math.sqrt(6 * math.log(2)) / math.pi
 _PHI = 0.77351  # of Flajolet and Martin
@@ -230,6 +230,6 @@ def _set(digests: "NDArray[np.uint64]", maps: "NDArray[np.uint64]", precision: i
 
 def _check_bitmaps(bitmaps: int) -> int:
     number = exact_integer(bitmaps, name="bitmaps", least=2)
-    if number > _LARGEST or number & (number - 1):
+    if number > _MAX_BITMAPS or number & (number - 1):
         raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {safe_repr(bitmaps)}.")
     return number

@@ -24,7 +24,7 @@ from celosia.sketches.hashing.digest_set import DigestSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAST, _MOST = 16, 2**26
+_MIN_SIZE, _MAX_SIZE = 16, 2**26
 _ALL = 2**64
 
 
@@ -53,7 +53,7 @@ class Theta:
         >>> Theta.suggest("0.02")
         Theta(9605)
         """
-        return cls(max(size_for(1.0, error, failure) + 1, _LEAST), seed=seed)
+        return cls(max(size_for(1.0, error, failure) + 1, _MIN_SIZE), seed=seed)
 
     @property
     def size(self) -> int:
@@ -230,7 +230,7 @@ class Theta:
         """
         (size, seed, below), payload = unpack(data, kind=Kind.THETA, fields=3)
         members = read_array(payload, np.uint64, (len(payload) // 8,))
-        if not _LEAST <= size <= _MOST or members.size > size:
+        if not _MIN_SIZE <= size <= _MAX_SIZE or members.size > size:
             raise FormatError("These bytes are not a theta sketch: its parameters are out of range.")
         if np.any(members[1:] <= members[:-1]) or (members.size and int(members[-1]) > below):
             raise FormatError("These bytes are not a theta sketch: its digests are not in order, or beyond theta.")
@@ -250,8 +250,8 @@ class Theta:
 
 
 def _check_size(size: int) -> int:
-    number = exact_integer(size, name="size", least=_LEAST)
-    if number > _MOST:
+    number = exact_integer(size, name="size", least=_MIN_SIZE)
+    if number > _MAX_SIZE:
         raise ParameterError(f"size must be at most 2^26, not {safe_repr(size)}.")
     return number
 

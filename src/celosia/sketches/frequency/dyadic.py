@@ -16,7 +16,7 @@ from celosia.core.exact import Exact, exact_probability, safe_repr
 from celosia.sketches.base.medians import row_failure
 from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
-from celosia.sketches.base.weights import MOST, exact_sum, read_weights, signed_sums
+from celosia.sketches.base.weights import MAX_COUNTER, exact_sum, read_weights, signed_sums
 from celosia.sketches.frequency.binary_tree import range_borders, tree_levels, tree_limits
 from celosia.sketches.frequency.count_min import CountMin
 from celosia.sketches.frequency.table import table_shape
@@ -105,7 +105,7 @@ class DyadicCountMin:
         places = self._places(np.empty(0, dtype=np.int64) if len(column) == 0 else column.integers, "values")
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
-        if self._volume + volume > MOST:
+        if self._volume + volume > MAX_COUNTER:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         for level, sketch in enumerate(self._sketches):
             sketch.update(places >> level, amounts if amounts.size == places.size else int(amounts[0]))
@@ -207,7 +207,7 @@ class DyadicCountMin:
             raise ParameterError(
                 f"Only a sketch of the same parameters can be merged with {self!r}, not {safe_repr(other)}."
             )
-        if self._volume + other._volume > MOST:
+        if self._volume + other._volume > MAX_COUNTER:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         for mine, theirs in zip(self._sketches, other._sketches, strict=True):
             mine.merge(theirs)
@@ -259,7 +259,7 @@ class DyadicCountMin:
             CountMin.from_counters(table, seed=sketch.seed, total=total, volume=volume)
             for sketch, table in zip(self._sketches, tables.reshape(self.levels, self._rows, self._width), strict=True)
         ]
-        fits = volume <= MOST and int(exact.min()) >= -MOST and exact_sum(np.abs(exact)) <= volume
+        fits = volume <= MAX_COUNTER and int(exact.min()) >= -MAX_COUNTER and exact_sum(np.abs(exact)) <= volume
         if not fits or exact_sum(exact) != total or (volume - total) % 2:
             raise FormatError("These bytes are not a DyadicCountMin: no stream leads to its counters.")
         self._exact, self._total, self._volume = exact, total, volume

@@ -13,7 +13,7 @@ from celosia.core.errors import FormatError, InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
 from celosia.sketches.base.streams import digest_chunks
-from celosia.sketches.base.weights import MOST, exact_sum, read_weights, signed_sums
+from celosia.sketches.base.weights import MAX_COUNTER, exact_sum, read_weights, signed_sums
 from celosia.sketches.frequency.counters import add_counts, add_signed, read_counts, read_signed
 from celosia.sketches.hashing.columns import Values, read_column
 from celosia.sketches.hashing.family import HashFamily
@@ -116,7 +116,7 @@ class CounterTable:
         column = read_column(values)
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
-        if self._volume + volume > MOST:
+        if self._volume + volume > MAX_COUNTER:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         start = 0
         for digests in digest_chunks(column, self.seed):
@@ -140,7 +140,7 @@ class CounterTable:
         [2]
         """
         self._require_alike(other)
-        if self._volume + other._volume > MOST:
+        if self._volume + other._volume > MAX_COUNTER:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         self._counters += other._counters
         self._total += other._total
@@ -189,9 +189,9 @@ class CounterTable:
         return table
 
     def _consistent(self) -> bool:
-        if self._volume > MOST or abs(self._total) > self._volume or (self._volume - self._total) % 2:
+        if self._volume > MAX_COUNTER or abs(self._total) > self._volume or (self._volume - self._total) % 2:
             return False
-        if int(self._counters.min()) < -MOST:  # its absolute value might overflow 64 bits
+        if int(self._counters.min()) < -MAX_COUNTER:  # its absolute value might overflow 64 bits
             return False
         plain = self._signs is None
         for row in self._counters:

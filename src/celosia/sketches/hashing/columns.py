@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Values: TypeAlias = "Any"
 """Input of ``read_column``: a column, a list, a NumPy or Arrow array, or a Series of pandas or Polars."""
 
-_LARGEST = 2**63 - 1
-_LONGEST = 2**31 - 1
+_MAX_INTEGER = 2**63 - 1
+_MAX_TEXT_BYTES = 2**31 - 1
 _EMPTY = np.empty(0, dtype=np.int64)
 _NO_BYTES = np.empty(0, dtype=np.uint8)
 
@@ -139,7 +139,7 @@ def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
     if values.dtype.kind in "bi":
         return _of_integers(values)
     if values.dtype.kind == "u":
-        if values.size and values.dtype.itemsize == 8 and int(values.max()) > _LARGEST:
+        if values.size and values.dtype.itemsize == 8 and int(values.max()) > _MAX_INTEGER:
             raise _range_error(name)
         return _of_integers(values)
     if values.dtype.kind == "S":
@@ -181,7 +181,7 @@ def _one_chunk(values: "pa.ChunkedArray") -> "pa.Array":
     if values.num_chunks == 1:
         return values.chunk(0)
     # Together, strings may be too long for offsets of 32 bits.
-    return (values.cast(_large(values.type)) if values.nbytes >= _LONGEST else values).combine_chunks()
+    return (values.cast(_large(values.type)) if values.nbytes >= _MAX_TEXT_BYTES else values).combine_chunks()
 
 
 def _large(kind: "pa.DataType") -> "pa.DataType":
