@@ -84,6 +84,7 @@ def share_out(items: list[pytest.Item]) -> None:
     items.sort(key=ranks.__getitem__)
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):
         share_out(items)

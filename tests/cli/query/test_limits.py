@@ -32,7 +32,7 @@ values = ["F", "M"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("limits")
-    rows = pa.table({"who": [row // 4 for row in range(8000)], "sex": ["F", "M"] * 4000})
+    rows = pa.table({"who": [row // 4 for row in range(400_000)], "sex": ["F", "M"] * 200_000})
     pq.write_table(rows, place / "visits.parquet")
     (place / "schema.toml").write_text(SCHEMA, encoding="utf-8")
     return place
