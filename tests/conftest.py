@@ -103,6 +103,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether tests take minutes for more draws, kills and questions."""
+    return bool(pytestconfig.getoption("thorough"))
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """Path of a Chromium to drive."""
     path = find_program("needs_chromium")

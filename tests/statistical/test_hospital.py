@@ -190,8 +190,8 @@ def check_held(walk: Walk, runs: int) -> None:
     assert max(by_noise[which] for which in cut) < least
 
 
-def test_true_values_of_a_hospital_are_held(hospital: Hospital, tmp_path: Path) -> None:
-    check_held(Walk.begin(tmp_path, hospital), 200)
+def test_true_values_of_a_hospital_are_held(hospital: Hospital, tmp_path: Path, *, thorough: bool) -> None:
+    check_held(Walk.begin(tmp_path, hospital), 200 if thorough else 60)
 
 
 @pytest.mark.thorough

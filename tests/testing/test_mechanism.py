@@ -118,7 +118,7 @@ CLEARED: dict[str, tuple[Mechanism, list[tuple[Any, Any]], int]] = {
     "K-norm": (
         KNorm(epsilon=1, sensitivity=2, width=3),
         [(np.array([[0, 0, 5]]), np.array([[2, -2, 7]])), (np.array([[1, 1, 1]]), np.array([[1, 3, 1]]))],
-        20_000,
+        5_000,
     ),
     "randomized response": (RandomizedResponse(epsilon=1), [(True, False), (False, True)], 200_000),
     "randomized response, two coins": (RandomizedResponse.two_coins(), [(0, 1)], 100_000),

@@ -5,6 +5,7 @@ libraries, and a content policy that forbids it to load or send anything, so tha
 reveals nothing.
 """
 
+import functools
 import html
 import json
 import os
@@ -70,8 +71,14 @@ def render(spec: dict[str, Any], suffix: str) -> bytes:
         return vl_convert.vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)
     # "<" is escaped: inside a script, a title with "</script>" would otherwise end it.
     safe = json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c")
-    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    return _PAGE.format(title=html.escape(_title(spec)), libraries=libraries, spec=safe).encode()
+    return _PAGE.format(title=html.escape(_title(spec)), libraries=_bundle_libraries(version), spec=safe).encode()
+
+
+@functools.cache  # it takes seconds, and is the same for every page
+def _bundle_libraries(version: str) -> str:
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
 
 
 def _title(spec: dict[str, Any]) -> str:

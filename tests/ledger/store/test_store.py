@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Answer = Callable[[Event], Release[int]]
     Fork = Callable[[Callable[[], None]], int]
 
-KILLS = 100
-
 
 def steps(opened: Ledger, reached: Callable[[], None]) -> None:
     """Call something before and after every statement, before every commit, and after every transaction."""
@@ -116,7 +114,7 @@ def test_a_kill_at_any_step_leaves_the_ledger_whole(shared: str, forked: Fork, e
     opened.close()
 
 
-def test_a_hundred_kills_at_random_moments(shared: str, forked: Fork, event: Make, release: Answer) -> None:
+def test_kills_at_random_moments(shared: str, forked: Fork, event: Make, release: Answer, *, thorough: bool) -> None:
     opened, unit = open_ledger(shared), event(1)
     opened.set_budget(PureDP(epsilon=10**6), dataset="deaths")
     asks(opened, unit, release, lambda _: None)
@@ -135,7 +133,7 @@ def test_a_hundred_kills_at_random_moments(shared: str, forked: Fork, event: Mak
     listener = threading.Thread(target=listen)
     listener.start()
     killed = 0
-    while killed < KILLS:
+    while killed < (100 if thorough else 24):
         before = len(told)
         children = [forked(work) for _ in range(4)]
         while len(told) == before:  # they are killed at work, not before, however busy the machine is
