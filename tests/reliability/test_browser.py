@@ -179,9 +179,8 @@ def see_the_chart(page: Page, *, bars: int) -> None:
     page.wait_for_selector(".chart.drawn svg.marks")
     shapes = page.locator(".chart svg [aria-roledescription=bar]")
     assert shapes.count() == bars
-    box = shapes.first.bounding_box()
-    assert box is not None
-    assert box["height"] > 10
+    # Noise may make one of them small.
+    assert max(box["height"] for shape in shapes.all() if (box := shape.bounding_box())) > 10
 
 
 @pytest.mark.parametrize("lang", ["en", "es"])

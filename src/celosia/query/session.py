@@ -451,12 +451,13 @@ class Session(NonCopyable):
         Examples
         --------
         >>> import celosia as cl, pyarrow as pa
+        >>> from celosia.noise import Seeded
         >>> visits = cl.table(
         ...     pa.table({"who": [row // 4 for row in range(8000)], "sex": ["F", "M"] * 4000}), name="visits",
         ...     schema=cl.Schema(sex=cl.Category("F", "M")),
         ...     person="who", max_groups_per_person=1, max_rows_per_group=1,
         ... )
-        >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
+        >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1), source=Seeded(7))  # a real one has no source
         >>> suggestion = session.suggest_limits("sex", epsilon="0.1")
         >>> suggestion.best.groups, suggestion.best.rows  # every person has two rows in each of two groups
         (2, 2)
