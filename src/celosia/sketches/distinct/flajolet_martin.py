@@ -7,7 +7,7 @@ one value more or less changes at most one bit, on which ``celosia.statistics.No
 """
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from numba import njit
@@ -16,10 +16,10 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import relative_bounds, size_for
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.sketch import ArraySketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.distinct.bit_likelihood import BitLikelihood
 from celosia.sketches.hashing.columns import Values
-from celosia.sketches.hashing.digest import as_seed
 from celosia.sketches.membership.bits import count_bits
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _PHI = 0.77351  # of Flajolet and Martin
 _SMALL = 1.75  # Scheuermann and Mauve 2007: the correction of few values
 
 
-class FlajoletMartin:
+class FlajoletMartin(ArraySketch):
     """An estimate of the number of different values from a power of two of ``bitmaps``.
 
     >>> visitors = FlajoletMartin(1024)
@@ -41,11 +41,19 @@ class FlajoletMartin:
     (100023, 99199, 0.02)
     """
 
-    __slots__ = ("_maps", "_seed")
+    __slots__ = ("bitmaps", "levels")
+
+    bitmaps: Final[int]
+    """The number of bitmaps, m."""
+
+    levels: Final[int]
+    """The number of bits of a bitmap that can be set."""
 
     def __init__(self, bitmaps: int = 1024, *, seed: int = 0) -> None:
-        self._maps: NDArray[np.uint64] = np.zeros(_check_bitmaps(bitmaps), dtype=np.uint64)
-        self._seed = int(as_seed(seed))
+        self.bitmaps = _check_bitmaps(bitmaps)
+        super().__init__(seed)
+        self.levels = 65 - self._precision
+        self._state: NDArray[np.uint64] = np.zeros(self.bitmaps, dtype=np.uint64)
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact = "0.05", *, seed: int = 0) -> Self:
@@ -57,33 +65,13 @@ class FlajoletMartin:
         return cls(1 << max((size_for(_ALL_BITS, error, failure) - 1).bit_length(), 1), seed=seed)
 
     @property
-    def bitmaps(self) -> int:
-        """The number of bitmaps, m."""
-        return self._maps.size
-
-    @property
-    def levels(self) -> int:
-        """The number of bits of a bitmap that can be set."""
-        return 65 - self._precision
-
-    @property
-    def seed(self) -> int:
-        """The seed of the digests."""
-        return self._seed
-
-    @property
-    def memory(self) -> int:
-        """The bytes of the state."""
-        return self._maps.nbytes
-
-    @property
     def error(self) -> float:
         """The relative standard error of ``estimate``, from about as many values as there are bitmaps on."""
-        return _ALL_BITS / math.sqrt(self._maps.size)
+        return _ALL_BITS / math.sqrt(self.bitmaps)
 
     @property
     def _precision(self) -> int:
-        return self._maps.size.bit_length() - 1
+        return self.bitmaps.bit_length() - 1
 
     def update(self, values: Values) -> None:
         """Add values.
@@ -93,8 +81,8 @@ class FlajoletMartin:
         >>> round(words.estimate(), 2)
         2.0
         """
-        for digests in digest_chunks(values, self._seed):
-            _set(digests, self._maps, self._precision)
+        for digests in digest_chunks(values, self.seed):
+            _set(digests, self._state, self._precision)
 
     def ones(self, levels: int | None = None) -> "NDArray[np.int64]":
         """Return the number of bitmaps with the bit of each level set; with fewer ``levels``, the last is the rest.
@@ -115,8 +103,8 @@ class FlajoletMartin:
         """
         wanted = self.levels if levels is None else min(exact_integer(levels, name="levels"), self.levels)
         places = np.arange(wanted, dtype=np.uint64)
-        table: NDArray[np.bool_] = (self._maps[:, None] >> places) & np.uint64(1) != 0
-        table[:, -1] = self._maps >> places[-1] != 0
+        table: NDArray[np.bool_] = (self._state[:, None] >> places) & np.uint64(1) != 0
+        table[:, -1] = self._state >> places[-1] != 0
         return table
 
     def estimate(self) -> float:
@@ -125,7 +113,7 @@ class FlajoletMartin:
         >>> FlajoletMartin(1024).estimate()
         0.0
         """
-        return BitLikelihood(ones=self.ones(), bits=self._maps.size, chances=self.chances()).maximum()
+        return BitLikelihood(ones=self.ones(), bits=self.bitmaps, chances=self.chances()).maximum()
 
     def classical(self) -> float:
         """Return the estimate of Flajolet and Martin, put right for few values as by Scheuermann and Mauve (2007).
@@ -134,10 +122,10 @@ class FlajoletMartin:
         0.0
         """
         # The lowest 0 is as high as there are 1s before it: the lowest set bit of the complement.
-        gaps = ~self._maps
+        gaps = ~self._state
         lowest = np.log2((gaps & (~gaps + np.uint64(1))).astype(np.float64))
         mean = float(lowest.mean())
-        return float(self._maps.size / _PHI * (2.0**mean - 2.0 ** (-_SMALL * mean)))
+        return float(self.bitmaps / _PHI * (2.0**mean - 2.0 ** (-_SMALL * mean)))
 
     def chances(self, levels: int | None = None) -> "NDArray[np.float64]":
         """Return the probability that a value sets one given bit, for each level.
@@ -146,8 +134,8 @@ class FlajoletMartin:
         [0.125, 0.0625, 0.0625]
         """
         wanted = self.levels if levels is None else min(exact_integer(levels, name="levels"), self.levels)
-        chances: NDArray[np.float64] = np.exp2(-np.arange(1.0, wanted + 1)) / self._maps.size
-        chances[-1] = 2.0 ** -(wanted - 1) / self._maps.size
+        chances: NDArray[np.float64] = np.exp2(-np.arange(1.0, wanted + 1)) / self.bitmaps
+        chances[-1] = 2.0 ** -(wanted - 1) / self.bitmaps
         return chances
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
@@ -159,7 +147,7 @@ class FlajoletMartin:
         >>> low < 100_000 < high
         True
         """
-        return relative_bounds(self.estimate(), self.error, float(count_bits(self._maps)), deviations)
+        return relative_bounds(self.estimate(), self.error, float(count_bits(self._state)), deviations)
 
     def merge(self, other: Self) -> Self:
         """Merge another sketch: the result is as if this one had seen both streams.
@@ -169,11 +157,8 @@ class FlajoletMartin:
         >>> a.merge(b) == b
         True
         """
-        if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
-            )
-        self._maps |= other._maps
+        self._require_alike(other)
+        self._state |= other._state
         return self
 
     def serialize(self) -> bytes:
@@ -182,7 +167,7 @@ class FlajoletMartin:
         >>> len(FlajoletMartin(64).serialize())
         552
         """
-        return pack(Kind.FLAJOLET_MARTIN, [self._maps.size, self._seed], write_array(self._maps))
+        return pack(Kind.FLAJOLET_MARTIN, [self.bitmaps, self.seed], write_array(self._state))
 
     @classmethod
     def deserialize(cls, data: bytes) -> Self:
@@ -201,21 +186,14 @@ class FlajoletMartin:
             ) from error
         if sketch.levels < 64 and np.any(maps >> np.uint64(sketch.levels)):
             raise FormatError("These bytes are not a Flajolet-Martin sketch: bits are set that no value leads to.")
-        sketch._maps = maps
+        sketch._state = maps
         return sketch
 
     def _parameters(self) -> tuple[int, int]:
-        return self._maps.size, self._seed
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FlajoletMartin):
-            return NotImplemented
-        return self._parameters() == other._parameters() and bool(np.array_equal(self._maps, other._maps))
-
-    __hash__ = None  # type: ignore[assignment]
+        return self.bitmaps, self.seed
 
     def __repr__(self) -> str:
-        return f"FlajoletMartin({self._maps.size}{f', seed={self._seed}' if self._seed else ''})"
+        return f"FlajoletMartin({self.bitmaps}{f', seed={self.seed}' if self.seed else ''})"
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ a maximum, so no noise on the estimate would hide it. ``celosia.statistics.Noisy
 
 import math
 import struct
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import relative_bounds, size_for, standard_deviations
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.sketch import Sketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.distinct.registers import (
     estimate_from,
@@ -27,7 +28,7 @@ from celosia.sketches.distinct.registers import (
     unpack_registers,
 )
 from celosia.sketches.hashing.columns import Values
-from celosia.sketches.hashing.digest import as_seed, digest
+from celosia.sketches.hashing.digest import digest
 from celosia.sketches.hashing.digest_set import DigestSet
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _MERGED = math.sqrt(3 * math.log(2) - 1)
 _EXACT, _HISTORY, _REGISTERS = 0, 3, 4  # 1 and 2 had registers of 6 bits
 
 
-class HyperLogLog:
+class HyperLogLog(Sketch):
     """An estimate of the number of different values, from 2 to the power of ``precision`` registers.
 
     >>> visitors = HyperLogLog(12)
@@ -49,11 +50,14 @@ class HyperLogLog:
     (101392, 0.013)
     """
 
-    __slots__ = ("_few", "_history", "_precision", "_registers", "_seed")
+    __slots__ = ("_few", "_history", "_registers", "precision")
+
+    precision: Final[int]
+    """The binary logarithm of the number of registers."""
 
     def __init__(self, precision: int = 12, *, seed: int = 0) -> None:
-        self._precision = _check_precision(precision)
-        self._seed = int(as_seed(seed))
+        self.precision = _check_precision(precision)
+        super().__init__(seed)
         self._few: DigestSet | None = DigestSet(self._room)
         self._registers: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._history: NDArray[np.float64] | None = None
@@ -69,16 +73,6 @@ class HyperLogLog:
         return cls(max((registers - 1).bit_length(), _MIN_PRECISION), seed=seed)
 
     @property
-    def precision(self) -> int:
-        """The binary logarithm of the number of registers."""
-        return self._precision
-
-    @property
-    def seed(self) -> int:
-        """The seed of the digests."""
-        return self._seed
-
-    @property
     def error(self) -> float:
         """The relative standard error: 0 while values are counted one by one.
 
@@ -87,7 +81,7 @@ class HyperLogLog:
         """
         if self._few is not None:
             return 0.0
-        return (_MERGED if self._history is None else _ONE_STREAM) / math.sqrt(1 << self._precision)
+        return (_MERGED if self._history is None else _ONE_STREAM) / math.sqrt(1 << self.precision)
 
     @property
     def memory(self) -> int:
@@ -96,7 +90,7 @@ class HyperLogLog:
 
     @property
     def _room(self) -> int:
-        return (1 << self._precision) // 16
+        return (1 << self.precision) // 16
 
     def update(self, values: Values) -> None:
         """Add values.
@@ -106,7 +100,7 @@ class HyperLogLog:
         >>> words.estimate()
         2.0
         """
-        for digests in digest_chunks(values, self._seed):
+        for digests in digest_chunks(values, self.seed):
             self._take(digests)
 
     def _take(self, digests: "NDArray[np.uint64]") -> None:
@@ -117,16 +111,16 @@ class HyperLogLog:
                 return
             self._open_registers(history=True)
         history = np.array([0.0, 1.0]) if self._history is None else self._history
-        raise_registers(digests[done:], self._registers, self._precision, history)
+        raise_registers(digests[done:], self._registers, self.precision, history)
 
     def _open_registers(self, *, history: bool) -> None:
         """Replace the kept values by registers; until then the count is exact."""
         assert self._few is not None  # noqa: S101 - for the type checker
         members = self._few.members()
-        self._few, self._registers = None, np.zeros(1 << self._precision, dtype=np.uint8)
-        raise_registers(members, self._registers, self._precision, np.array([0.0, 1.0]))
+        self._few, self._registers = None, np.zeros(1 << self.precision, dtype=np.uint8)
+        raise_registers(members, self._registers, self.precision, np.array([0.0, 1.0]))
         if history:
-            self._history = np.array([members.size, remaining_chance(self._registers, self._precision)])
+            self._history = np.array([members.size, remaining_chance(self._registers, self.precision)])
 
     def estimate(self) -> float:
         """Return the number of different values.
@@ -138,7 +132,7 @@ class HyperLogLog:
             return float(len(self._few))
         if self._history is not None:
             return float(self._history[0])
-        return estimate_from(self._registers, self._precision)
+        return estimate_from(self._registers, self.precision)
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
         """Return bounds for the number of different values, at a number of standard deviations.
@@ -165,10 +159,7 @@ class HyperLogLog:
         >>> low < 5_000 < high
         True
         """
-        if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
-            )
+        self._require_alike(other)
         if other._few is not None:
             self._take(_in_any_order(other._few.members()))  # as if they were read: the history continues
         elif other is not self:
@@ -194,7 +185,7 @@ class HyperLogLog:
         >>> len(HyperLogLog(12).serialize())
         48
         """
-        fields = [self._precision, self._seed]
+        fields = [self.precision, self.seed]
         if self._few is not None:
             return pack(Kind.HYPERLOGLOG, [*fields, _EXACT], write_array(self._few.members()))
         registers = pack_registers(self._registers)
@@ -227,18 +218,18 @@ class HyperLogLog:
 
     def _read_registers(self, payload: bytes, *, history: bool) -> None:
         before = 8 if history else 0
-        registers = unpack_registers(payload[before:], 1 << self._precision)
-        if registers is None or int(registers.max()) > 65 - self._precision or not registers.any():
+        registers = unpack_registers(payload[before:], 1 << self.precision)
+        if registers is None or int(registers.max()) > 65 - self.precision or not registers.any():
             raise FormatError("These bytes are not a HyperLogLog: its registers hold what no value leads to.")
         self._few, self._registers = None, registers
         if history:
             (estimate,) = struct.unpack("<d", payload[:8])
             if not np.count_nonzero(registers) <= estimate < math.inf:
                 raise FormatError("These bytes are not a HyperLogLog: its estimate does not fit its registers.")
-            self._history = np.array([estimate, remaining_chance(registers, self._precision)])
+            self._history = np.array([estimate, remaining_chance(registers, self.precision)])
 
     def _parameters(self) -> tuple[int, int]:
-        return self._precision, self._seed
+        return self.precision, self.seed
 
     def __eq__(self, other: object) -> bool:
         """Return whether the same values may have been seen; their order, and so the estimate, may differ."""
@@ -253,7 +244,7 @@ class HyperLogLog:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"HyperLogLog({self._precision}{f', seed={self._seed}' if self._seed else ''})"
+        return f"HyperLogLog({self.precision}{f', seed={self.seed}' if self.seed else ''})"
 
 
 def _check_precision(precision: int) -> int:

@@ -7,7 +7,7 @@ and differences of samples are samples of those of the sets. Not private: one va
 """
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import size_for, standard_deviations, tail_beyond
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.sketch import Sketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.distinct.sample_bounds import share_bounds, size_bounds
 from celosia.sketches.hashing.columns import Values
-from celosia.sketches.hashing.digest import as_seed
 from celosia.sketches.hashing.digest_set import DigestSet
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MIN_SIZE, _MAX_SIZE = 16, 2**26
 _ALL = 2**64
 
 
-class Theta:
+class Theta(Sketch):
     """A set of values by its ``size`` smallest digests; ``a | b``, ``a & b`` and ``a - b`` are sets too.
 
     >>> monday, tuesday = Theta(4096), Theta(4096)
@@ -38,13 +38,16 @@ class Theta:
     [30043, 59627, 9758, 20382]
     """
 
-    __slots__ = ("_kept", "_seed", "_size", "_theta")
+    __slots__ = ("_kept", "_theta", "size")
+
+    size: Final[int]
+    """The most digests that are kept."""
 
     def __init__(self, size: int = 4096, *, seed: int = 0) -> None:
-        self._size = _check_size(size)
-        self._seed = int(as_seed(seed))
+        self.size = _check_size(size)
+        super().__init__(seed)
         self._theta = _ALL  # kept digests are below; 2^64 stands for 1
-        self._kept = DigestSet(2 * self._size)
+        self._kept = DigestSet(2 * self.size)
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact = "0.05", *, seed: int = 0) -> Self:
@@ -54,16 +57,6 @@ class Theta:
         Theta(9605)
         """
         return cls(max(size_for(1.0, error, failure) + 1, _MIN_SIZE), seed=seed)
-
-    @property
-    def size(self) -> int:
-        """The most digests that are kept."""
-        return self._size
-
-    @property
-    def seed(self) -> int:
-        """The seed of the digests."""
-        return self._seed
 
     @property
     def memory(self) -> int:
@@ -79,7 +72,7 @@ class Theta:
     @property
     def error(self) -> float:
         """The relative standard error of the estimate of a stream; 0 while all its values are kept."""
-        return 0.0 if self.theta == 1 else 1 / math.sqrt(self._size - 1)
+        return 0.0 if self.theta == 1 else 1 / math.sqrt(self.size - 1)
 
     def update(self, values: Values) -> None:
         """Add values.
@@ -89,7 +82,7 @@ class Theta:
         >>> words.estimate()
         2.0
         """
-        for digests in digest_chunks(values, self._seed):
+        for digests in digest_chunks(values, self.seed):
             done = self._kept.add(digests, self._theta - 1)
             while done < digests.size:
                 self._cut()
@@ -97,10 +90,10 @@ class Theta:
 
     def _cut(self) -> None:
         """Keep the smallest digests, and set theta to the next one."""
-        if len(self._kept) > self._size:
+        if len(self._kept) > self.size:
             members = self._kept.members()
-            self._theta = int(members[self._size])
-            self._kept.replace(members[: self._size])
+            self._theta = int(members[self.size])
+            self._kept.replace(members[: self.size])
 
     def _sample(self) -> "NDArray[np.uint64]":
         self._cut()
@@ -139,37 +132,34 @@ class Theta:
         >>> a.merge(b) == b
         True
         """
-        if type(other) is not type(self) or (self._size, self._seed) != (other._size, other._seed):
-            raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
-            )
+        self._require_alike(other)
         members, theta = self._union(other)
         self._theta = theta
-        self._kept = DigestSet(2 * self._size, members)
+        self._kept = DigestSet(2 * self.size, members)
         self._cut()
         return self
 
     def __or__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
-        return self._of(min(self._size, other._size), self._seed, *self._union(other))
+        return self._of(min(self.size, other.size), self.seed, *self._union(other))
 
     def __and__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
         theta = self._common_theta(other)
         shared = np.intersect1d(self._sample(), other._sample(), assume_unique=True)
-        return self._of(min(self._size, other._size), self._seed, shared, theta)  # it is below both thetas
+        return self._of(min(self.size, other.size), self.seed, shared, theta)  # it is below both thetas
 
     def __sub__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
         theta = self._common_theta(other)
         alone = np.setdiff1d(self._sample(), other._sample(), assume_unique=True)
-        return self._of(min(self._size, other._size), self._seed, _below(alone, theta), theta)
+        return self._of(min(self.size, other.size), self.seed, _below(alone, theta), theta)
 
     def _common_theta(self, other: Self) -> int:
-        if type(other) is not type(self) or self._seed != other._seed:
+        if type(other) is not type(self) or self.seed != other.seed:
             raise ParameterError(
                 f"Only a theta sketch of the same seed can be taken together with {self!r}, not {safe_repr(other)}."
             )
@@ -202,7 +192,7 @@ class Theta:
         """
         tail = tail_beyond(standard_deviations(deviations))
         either, theta = self._union(other)
-        smaller = min(self._size, other._size)
+        smaller = min(self.size, other.size)
         either = either[:smaller]
         if either.size == 0:
             return 0.0, 1.0, 1.0  # two empty sketches are equal, but may be small parts of different sets
@@ -219,7 +209,7 @@ class Theta:
         48
         """
         sample = self._sample()
-        return pack(Kind.THETA, [self._size, self._seed, self._theta - 1], write_array(sample))
+        return pack(Kind.THETA, [self.size, self.seed, self._theta - 1], write_array(sample))
 
     @classmethod
     def deserialize(cls, data: bytes) -> Self:
@@ -236,17 +226,20 @@ class Theta:
             raise FormatError("These bytes are not a theta sketch: its digests are not in order, or beyond theta.")
         return cls._of(size, seed, members, below + 1)
 
+    def _parameters(self) -> tuple[int, int]:
+        return self.size, self.seed
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Theta):
             return NotImplemented
         mine, theirs = self._sample(), other._sample()
-        alike = (self._size, self._seed, self._theta) == (other._size, other._seed, other._theta)
+        alike = self._parameters() == other._parameters() and self._theta == other._theta
         return alike and bool(np.array_equal(mine, theirs))
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Theta({self._size}{f', seed={self._seed}' if self._seed else ''})"
+        return f"Theta({self.size}{f', seed={self.seed}' if self.seed else ''})"
 
 
 def _check_size(size: int) -> int:

@@ -5,11 +5,8 @@ of two streams. This is the fast form, in which a value changes one counter of e
 error is the same.
 """
 
-from typing import Self
-
 from celosia.core.exact import Exact
 from celosia.sketches.base.medians import cheapest_shape
-from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.base.serial import Kind
 from celosia.sketches.frequency.signed import SignedTable
 from celosia.sketches.hashing.family import width_for
@@ -32,18 +29,11 @@ class AMS(SignedTable):
 
     _KIND = Kind.AMS
 
-    @classmethod
-    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch whose F2 is off by more than a share ``error`` with probability at most ``failure``.
-
-        >>> AMS.suggest("0.05", "0.05")
-        AMS(1, 16001)
-        """
-        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
-        shape = cheapest_shape(
+    @staticmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
+        return cheapest_shape(
             chance, lambda row_chance: width_for(row_chance * wanted**2 / 2, name="error", given=error)
         )
-        return cls(*shape, seed=seed)
 
     def relative_error(self, failure: Exact) -> float:
         """Return the error, as a share of the true F2, that the estimate exceeds with probability at most ``failure``.

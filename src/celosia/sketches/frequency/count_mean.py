@@ -5,7 +5,7 @@ sum of squared frequencies and f the value's own.
 """
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from celosia.core.exact import Exact
 from celosia.sketches.base.relative_error import open_unit
@@ -34,15 +34,9 @@ class CountMean(LevelledTable):
 
     _KIND = Kind.COUNT_MEAN
 
-    @classmethod
-    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
-
-        >>> CountMean.suggest("0.05", "0.05")
-        CountMean(5, 1602)
-        """
-        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
-        return cls(_ROWS, levelled_width(_ROWS * chance * wanted**2, error=error), seed=seed)
+    @staticmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
+        return _ROWS, levelled_width(_ROWS * chance * wanted**2, error=error)
 
     def relative_error(self, failure: Exact) -> float:
         """Return beyond which share of √F2 an estimate is off with probability at most ``failure`` (Chebyshev).

@@ -6,7 +6,7 @@ median has a bias of up to total/w for a skewed stream; the bound is on its erro
 """
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,18 +36,9 @@ class CountMedian(LevelledTable):
 
     _KIND = Kind.COUNT_MEDIAN
 
-    @classmethod
-    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
-
-        F2 is the sum of squared frequencies.
-
-        >>> CountMedian.suggest("0.05", "0.01")
-        CountMedian(5, 3789)
-        """
-        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
-        shape = cheapest_shape(chance, lambda row_chance: levelled_width(row_chance * wanted**2, error=error))
-        return cls(*shape, seed=seed)
+    @staticmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
+        return cheapest_shape(chance, lambda row_chance: levelled_width(row_chance * wanted**2, error=error))
 
     def relative_error(self, failure: Exact) -> float:
         """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``.

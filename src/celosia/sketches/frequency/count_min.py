@@ -42,17 +42,11 @@ class CountMin(CounterTable):
 
     _KIND = Kind.COUNT_MIN
 
-    @classmethod
-    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch, too high by ``error`` times the total with probability at most ``failure``.
-
-        >>> CountMin.suggest("0.01", "0.05")
-        CountMin(3, 272)
-        """
-        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
+    @staticmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
         rows = math.ceil(math.log(1 / chance))
         least = width_for(wanted * chance ** (1 / rows), name="error", given=error)
-        return cls(rows, max(least, math.ceil(math.e / wanted)), seed=seed)
+        return rows, max(least, math.ceil(math.e / wanted))
 
     def relative_error(self, failure: Exact, *, strict: bool = False) -> float:
         """Return the error, as a share of ``total``, that an estimate exceeds with probability at most ``failure``.

@@ -6,7 +6,7 @@ rows is taken. Where few values make most of the stream, √F2 is far below the 
 """
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,18 +39,10 @@ class CountSketch(SignedTable):
 
     _KIND = Kind.COUNT_SKETCH
 
-    @classmethod
-    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
-        """Return an empty sketch that is off by more than ``error`` times √F2 with probability at most ``failure``.
-
-        Rows have at least 3/error² counters, and their number makes the table smallest.
-
-        >>> CountSketch.suggest("0.1", "0.001")
-        CountSketch(9, 976)
-        """
-        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
-        shape = cheapest_shape(chance, lambda row_chance: width_for(row_chance * wanted**2, name="error", given=error))
-        return cls(*shape, seed=seed)
+    @staticmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
+        """Return rows of at least 3/error² counters, of a number that makes the table smallest."""
+        return cheapest_shape(chance, lambda row_chance: width_for(row_chance * wanted**2, name="error", given=error))
 
     def relative_error(self, failure: Exact) -> float:
         """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``.

@@ -16,12 +16,13 @@ from celosia.core.exact import Exact, exact_probability, safe_repr
 from celosia.sketches.base.medians import row_failure
 from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
+from celosia.sketches.base.sketch import WeightedSketch
 from celosia.sketches.base.weights import MAX_COUNTER, exact_sum, read_weights, signed_sums
 from celosia.sketches.frequency.binary_tree import range_borders, tree_levels, tree_limits
 from celosia.sketches.frequency.count_min import CountMin
 from celosia.sketches.frequency.table import table_shape
 from celosia.sketches.hashing.columns import Values, read_column
-from celosia.sketches.hashing.digest import as_seed, xxh64_word
+from celosia.sketches.hashing.digest import xxh64_word
 from celosia.sketches.hashing.family import collision_chance, width_for
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _MAX_NODES = 1 << 20
 
 
-class DyadicCountMin:
+class DyadicCountMin(WeightedSketch):
     """Counts of ranges of the integers from ``low`` to ``high``.
 
     Adding or removing a record changes ``rows`` counters of each sketched level, and one of the exact level, by 1
@@ -44,16 +45,18 @@ class DyadicCountMin:
     [499872]
     """
 
-    __slots__ = ("_exact", "_high", "_low", "_rows", "_seed", "_sketches", "_total", "_volume", "_width")
+    __slots__ = ("_exact", "_high", "_low", "_rows", "_sketches", "_width")
+
+    _MERGED_WITH = "a sketch of the same parameters can be merged with"
 
     def __init__(self, low: int, high: int, *, rows: int, width: int, seed: int = 0) -> None:
         self._low, self._high = tree_limits(low, high)
-        (self._rows, self._width), self._seed = table_shape(rows, width), int(as_seed(seed))
+        self._rows, self._width = table_shape(rows, width)
+        super().__init__(seed)
         levels, leaves = tree_levels(self._high - self._low, self._rows * self._width)
-        seeds = (int(xxh64_word(np.uint64(level), np.uint64(self._seed))) for level in range(levels))
+        seeds = (int(xxh64_word(np.uint64(level), np.uint64(self.seed))) for level in range(levels))
         self._sketches = [CountMin(self._rows, self._width, seed=own) for own in seeds]
         self._exact = np.zeros(leaves, dtype=np.int64)
-        self._total, self._volume = 0, 0
 
     @classmethod
     def suggest(cls, error: Exact, failure: Exact, *, low: int, high: int, seed: int = 0) -> Self:
@@ -79,16 +82,6 @@ class DyadicCountMin:
         return len(self._sketches)
 
     @property
-    def total(self) -> int:
-        """The sum of all weights."""
-        return self._total
-
-    @property
-    def volume(self) -> int:
-        """The sum of all weights without their signs."""
-        return self._volume
-
-    @property
     def memory(self) -> int:
         """The bytes of all counters."""
         return self._exact.nbytes + sum(sketch.memory for sketch in self._sketches)
@@ -105,8 +98,7 @@ class DyadicCountMin:
         places = self._places(np.empty(0, dtype=np.int64) if len(column) == 0 else column.integers, "values")
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
-        if self._volume + volume > MAX_COUNTER:
-            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
+        self._require_room(volume)
         for level, sketch in enumerate(self._sketches):
             sketch.update(places >> level, amounts if amounts.size == places.size else int(amounts[0]))
         np.add.at(self._exact, places >> self.levels, amounts if places.size else 0)
@@ -203,12 +195,8 @@ class DyadicCountMin:
         >>> left.merge(right).range(0, 9).tolist()
         [1]
         """
-        if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(
-                f"Only a sketch of the same parameters can be merged with {self!r}, not {safe_repr(other)}."
-            )
-        if self._volume + other._volume > MAX_COUNTER:
-            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
+        self._require_alike(other)
+        self._require_room(other._volume)
         for mine, theirs in zip(self._sketches, other._sketches, strict=True):
             mine.merge(theirs)
         self._exact += other._exact
@@ -292,7 +280,7 @@ class DyadicCountMin:
         return chosen
 
     def _parameters(self) -> tuple[int, int, int, int, int]:
-        return self._low, self._high, self._rows, self._width, self._seed
+        return self._low, self._high, self._rows, self._width, self.seed
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not isinstance(other, DyadicCountMin):
@@ -307,5 +295,5 @@ class DyadicCountMin:
     __hash__ = None  # type: ignore[assignment] # mutable
 
     def __repr__(self) -> str:
-        seed = f", seed={self._seed}" if self._seed else ""
+        seed = f", seed={self.seed}" if self.seed else ""
         return f"{type(self).__name__}({self._low}, {self._high}, rows={self._rows}, width={self._width}{seed})"

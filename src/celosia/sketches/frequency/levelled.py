@@ -48,10 +48,6 @@ class LevelledTable(CounterTable):
 
     _INDEPENDENCE = 3
 
-    @abstractmethod
-    def relative_error(self, failure: Exact) -> float:
-        """Return the error, as a share of √F2, that an estimate exceeds with probability at most ``failure``."""
-
     @staticmethod
     @abstractmethod
     def _over_rows(levelled: "NDArray[np.float64]") -> "NDArray[np.float64]":

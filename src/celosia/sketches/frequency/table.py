@@ -5,13 +5,16 @@ trace. One record of weight 1 changes one counter in each row, by 1 (L1 distance
 √2 times that if it is replaced by another): this is what noise must cover, for a table alone is *not* private.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.errors import FormatError, ParameterError
+from celosia.core.exact import Exact, exact_integer, safe_repr
+from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
+from celosia.sketches.base.sketch import WeightedSketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.base.weights import MAX_COUNTER, exact_sum, read_weights, signed_sums
 from celosia.sketches.frequency.counters import add_counts, add_signed, read_counts, read_signed
@@ -37,7 +40,7 @@ def table_shape(rows: int, width: int) -> tuple[int, int]:
     return shape
 
 
-class CounterTable:
+class CounterTable(WeightedSketch):
     """``rows`` times ``width`` counters; subclasses define the estimates.
 
     >>> from celosia.sketches.frequency.count_min import CountMin
@@ -48,17 +51,24 @@ class CounterTable:
     (2, 4, 2400)
     """
 
-    __slots__ = ("_counters", "_family", "_signs", "_total", "_volume")
+    __slots__ = ("_counters", "_family", "_signs", "rows", "width")
 
+    _MERGED_WITH = "a sketch of the same kind, shape and seed can be merged with"
     _KIND: ClassVar[Kind]
     _INDEPENDENCE: ClassVar[int] = 2
     _SIGNED: ClassVar[bool] = False
 
+    rows: Final[int]
+    """The number of rows: independent hash functions."""
+
+    width: Final[int]
+    """The number of counters in a row."""
+
     def __init__(self, rows: int, width: int, *, seed: int = 0) -> None:
         self._family, self._signs = self._families(rows, width, seed)
+        super().__init__(self._family.seed)
+        self.rows, self.width = self._family.rows, self._family.width
         self._counters = np.zeros((self.rows, self.width), dtype=np.int64)
-        self._total = 0
-        self._volume = 0
 
     @classmethod
     def _families(cls, rows: int, width: int, seed: int) -> tuple[HashFamily, HashFamily | None]:
@@ -67,30 +77,25 @@ class CounterTable:
         signs = HashFamily(rows, 2, independence=4, seed=family.seed ^ (2**64 - 1)) if cls._SIGNED else None
         return family, signs
 
-    @property
-    def rows(self) -> int:
-        """The number of rows: independent hash functions."""
-        return self._family.rows
+    @classmethod
+    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
+        """Return a small empty sketch whose ``relative_error(failure)`` is at most ``error``.
 
-    @property
-    def width(self) -> int:
-        """The number of counters in a row."""
-        return self._family.width
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> CountMin.suggest("0.01", "0.05")
+        CountMin(3, 272)
+        """
+        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
+        return cls(*cls._shape_for(wanted, chance, error), seed=seed)
 
-    @property
-    def seed(self) -> int:
-        """The seed of the hash functions."""
-        return self._family.seed
+    @staticmethod
+    @abstractmethod
+    def _shape_for(wanted: float, chance: float, error: Exact) -> tuple[int, int]:
+        """Return the rows and width of a small table for a relative error; ``error`` is as the caller gave it."""
 
-    @property
-    def total(self) -> int:
-        """The sum of all weights."""
-        return self._total
-
-    @property
-    def volume(self) -> int:
-        """The sum of all weights without their signs: no norm of the frequencies is larger."""
-        return self._volume
+    @abstractmethod
+    def relative_error(self, failure: Exact) -> float:
+        """Return the relative error that an estimate exceeds with probability at most ``failure``."""
 
     @property
     def memory(self) -> int:
@@ -116,8 +121,7 @@ class CounterTable:
         column = read_column(values)
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
-        if self._volume + volume > MAX_COUNTER:
-            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
+        self._require_room(volume)
         start = 0
         for digests in digest_chunks(column, self.seed):
             part = amounts if amounts.size == 1 else amounts[start : start + digests.size]
@@ -140,8 +144,7 @@ class CounterTable:
         [2]
         """
         self._require_alike(other)
-        if self._volume + other._volume > MAX_COUNTER:
-            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
+        self._require_room(other._volume)
         self._counters += other._counters
         self._total += other._total
         self._volume += other._volume
@@ -228,17 +231,14 @@ class CounterTable:
         products: NDArray[np.float64] = np.einsum("ij,ij->i", left, right).astype(np.float64)
         return products
 
-    def _require_alike(self, other: Self) -> None:
-        if type(other) is not type(self) or self._family != other._family:
-            raise ParameterError(
-                f"Only a sketch of the same kind, shape and seed can be merged with {self!r}, not {safe_repr(other)}."
-            )
+    def _parameters(self) -> tuple[int, int, int]:
+        return self.rows, self.width, self.seed
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not isinstance(other, CounterTable):
             return NotImplemented
         return (
-            self._family == other._family
+            self._parameters() == other._parameters()
             and (self._total, self._volume) == (other._total, other._volume)
             and bool(np.array_equal(self._counters, other._counters))
         )

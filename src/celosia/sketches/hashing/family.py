@@ -19,7 +19,7 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.sketches.hashing.columns import Column
 from celosia.sketches.hashing.digest import as_seed, digest
 from celosia.sketches.hashing.mersenne import (
-    evaluate_four,
+    evaluate_fast,
     evaluate_row,
     first_four,
     reduce61,
@@ -41,13 +41,10 @@ _GRAIN = 2.0**-32  # a column takes an integer of the 2^32 values that are mappe
 def _fill_table(
     coefficients: "NDArray[np.uint64]", digests: "NDArray[np.uint64]", width: np.uint64, out: "NDArray[np.int64]"
 ) -> None:
-    independence = coefficients.shape[1]
     for row in range(coefficients.shape[0]):
         four = first_four(coefficients, row)
         for i in range(digests.size):
-            x = reduce61(digests[i])
-            y = evaluate_four(four, independence, x) if independence <= 4 else evaluate_row(coefficients, row, x)
-            out[row, i] = to_range(y, width)
+            out[row, i] = to_range(evaluate_fast(coefficients, row, four, reduce61(digests[i])), width)
 
 
 @njit(cache=True, nogil=True)
@@ -66,13 +63,10 @@ def _fill_columns(
 def _fill_sign_table(
     coefficients: "NDArray[np.uint64]", digests: "NDArray[np.uint64]", out: "NDArray[np.int8]"
 ) -> None:
-    independence = coefficients.shape[1]
     for row in range(coefficients.shape[0]):
         four = first_four(coefficients, row)
         for i in range(digests.size):
-            x = reduce61(digests[i])
-            y = evaluate_four(four, independence, x) if independence <= 4 else evaluate_row(coefficients, row, x)
-            out[row, i] = sign_of(y)
+            out[row, i] = sign_of(evaluate_fast(coefficients, row, four, reduce61(digests[i])))
 
 
 @njit(cache=True, nogil=True)

@@ -92,6 +92,18 @@ def evaluate_four(
 
 
 @njit(cache=True, nogil=True)
+def evaluate_fast(
+    coefficients: "NDArray[np.uint64]",
+    row: int,
+    four: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
+    x: np.uint64,
+) -> np.uint64:
+    """Return ``evaluate_row``, by ``evaluate_four`` if the row has at most four coefficients, which ``four`` holds."""
+    many = coefficients.shape[1]
+    return evaluate_four(four, many, x) if many <= 4 else evaluate_row(coefficients, row, x)
+
+
+@njit(cache=True, nogil=True)
 def _step(y: np.uint64, x: np.uint64, coefficient: np.uint64) -> np.uint64:
     low, high = y * x, high_product(y, x)
     # Three terms below 2^61, so that the sum is below 2^63.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
+from celosia.sketches.hashing.mersenne import high_product
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True)
@@ -28,8 +28,7 @@ def position(state: np.uint64, bits: int) -> np.int64:
     word = (state ^ (state >> np.uint64(30))) * _FIRST
     word = (word ^ (word >> np.uint64(27))) * _SECOND
     word ^= word >> np.uint64(31)
-    size = np.uint64(bits)
-    return np.int64(((word >> _HALF) * size + (((word & _LOW) * size) >> _HALF)) >> _HALF)
+    return np.int64(high_product(word, np.uint64(bits)))
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ shows of every value whether it is a member. One value more or less changes up t
 
 import math
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import open_unit, standard_deviations
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.sketch import ArraySketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.hashing.columns import Values, read_column
-from celosia.sketches.hashing.digest import as_seed
 from celosia.sketches.membership.bits import contains_all, count_bits, set_bits
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MAX_BITS = 2**32
 _MAX_HASHES = 64
 
 
-class BloomFilter:
+class BloomFilter(ArraySketch):
     """A set of values in ``bits`` bits, with ``hashes`` of them for each value.
 
     >>> seen = BloomFilter(1 << 16, 7, seed=1)
@@ -40,12 +40,20 @@ class BloomFilter:
     2.0
     """
 
-    __slots__ = ("_bits", "_hashes", "_seed", "_words")
+    __slots__ = ("bits", "hashes")
+
+    _MERGED_WITH = "a filter with the same parameters can be taken together with"
+
+    bits: Final[int]
+    """The number of bits, m."""
+
+    hashes: Final[int]
+    """The number of bits that a value sets, k."""
 
     def __init__(self, bits: int, hashes: int, *, seed: int = 0) -> None:
-        self._bits, self._hashes = shape_of_filter(bits, hashes)
-        self._seed = int(as_seed(seed))
-        self._words = np.zeros((self._bits + 63) // 64, dtype=np.uint64)
+        self.bits, self.hashes = shape_of_filter(bits, hashes)
+        super().__init__(seed)
+        self._state = np.zeros((self.bits + 63) // 64, dtype=np.uint64)
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, seed: int = 0) -> Self:
@@ -57,33 +65,13 @@ class BloomFilter:
         return cls(*best_shape(error, items), seed=seed)
 
     @property
-    def bits(self) -> int:
-        """The number of bits, m."""
-        return self._bits
-
-    @property
-    def hashes(self) -> int:
-        """The number of bits that a value sets, k."""
-        return self._hashes
-
-    @property
-    def seed(self) -> int:
-        """The seed of the digests."""
-        return self._seed
-
-    @property
-    def memory(self) -> int:
-        """The bytes of the state."""
-        return self._words.nbytes
-
-    @property
     def fill(self) -> float:
         """The share of bits that are set.
 
         >>> BloomFilter(100, 3).fill
         0.0
         """
-        return count_bits(self._words) / self._bits
+        return count_bits(self._state) / self.bits
 
     def update(self, values: Values) -> None:
         """Put values into the set.
@@ -93,8 +81,8 @@ class BloomFilter:
         >>> bool(numbers.contains(range(50)).all())
         True
         """
-        for digests in digest_chunks(values, self._seed):
-            set_bits(digests, self._words, self._bits, self._hashes)
+        for digests in digest_chunks(values, self.seed):
+            set_bits(digests, self._state, self.bits, self.hashes)
 
     def contains(self, values: Values) -> "NDArray[np.bool_]":
         """Return for each value whether it is probably in the set; False is certain.
@@ -104,8 +92,8 @@ class BloomFilter:
         """
         column = read_column(values)
         out, start = np.empty(len(column), dtype=np.bool_), 0
-        for digests in digest_chunks(column, self._seed):
-            contains_all(digests, self._words, self._bits, self._hashes, out[start : start + digests.size])
+        for digests in digest_chunks(column, self.seed):
+            contains_all(digests, self._state, self.bits, self.hashes, out[start : start + digests.size])
             start += digests.size
         return out
 
@@ -117,7 +105,7 @@ class BloomFilter:
         >>> round(half.false_positive_rate(), 3)
         0.01
         """
-        return self.fill**self._hashes
+        return self.fill**self.hashes
 
     def estimate(self) -> float:
         """Return the number of different values, from the number of set bits; infinite if all are set.
@@ -129,7 +117,7 @@ class BloomFilter:
         >>> round(half.estimate())
         508
         """
-        return _members(count_bits(self._words), self._bits, self._hashes)
+        return _members(count_bits(self._state), self.bits, self.hashes)
 
     def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
         """Return bounds for the number of different values, at a number of standard deviations.
@@ -140,7 +128,7 @@ class BloomFilter:
         >>> low < 500 < high
         True
         """
-        return fill_bounds(count_bits(self._words), self._bits, self._hashes, deviations)
+        return fill_bounds(count_bits(self._state), self.bits, self.hashes, deviations)
 
     def estimate_union(self, other: Self) -> float:
         """Return the number of different values in either of two sets.
@@ -152,7 +140,7 @@ class BloomFilter:
         True
         """
         self._require_alike(other)
-        return _members(count_bits(self._words | other._words), self._bits, self._hashes)
+        return _members(count_bits(self._state | other._state), self.bits, self.hashes)
 
     def estimate_intersection(self, other: Self) -> float:
         """Return the number of different values in both of two sets: the sum of their sizes less that of their union.
@@ -178,7 +166,7 @@ class BloomFilter:
         [True]
         """
         self._require_alike(other)
-        self._words |= other._words
+        self._state |= other._state
         return self
 
     def serialize(self) -> bytes:
@@ -187,7 +175,7 @@ class BloomFilter:
         >>> BloomFilter.deserialize(BloomFilter(100, 3).serialize()) == BloomFilter(100, 3)
         True
         """
-        return pack(Kind.BLOOM, [self._bits, self._hashes, self._seed], write_array(self._words))
+        return pack(Kind.BLOOM, [self.bits, self.hashes, self.seed], write_array(self._state))
 
     @classmethod
     def deserialize(cls, data: bytes) -> Self:
@@ -220,27 +208,14 @@ class BloomFilter:
                 "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
             )
         filled = cls(size, hashes, seed=seed)
-        filled._words = words.copy()
+        filled._state = words.copy()
         return filled
 
-    def _require_alike(self, other: Self) -> None:
-        if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(
-                f"Only a filter with the same parameters can be taken together with {self!r}, not {safe_repr(other)}."
-            )
-
     def _parameters(self) -> tuple[int, int, int]:
-        return self._bits, self._hashes, self._seed
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BloomFilter):
-            return NotImplemented
-        return self._parameters() == other._parameters() and bool(np.array_equal(self._words, other._words))
-
-    __hash__ = None  # type: ignore[assignment]
+        return self.bits, self.hashes, self.seed
 
     def __repr__(self) -> str:
-        return f"BloomFilter({self._bits}, {self._hashes}{f', seed={self._seed}' if self._seed else ''})"
+        return f"BloomFilter({self.bits}, {self.hashes}{f', seed={self.seed}' if self.seed else ''})"
 
 
 def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:

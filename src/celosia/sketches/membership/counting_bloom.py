@@ -6,17 +6,17 @@ members behind, but never loses a true one. Not private: one value more or less 
 each, k in all.
 """
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
 from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.sketch import ArraySketch
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.base.weights import read_weights
 from celosia.sketches.hashing.columns import Column, Values, read_column
-from celosia.sketches.hashing.digest import as_seed
 from celosia.sketches.membership.bits import add_to_counters, smallest_counters, take_counters
 from celosia.sketches.membership.bloom import BloomFilter, best_shape, fill_bounds, shape_of_filter
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TYPES = {8: np.uint8, 16: np.uint16}
 
 
-class CountingBloomFilter:
+class CountingBloomFilter(ArraySketch):
     """A set of values in ``counters`` counters of 8 or 16 bits, with ``hashes`` of them for each value.
 
     >>> inside = CountingBloomFilter(1 << 12, 5)
@@ -37,16 +37,27 @@ class CountingBloomFilter:
     ([False, True], [2])
     """
 
-    __slots__ = ("_counters", "_hashes", "_most", "_seed", "_width")
+    __slots__ = ("_most", "counters", "hashes", "width")
+
+    _MERGED_WITH = "a filter with the same parameters can be merged into"
+
+    counters: Final[int]
+    """The number of counters."""
+
+    hashes: Final[int]
+    """The number of counters that a value has."""
+
+    width: Final[int]
+    """The bits of a counter."""
 
     def __init__(self, counters: int, hashes: int, *, width: int = 8, seed: int = 0) -> None:
-        size, self._hashes = shape_of_filter(counters, hashes)
-        self._width = exact_integer(width, name="width")
-        if self._width not in _TYPES:
+        self.counters, self.hashes = shape_of_filter(counters, hashes)
+        self.width = exact_integer(width, name="width")
+        if self.width not in _TYPES:
             raise ParameterError(f"width must be 8 or 16 bits, not {safe_repr(width)}.")
-        self._most = 2**self._width - 1
-        self._seed = int(as_seed(seed))
-        self._counters: NDArray[np.uint8] | NDArray[np.uint16] = np.zeros(size, dtype=_TYPES[self._width])
+        self._most = 2**self.width - 1
+        super().__init__(seed)
+        self._state: NDArray[np.uint8] | NDArray[np.uint16] = np.zeros(self.counters, dtype=_TYPES[self.width])
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, width: int = 8, seed: int = 0) -> Self:
@@ -58,31 +69,6 @@ class CountingBloomFilter:
         return cls(*best_shape(error, items), width=width, seed=seed)
 
     @property
-    def counters(self) -> int:
-        """The number of counters."""
-        return self._counters.size
-
-    @property
-    def hashes(self) -> int:
-        """The number of counters that a value has."""
-        return self._hashes
-
-    @property
-    def width(self) -> int:
-        """The bits of a counter."""
-        return self._width
-
-    @property
-    def seed(self) -> int:
-        """The seed of the digests."""
-        return self._seed
-
-    @property
-    def memory(self) -> int:
-        """The bytes of the state."""
-        return self._counters.nbytes
-
-    @property
     def saturated(self) -> int:
         """The number of counters that have reached their largest number, and stay there.
 
@@ -91,7 +77,7 @@ class CountingBloomFilter:
         >>> full.saturated
         2
         """
-        return int(np.count_nonzero(self._counters == self._most))
+        return int(np.count_nonzero(self._state == self._most))
 
     def update(self, values: Values, weights: "ArrayLike | None" = None) -> None:
         """Add values, each once or as often as its weight.
@@ -105,9 +91,9 @@ class CountingBloomFilter:
         times, start = read_weights(weights, len(column)), 0
         if times.size and int(times.min()) < 0:
             raise InputError("weights must be 0 or greater: to take values out, use remove.")
-        for digests in digest_chunks(column, self._seed):
+        for digests in digest_chunks(column, self.seed):
             part = times[start : start + digests.size] if times.size > 1 else times
-            add_to_counters(digests, part, self._counters, self._hashes, self._most)
+            add_to_counters(digests, part, self._state, self.hashes, self._most)
             start += digests.size
 
     def remove(self, values: Values) -> int:
@@ -121,8 +107,8 @@ class CountingBloomFilter:
         1
         """
         return sum(
-            int(take_counters(digests, self._counters, self._hashes, self._most))
-            for digests in digest_chunks(values, self._seed)
+            int(take_counters(digests, self._state, self.hashes, self._most))
+            for digests in digest_chunks(values, self.seed)
         )
 
     def count(self, values: Values) -> "NDArray[np.int64]":
@@ -133,8 +119,8 @@ class CountingBloomFilter:
         """
         column: Column = read_column(values)
         out, start = np.empty(len(column), dtype=np.int64), 0
-        for digests in digest_chunks(column, self._seed):
-            smallest_counters(digests, self._counters, self._hashes, out[start : start + digests.size])
+        for digests in digest_chunks(column, self.seed):
+            smallest_counters(digests, self._state, self.hashes, out[start : start + digests.size])
             start += digests.size
         return out
 
@@ -152,7 +138,7 @@ class CountingBloomFilter:
         >>> CountingBloomFilter(1_000, 5).false_positive_rate()
         0.0
         """
-        return float((np.count_nonzero(self._counters) / self._counters.size) ** self._hashes)
+        return float((np.count_nonzero(self._state) / self.counters) ** self.hashes)
 
     def estimate(self) -> float:
         """Return the number of different values, from the number of non-zero counters.
@@ -170,8 +156,8 @@ class CountingBloomFilter:
         >>> CountingBloomFilter(1_000, 5).bounds()
         (0.0, 0.0)
         """
-        filled = int(np.count_nonzero(self._counters))
-        return fill_bounds(filled, self._counters.size, self._hashes, deviations)
+        filled = int(np.count_nonzero(self._state))
+        return fill_bounds(filled, self.counters, self.hashes, deviations)
 
     def as_filter(self) -> BloomFilter:
         """Return the plain filter of the present members: an eighth of the size, or less.
@@ -179,10 +165,10 @@ class CountingBloomFilter:
         >>> CountingBloomFilter(1_000, 5).as_filter()
         BloomFilter(1000, 5)
         """
-        words = np.zeros((self._counters.size + 63) // 64, dtype="<u8")
-        packed = np.packbits(self._counters > 0, bitorder="little")
+        words = np.zeros((self.counters + 63) // 64, dtype="<u8")
+        packed = np.packbits(self._state > 0, bitorder="little")
         words.view(np.uint8)[: packed.size] = packed
-        return BloomFilter.from_words(words.astype(np.uint64), self._counters.size, self._hashes, seed=self._seed)
+        return BloomFilter.from_words(words.astype(np.uint64), self.counters, self.hashes, seed=self.seed)
 
     def merge(self, other: Self) -> Self:
         """Add the members of another filter, with their counts.
@@ -193,12 +179,9 @@ class CountingBloomFilter:
         >>> a.merge(b).count(["sun"]).tolist()
         [2]
         """
-        if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(
-                f"Only a filter with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
-            )
-        room = self._counters.dtype.type(self._most) - self._counters
-        self._counters += np.minimum(other._counters, room)
+        self._require_alike(other)
+        room = self._state.dtype.type(self._most) - self._state
+        self._state += np.minimum(other._state, room)
         return self
 
     def serialize(self) -> bytes:
@@ -208,8 +191,8 @@ class CountingBloomFilter:
         >>> copy == CountingBloomFilter(100, 3)
         True
         """
-        fields = [self._counters.size, self._hashes, self._width, self._seed]
-        return pack(Kind.COUNTING_BLOOM, fields, write_array(self._counters))
+        fields = [self.counters, self.hashes, self.width, self.seed]
+        return pack(Kind.COUNTING_BLOOM, fields, write_array(self._state))
 
     @classmethod
     def deserialize(cls, data: bytes) -> Self:
@@ -228,19 +211,12 @@ class CountingBloomFilter:
             raise FormatError(
                 "These bytes are not a counting Bloom filter: its parameters are out of range."
             ) from error
-        filled._counters = counters
+        filled._state = counters
         return filled
 
     def _parameters(self) -> tuple[int, int, int, int]:
-        return self._counters.size, self._hashes, self._width, self._seed
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CountingBloomFilter):
-            return NotImplemented
-        return self._parameters() == other._parameters() and bool(np.array_equal(self._counters, other._counters))
-
-    __hash__ = None  # type: ignore[assignment]
+        return self.counters, self.hashes, self.width, self.seed
 
     def __repr__(self) -> str:
-        more = (f", width={self._width}" if self._width != 8 else "") + (f", seed={self._seed}" if self._seed else "")
-        return f"CountingBloomFilter({self._counters.size}, {self._hashes}{more})"
+        more = (f", width={self.width}" if self.width != 8 else "") + (f", seed={self.seed}" if self.seed else "")
+        return f"CountingBloomFilter({self.counters}, {self.hashes}{more})"
