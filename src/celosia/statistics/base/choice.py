@@ -9,6 +9,7 @@ adjacencies, is in ``proofs/quantiles.md``. McSherry and Talwar 2007; McKenna an
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,6 +38,16 @@ if TYPE_CHECKING:
 _MAX_BATCH_COUNTS = 2**19  # more would only move memory
 _MAX_COUNT = 2**62
 _MAX_GAP = Fraction(2) ** 1000  # the error of a tiny epsilon still fits a double
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selections:
+    """The selections of a release: the epsilon of each, and ``pure`` if each may be permute-and-flip."""
+
+    each: Fraction
+    bounding: "ContributionBounds"
+    pure: bool
+    source: "Source"
 
 
 class Choice(ABC):
@@ -94,16 +105,8 @@ class Choice(ABC):
         """Return sentences for a preview: how the answer is chosen, and why not otherwise."""
 
     @abstractmethod
-    def _choose(
-        self,
-        counts: "NDArray[np.int64]",
-        each: Fraction,
-        bounding: "ContributionBounds",
-        *,
-        pure: bool,
-        source: "Source",
-    ) -> "NDArray[np.int64]":
-        """Return the chosen indices for some of the cells; ``each`` is the epsilon of one selection."""
+    def _choose(self, counts: "NDArray[np.int64]", selections: "Selections") -> "NDArray[np.int64]":
+        """Return the chosen indices for some of the cells."""
 
     def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
         """Return the choice in the user's units, with intervals if there are any."""
@@ -156,12 +159,13 @@ class Choice(ABC):
         [1, 0]
         """
         numbers = self._check_counts(counts)
-        each, source = self.each(epsilon, bounding, rho=rho), source_or_system(source)
-        pure = pure and rho is None
-        chosen = [
-            self._choose(numbers[cells], each, bounding, pure=pure, source=source)
-            for cells in _make_batches(*numbers.shape)
-        ]
+        selections = Selections(
+            each=self.each(epsilon, bounding, rho=rho),
+            bounding=bounding,
+            pure=pure and rho is None,
+            source=source_or_system(source),
+        )
+        chosen = [self._choose(numbers[cells], selections) for cells in _make_batches(*numbers.shape)]
         return self._estimate(np.concatenate(chosen))
 
     def _check_counts(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":

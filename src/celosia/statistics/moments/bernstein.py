@@ -9,7 +9,7 @@ noising sum and count with half the budget each would give. The proof is in ``pr
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from celosia.statistics.base.estimate import (
     variance_between,
     whole_counts,
 )
-from celosia.statistics.base.measure import Measure, parts_of
+from celosia.statistics.base.measure import parts_of
 from celosia.statistics.base.noise import RowSensitivity
+from celosia.statistics.moments.ratio_measure import RatioMeasure
 
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
@@ -49,7 +50,8 @@ def simplex(total: int) -> RowSensitivity:
     return RowSensitivity(l1=total, l2_squared=total**2, replace_l1=2 * total, replace_l2_squared=2 * total**2)
 
 
-class Moments(Measure):
+@dataclass(frozen=True, slots=True)
+class Moments(RatioMeasure):
     """Base of the moments of one column.
 
     Inside, a value is a share of the range, between 0 and 1; a polynomial of it is read off the sums with its Bernstein
@@ -60,7 +62,8 @@ class Moments(Measure):
     True
     """
 
-    __slots__ = ()
+    axis: Axis
+    parts: int = 1
 
     @property
     def total(self) -> int:
@@ -84,11 +87,11 @@ class Moments(Measure):
         [50.0]
         """
         self._check(quantity)
-        if quantity == "count":
-            return self._linear(noisy, noise, np.ones(self.width), whole_counts(noisy, self.total))
-        if quantity == "sum":
-            return self._linear(noisy, noise, self._low + self._range * self._line)
-        return self._ratio(quantity, noisy / self.total, noise)
+        weights = self._weights(quantity)
+        if weights is None:
+            return self._ratio(quantity, noisy / self.total, noise)
+        value = whole_counts(noisy, self.total) if quantity == "count" else None
+        return self._linear(noisy, noise, weights, value)
 
     def _linear(self, noisy: NDArray[np.int64], noise: "Noise", weights: Numbers, value: Any = None) -> Estimate:
         """Return a weighted sum of the features with its interval."""
@@ -117,27 +120,15 @@ class Moments(Measure):
         )
         return mean, lambda failure: ratio.between(mean, mean, failure)
 
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return a bound on the error of a quantity for the worst column; a ratio needs a number of rows.
-
-        >>> from celosia.statistics.base.noise import ContributionBounds
-        >>> from celosia.statistics.base.noise import Noise
-        >>> from fractions import Fraction
-        >>> ages = FirstMoments(Axis(0, 120, Fraction(1)))
-        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 2, ContributionBounds())
-        >>> round(ages.spread("mean", noise, rows=100_000), 4)
-        0.0036
-        """
-        self._check(quantity)
+    def _weights(self, quantity: str) -> Numbers | None:
         if quantity == "count":
-            return float(noise.margin_of(np.ones(self.width), level)) / self.total
-        if quantity == "sum":
-            return float(noise.margin_of(self._low + self._range * self._line, level)) / self.total
-        if rows is None or not rows > 0:
-            return None
-        return self._ratio_spread(quantity, noise.margin(level) / (self.total * rows))
+            return np.ones(self.width)
+        return self._low + self._range * self._line if quantity == "sum" else None
 
-    def _ratio_spread(self, quantity: str, reach: float) -> float:  # noqa: ARG002 - some have more than the mean
+    def _ratio_spread(self, quantity: str, noise: "Noise", rows: float, level: float) -> float:
+        return self._limit_reach(quantity, noise.margin(level) / (self.total * rows))
+
+    def _limit_reach(self, quantity: str, reach: float) -> float:  # noqa: ARG002 - some have more than the mean
         return min(reach, 1.0) * self._range
 
     @property
@@ -159,23 +150,16 @@ class FirstMoments(Moments):
     Sensitivity(l1=120, l2_squared=14400)
     """
 
-    axis: Axis
-    parts: int = 1
+    width: ClassVar[int] = 2
+    """Two features."""
+
+    quantities: ClassVar[tuple[str, ...]] = ("count", "sum", "mean")
+    """The names of the quantities that it answers."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axis."""
         return (self.axis,)
-
-    @property
-    def width(self) -> int:
-        """Two features."""
-        return 2
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("count", "sum", "mean")
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
@@ -213,8 +197,11 @@ class SecondMoments(Moments):
     Sensitivity(l1=14400, l2_squared=207360000)
     """
 
-    axis: Axis
-    parts: int = 1
+    width: ClassVar[int] = 3
+    """Three features."""
+
+    quantities: ClassVar[tuple[str, ...]] = ("count", "sum", "mean", "variance", "std")
+    """The names of the quantities that it answers."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -225,16 +212,6 @@ class SecondMoments(Moments):
         (Axis(0, 65536, 16384),)
         """
         return (self.axis.coarsen(_MAX_STEPS),)
-
-    @property
-    def width(self) -> int:
-        """Three features."""
-        return 3
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("count", "sum", "mean", "variance", "std")
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
@@ -318,7 +295,7 @@ class SecondMoments(Moments):
         root: Numbers = np.sqrt(variance)
         return root * self._range if quantity == "std" else variance * self._range**2
 
-    def _ratio_spread(self, quantity: str, reach: float) -> float:
+    def _limit_reach(self, quantity: str, reach: float) -> float:
         if quantity == "mean":
             return min(reach, 1.0) * self._range
         if quantity == "variance":

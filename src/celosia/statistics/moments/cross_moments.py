@@ -17,9 +17,10 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.estimate import Between, Estimate, whole_counts
-from celosia.statistics.base.measure import Measure, parts_of
+from celosia.statistics.base.measure import parts_of
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.bernstein import bernstein, simplex
+from celosia.statistics.moments.ratio_measure import RatioMeasure
 from celosia.statistics.moments.two_columns import TwoColumns
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _UNIFORM_VARIANCE = 1 / 12  # the variance of values spread evenly over a range 
 
 
 @dataclass(frozen=True, slots=True)
-class CrossMoments(Measure):
+class CrossMoments(RatioMeasure):
     """Count, covariance and correlation of two columns; with ``degree=1`` no correlation, and a better covariance.
 
     >>> from celosia.statistics.base.noise import ContributionBounds
@@ -133,24 +134,10 @@ class CrossMoments(Measure):
             whole_counts(noisy, self.total),
         )
 
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return a bound on the error of a quantity with this many rows, for the worst columns.
+    def _weights(self, quantity: str) -> Numbers | None:
+        return np.ones(self.width) if quantity == "count" else None
 
-        A correlation has no useful worst case: its bound is for values spread evenly over their ranges.
-
-        >>> from celosia.statistics.base.noise import ContributionBounds
-        >>> from celosia.statistics.base.noise import Noise
-        >>> from fractions import Fraction
-        >>> pair = CrossMoments(Axis(0, 100, Fraction(1)), Axis(0, 100, Fraction(1)), degree=1)
-        >>> noise = Noise.laplace(1, pair.sensitivity(ContributionBounds()), 1, 4, ContributionBounds())
-        >>> round(pair.spread("covariance", noise, rows=10_000), 1)
-        3.0
-        """
-        self._check(quantity)
-        if quantity == "count":
-            return float(noise.margin_of(np.ones(self.width), level)) / self.total
-        if rows is None or not rows > 0:
-            return None
+    def _ratio_spread(self, quantity: str, noise: "Noise", rows: float, level: float) -> float:
         corners = np.outer(*(np.linspace(-0.5, 0.5, self.degree + 1),) * 2).ravel()
         if quantity == "covariance":
             corner = np.outer(*(np.linspace(0, 1, self.degree + 1),) * 2).ravel()

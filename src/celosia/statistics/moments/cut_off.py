@@ -6,7 +6,7 @@ over all cells together one person has at most ``most`` rows. ``CutPersons`` cou
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,15 +35,11 @@ class CutOffMeasure(Measure):
 
     __slots__ = ()
 
-    @property
-    def width(self) -> int:
-        """Kept and cut off."""
-        return 2
+    width: ClassVar[int] = 2
+    """Kept and cut off."""
 
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("kept",)
+    quantities: ClassVar[tuple[str, ...]] = ("kept",)
+    """The names of the quantities that it answers."""
 
     def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - no row has features of its own
         """Raise an error: the cut-off rows depend on all rows of a person, so engines count them."""

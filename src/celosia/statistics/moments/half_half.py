@@ -6,14 +6,15 @@ distances to both bounds together (``FirstMoments``) has half the variance or le
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.estimate import Between, Estimate, Ratio, over
-from celosia.statistics.base.measure import Measure, nearer
+from celosia.statistics.base.measure import nearer
 from celosia.statistics.base.noise import ContributionBounds, RowSensitivity, Sensitivity
+from celosia.statistics.moments.ratio_measure import RatioMeasure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ _MIN_ROUNDED_SUM = 2**13  # below, no unit's sums times its allowed rows reach 2
 
 
 @dataclass(frozen=True, slots=True)
-class HalfHalfMean(Measure):
+class HalfHalfMean(RatioMeasure):
     """The mean as a noisy sum over a noisy count.
 
     >>> from celosia.statistics.base.noise import ContributionBounds
@@ -36,20 +37,16 @@ class HalfHalfMean(Measure):
 
     axis: Axis
 
+    width: ClassVar[int] = 2
+    """The sum, and the count in units of ``M``."""
+
+    quantities: ClassVar[tuple[str, ...]] = ("mean",)
+    """The names of the quantities that it answers."""
+
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axis, coarser where its ends are far from 0."""
         return (nearer(self.axis, _MAX_STEP),)
-
-    @property
-    def width(self) -> int:
-        """The sum, and the count in units of ``M``."""
-        return 2
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("mean",)
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -115,20 +112,7 @@ class HalfHalfMean(Measure):
 
         return Estimate.around(mean * grid, interval)
 
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
-        """Return a bound on the error of the mean with this many rows, for the worst column.
-
-        >>> from celosia.statistics.base.noise import ContributionBounds
-        >>> from celosia.statistics.base.noise import Noise
-        >>> from fractions import Fraction
-        >>> ages = HalfHalfMean(Axis(0, 120, Fraction(1)))
-        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 2, ContributionBounds())
-        >>> round(ages.spread("mean", noise, rows=100_000), 4)
-        0.0099
-        """
-        self._check(quantity)
-        if rows is None or not rows > 0:
-            return None
+    def _ratio_spread(self, quantity: str, noise: "Noise", rows: float, level: float) -> float:  # noqa: ARG002 - the mean
         (axis,) = self.axes
         return min(float(noise.margin_of([1.0, 1.0], level)) / rows, float(axis.steps)) * float(axis.grid)
 

@@ -6,7 +6,7 @@ public, a sum is counted from the middle of the range. The proof is in ``proofs/
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,9 +32,7 @@ class _Counts(Measure):
 
     __slots__ = ()
 
-    @property
-    def width(self) -> int:
-        return 1
+    width: ClassVar[int] = 1
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
@@ -60,14 +58,8 @@ class RowCount(_Counts):
     (1,)
     """
 
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What it can answer.
-
-        >>> RowCount().quantities
-        ('count',)
-        """
-        return ("count",)
+    quantities: ClassVar[tuple[str, ...]] = ("count",)
+    """The names of the quantities that it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +70,8 @@ class Distinct(_Counts):
     ('distinct',)
     """
 
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What it can answer.
-
-        >>> Distinct().quantities
-        ('distinct',)
-        """
-        return ("distinct",)
+    quantities: ClassVar[tuple[str, ...]] = ("distinct",)
+    """The names of the quantities that it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +87,12 @@ class Total(Measure):
     axis: Axis
     parts: int = 1
 
+    width: ClassVar[int] = 1
+    """One sum."""
+
+    quantities: ClassVar[tuple[str, ...]] = ("sum",)
+    """The names of the quantities that it answers."""
+
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axis, coarser where its ends are more than 2^40 steps from 0.
@@ -109,16 +101,6 @@ class Total(Measure):
         (Axis(549755813888, 549755813889, 2048),)
         """
         return (nearer(self.axis, _MAX_ROW // self.parts),)
-
-    @property
-    def width(self) -> int:
-        """One sum."""
-        return 1
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("sum",)
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -179,6 +161,12 @@ class CentredSum(Measure):
     axis: Axis
     rows: int
 
+    width: ClassVar[int] = 1
+    """One sum."""
+
+    quantities: ClassVar[tuple[str, ...]] = ("sum", "mean")
+    """The names of the quantities that it answers."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", exact_integer(self.rows, name="rows", least=0))
 
@@ -186,16 +174,6 @@ class CentredSum(Measure):
     def axes(self) -> tuple[Axis, ...]:
         """The axis."""
         return (self.axis,)
-
-    @property
-    def width(self) -> int:
-        """One sum."""
-        return 1
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("sum", "mean")
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -266,6 +244,9 @@ class Bins(Measure):
 
     count: int
 
+    quantities: ClassVar[tuple[str, ...]] = ("histogram",)
+    """The names of the quantities that it answers."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", exact_integer(self.count, name="count"))
 
@@ -273,11 +254,6 @@ class Bins(Measure):
     def width(self) -> int:
         """The number of bins."""
         return self.count
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """The names of the quantities that it answers."""
-        return ("histogram",)
 
     @property
     def row_sensitivity(self) -> RowSensitivity:

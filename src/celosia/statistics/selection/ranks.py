@@ -17,7 +17,7 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_level, exact_positive, exact_probability, safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.choice import Choice, gap_at_most
+from celosia.statistics.base.choice import Choice, Selections, gap_at_most
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.selection.quantile_ends import LEVEL, choose_ends, rows_beyond
 from celosia.statistics.selection.splitting import POINTS, Line, Problem, problems
@@ -286,15 +286,8 @@ class Quantiles(Choice):
         """Return how far from the end a minimum is searched: far enough that the empty values hardly count."""
         return math.ceil(gap_at_most(self._candidates(problem), _EMPTY_CHANCE, rate))
 
-    def _choose(
-        self,
-        counts: "NDArray[np.int64]",
-        each: Fraction,
-        bounding: "ContributionBounds",
-        *,
-        pure: bool,  # noqa: ARG002 - the same mechanism for all
-        source: "Source",
-    ) -> "NDArray[np.int64]":
+    def _choose(self, counts: "NDArray[np.int64]", selections: Selections) -> "NDArray[np.int64]":
+        each, bounding, source = selections.each, selections.bounding, selections.source
         places = np.empty((len(counts), len(self._sorted_quantiles)), dtype=np.int64)
         low, high = np.zeros_like(places), np.full_like(places, self.width - 1)
         if len(counts):
