@@ -42,7 +42,6 @@ Task: TypeAlias = Literal["counts", "ranges", "words", "mean", "distinct"]
 Needs: TypeAlias = Literal["domain", "bounds", "spelling", "nothing"]
 """What must be stated about values before collection."""
 
-_TABLE = {"hashes": 1024, "width": 1024}
 _DEFAULT_BITS = 4  # of dBitFlip
 
 
@@ -60,38 +59,38 @@ class Entry:
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 
-_SKETCH = ("hashes", "width", "seed")
-_DOMAIN: dict[str, Any] = {"task": "counts", "needs": "domain"}
-_BOUNDS: dict[str, Any] = {"task": "mean", "needs": "bounds"}
-_SPELT: dict[str, Any] = {"task": "words", "needs": "spelling"}
+def _over_domain(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str, **more: Any) -> Entry:
+    """Return the entry of a protocol for counts over a known domain, with its options besides the domain."""
+    every = ("domain", *options) if options else ()
+    return Entry(name=name, kind=kind, summary=summary, task="counts", needs="domain", options=every, **more)
+
+
+def _of_mean(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str) -> Entry:
+    """Return the entry of a protocol for a mean, with its options besides the bounds."""
+    every = ("low", "high", *options) if options else ()
+    return Entry(name=name, kind=kind, summary=summary, task="mean", needs="bounds", options=every)
+
+
+def _of_sketch(name: str, kind: "type[Protocol[Any]]", summary: str) -> Entry:
+    """Return the entry of a sketch of any values."""
+    options, defaults = ("hashes", "width", "seed"), {"hashes": 1024, "width": 1024}
+    return Entry(name=name, kind=kind, summary=summary, task="counts", options=options, defaults=defaults)
+
 
 _ENTRIES = (
-    Entry(
-        name="cms",
-        kind=CountMeanSketch,
-        summary="count-mean sketch: counts of any values, a report of some hundred bits",
-        task="counts",
-        options=_SKETCH,
-        defaults=_TABLE,
-    ),
-    Entry(
-        name="hcms",
-        kind=HadamardCountMeanSketch,
-        summary="Hadamard count-mean sketch: the same with one bit and two indices",
-        task="counts",
-        options=_SKETCH,
-        defaults=_TABLE,
-    ),
+    _of_sketch("cms", CountMeanSketch, "count-mean sketch: counts of any values, a report of some hundred bits"),
+    _of_sketch("hcms", HadamardCountMeanSketch, "Hadamard count-mean sketch: the same with one bit and two indices"),
     Entry(
         name="sfp",
         kind=SequenceFragmentPuzzle,
         summary="sequence fragment puzzle: words that are not listed beforehand",
+        task="words",
+        needs="spelling",
         options=(
             *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
             *("fragment_hashes", "fragment_width", "seed"),
         ),
         defaults={"alphabet": string.ascii_lowercase},
-        **_SPELT,
     ),
     Entry(
         name="rappor",
@@ -100,67 +99,28 @@ _ENTRIES = (
         task="counts",
         options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
     ),
-    Entry(
-        name="dbitflip",
-        kind=DBitFlip,
-        summary="dBitFlip: histograms from d bits, which clients may keep",
-        options=("domain", "d", "seed"),
+    _over_domain(
+        "dbitflip",
+        DBitFlip,
+        "dBitFlip: histograms from d bits, which clients may keep",
+        *("d", "seed"),
         renamed={"domain": "buckets"},
-        **_DOMAIN,
     ),
-    Entry(name="onebit", kind=OneBitMean, summary="1BitMean: a mean from one bit that clients may keep", **_BOUNDS),
-    Entry(name="grr", kind=DirectEncoding, summary="direct encoding (generalized randomized response)", **_DOMAIN),
-    Entry(name="oue", kind=OptimizedUnary, summary="optimized unary encoding: one bit for each value", **_DOMAIN),
-    Entry(
-        name="sue",
-        kind=OptimizedUnary,
-        summary="symmetric unary encoding: RAPPOR without its memory",
-        defaults={"symmetric": True},
-        **_DOMAIN,
+    _of_mean("onebit", OneBitMean, "1BitMean: a mean from one bit that clients may keep"),
+    _over_domain("grr", DirectEncoding, "direct encoding (generalized randomized response)"),
+    _over_domain("oue", OptimizedUnary, "optimized unary encoding: one bit for each value"),
+    _over_domain(
+        "sue", OptimizedUnary, "symmetric unary encoding: RAPPOR without its memory", defaults={"symmetric": True}
     ),
-    Entry(
-        name="olh",
-        kind=LocalHashing,
-        summary="optimized local hashing; fast with a number of public hashes",
-        options=("domain", "hashes", "buckets", "seed"),
-        **_DOMAIN,
+    _over_domain(
+        "olh", LocalHashing, "optimized local hashing; fast with a number of public hashes", "hashes", "buckets", "seed"
     ),
-    Entry(
-        name="hr",
-        kind=HadamardResponse,
-        summary="Hadamard response: short reports, quick estimates",
-        options=("domain", "blocks"),
-        **_DOMAIN,
-    ),
-    Entry(
-        name="ss",
-        kind=SubsetSelection,
-        summary="subset selection: the least variance for small domains",
-        options=("domain", "chosen"),
-        **_DOMAIN,
-    ),
-    Entry(name="duchi", kind=Duchi, summary="Duchi: a mean from one bit", **_BOUNDS),
-    Entry(
-        name="piecewise",
-        kind=Piecewise,
-        summary="piecewise: a mean from noisy numbers",
-        options=("low", "high", "grid", "width"),
-        **_BOUNDS,
-    ),
-    Entry(
-        name="hybrid",
-        kind=Hybrid,
-        summary="hybrid: piecewise or Duchi by a coin, for the worst case",
-        options=("low", "high", "grid", "width"),
-        **_BOUNDS,
-    ),
-    Entry(
-        name="laplace",
-        kind=LocalLaplace,
-        summary="local Laplace: a mean from numbers with wide noise",
-        options=("low", "high", "grid"),
-        **_BOUNDS,
-    ),
+    _over_domain("hr", HadamardResponse, "Hadamard response: short reports, quick estimates", "blocks"),
+    _over_domain("ss", SubsetSelection, "subset selection: the least variance for small domains", "chosen"),
+    _of_mean("duchi", Duchi, "Duchi: a mean from one bit"),
+    _of_mean("piecewise", Piecewise, "piecewise: a mean from noisy numbers", "grid", "width"),
+    _of_mean("hybrid", Hybrid, "hybrid: piecewise or Duchi by a coin, for the worst case", "grid", "width"),
+    _of_mean("laplace", LocalLaplace, "local Laplace: a mean from numbers with wide noise", "grid"),
     Entry(
         name="hierarchy",
         kind=HierarchicalHistogram,
@@ -173,15 +133,15 @@ _ENTRIES = (
         name="pem",
         kind=PrefixExtension,
         summary="prefix extension: values of a huge domain that many people have",
+        task="words",
+        needs="spelling",
         options=("domain", "alphabet", "length", "step", "hashes", "seed"),
-        **_SPELT,
     ),
-    Entry(
-        name="loloha",
-        kind=LOLOHA,
-        summary="LOLOHA: counts, again and again, for a bounded price",
-        options=("domain", "epsilon_infinity", "g", "functions", "seed"),
-        **_DOMAIN,
+    _over_domain(
+        "loloha",
+        LOLOHA,
+        "LOLOHA: counts, again and again, for a bounded price",
+        *("epsilon_infinity", "g", "functions", "seed"),
     ),
     Entry(
         name="distinct",

@@ -13,8 +13,8 @@ Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li 2020 compare these.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -258,6 +258,14 @@ def build_estimate(  # noqa: PLR0913 - an estimate has that many parts
         slopes=slopes,
         laws=laws,
     )
+
+
+E = TypeVar("E", bound=Estimate)
+
+
+def extend_estimate(kind: type[E], estimate: Estimate, **more: Any) -> E:
+    """Return an estimate of a subclass: the parts of ``estimate``, and those that the subclass adds."""
+    return kind(**{field.name: getattr(estimate, field.name) for field in fields(Estimate)}, **more)
 
 
 def critical_value(chance: float, hits: float = math.inf) -> float:

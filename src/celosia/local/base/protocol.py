@@ -41,6 +41,9 @@ PERSON = "person"
 CHUNK = 1 << 16
 """Reports per chunk, fewer if they are long: memory stays flat, and the draws stay in the cache."""
 
+MAX_OUTPUTS = 1 << 16
+"""The most reports that ``outputs`` of the protocols here lists."""
+
 _CHUNK_BYTES = 1 << 22
 
 State = dict[str, "NDArray[np.int64]"]

@@ -6,20 +6,26 @@ such protocols pure: direct and unary encoding, local hashing and subset selecti
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from celosia.local.base.checks import check_crowd
+from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate, build_estimate
+from celosia.local.base.values import read_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from celosia.local.base.aggregate import Aggregate
     from celosia.local.base.null_law import TableLaws
+    from celosia.local.base.packing import Bytes
 
     Floats = NDArray[np.float64]
 
@@ -79,3 +85,50 @@ class SupportProbabilities:
         variance = self.variance(reports)
         third = variance / self.gap
         return math.inf if math.isinf(variance) or not third else variance * (variance / third) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class SupportProtocol(DomainProtocol[Estimate]):
+    """A protocol whose state is the number of reports that support each value."""
+
+    @abstractmethod
+    def _chances(self) -> SupportProbabilities:
+        """Return the probabilities that a report supports its owner's value, and another one."""
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
+
+        >>> from celosia.local import DirectEncoding, OptimizedUnary
+        >>> round(DirectEncoding(domain=100, epsilon=1).variance(1), 1)
+        34.1
+        >>> round(OptimizedUnary(domain=100, epsilon=1).variance(1), 2)
+        3.68
+        """
+        check_crowd(reports, count)
+        return self._chances().variance(reports, count)
+
+    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
+        """Return the estimated counts of the candidates."""
+        places, labels = read_candidates(candidates, self.domain)
+        (supports,) = aggregate.state.values()
+        return self._chances().estimate(labels, supports[places], reports=aggregate.reports, postprocess=postprocess)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class BitVectorProtocol(SupportProtocol):
+    """A protocol whose report has one bit for each value, set for those that it supports."""
+
+    @property
+    def bits(self) -> int:
+        """A report has one bit for each value.
+
+        >>> from celosia.local import OptimizedUnary
+        >>> OptimizedUnary(domain=1000, epsilon=1).bits
+        1000
+        """
+        return self.size
+
+    def _own_bits(self, value: Any, payload: "Bytes") -> "NDArray[np.uint8]":
+        """Return the bit of a value in each report."""
+        place = int(self.encode([value])[0])
+        return payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)

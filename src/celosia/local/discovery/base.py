@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.exact import Exact, exact_level
-from celosia.local.base.estimate import Estimate, build_estimate, critical_value
+from celosia.local.base.estimate import Estimate, build_estimate, critical_value, extend_estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,16 +111,9 @@ def build_discovery(  # noqa: PLR0913 - a discovery has that many parts
         slopes=slopes if isinstance(slopes, float) else slopes[order],
         laws=laws.take(order) if laws else None,
     )
-    return Discovery(
-        candidates=shown.candidates,
-        counts=shown.counts,
-        standard_errors=shown.standard_errors,
-        null_errors=shown.null_errors,
-        raw=shown.raw,
-        reports=reports,
-        postprocess=postprocess,
-        slopes=shown.slopes,
-        laws=shown.laws,
+    return extend_estimate(
+        Discovery,
+        shown,
         tested=len(raw),
         null_error=error,
         threshold=threshold,

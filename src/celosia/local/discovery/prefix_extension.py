@@ -22,7 +22,7 @@ from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import Protocol, State
+from celosia.local.base.protocol import MAX_OUTPUTS, Protocol, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.discovery.base import FAILURE, Discovery, build_discovery
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from celosia.sketches.hashing.family import HashFamily
 
 _MAX_STEP = 16
-_MAX_OUTPUTS = 1 << 16
 _MAX_HASHES = 1 << 20
 _MAX_HASH_RANGE = 1 << 16
 
@@ -163,7 +162,7 @@ class PrefixExtension(Protocol[Estimate]):
         8
         """
         shape = (len(self.prefixes), self.hashes, self.width)
-        if math.prod(shape) > _MAX_OUTPUTS:
+        if math.prod(shape) > MAX_OUTPUTS:
             return None
         fields = np.indices(shape).reshape(3, -1)
         return pack(list(zip(fields, self._widths, strict=True)))

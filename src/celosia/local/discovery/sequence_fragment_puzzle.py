@@ -25,7 +25,7 @@ from celosia.local.base.checks import exact_at_most, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.hashed_rows import exact_seed
 from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack
-from celosia.local.base.protocol import Protocol, State
+from celosia.local.base.protocol import MAX_OUTPUTS, Protocol, State
 from celosia.local.discovery.base import FAILURE, POWER_ERRORS, Discovery, build_discovery, threshold_multiple
 from celosia.local.discovery.fragments import Pieces, tags
 from celosia.local.discovery.spelling import Alphabet, exact_alphabet, letter_type, spell
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_MAX_OUTPUTS = 1 << 16
 _MAX_LENGTH = 64
 _MAX_HASHES, _MAX_WIDTH = 1 << 24, 1 << 31
 _MAX_KINDS = 1 << 32
@@ -189,7 +188,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         80
         """
         texts, fragments, places = self.texts.outputs(), self.fragments.outputs(), self.pieces.places
-        if texts is None or fragments is None or len(texts) * len(fragments) * places > _MAX_OUTPUTS:
+        if texts is None or fragments is None or len(texts) * len(fragments) * places > MAX_OUTPUTS:
             return None
         one, two, three = np.indices((len(texts), len(fragments), places)).reshape(3, -1)
         return np.concatenate([texts[one], fragments[two], self._place_bytes(three)], axis=1)

@@ -14,29 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon
 from celosia.core.structure import RepeatedEvent
-from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, build_estimate
-from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
+from celosia.local.base.checks import exact_total
 from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack_vector, unpack, unpack_vector
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
+from celosia.local.frequency.hashed_table import HashedTable
 from celosia.noise.bernoulli import flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
-from celosia.sketches.hashing.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.aggregate import Aggregate
-    from celosia.sketches.hashing.family import HashFamily
-
-_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class CountMeanSketch(Protocol[Estimate]):
+class CountMeanSketch(HashedTable):
     """The count-mean sketch over an open domain: integers, strings or bytes.
 
     Parameters
@@ -59,14 +52,6 @@ class CountMeanSketch(Protocol[Estimate]):
     Estimate(sun: 609 ± 15, rain: 394 ± 15, snow: -21 ± 16; reports=1000)
     """
 
-    hashes: int
-    width: int
-    seed: int = 0
-
-    def __init__(self, *, epsilon: Exact, hashes: int, width: int, seed: int = 0) -> None:
-        rows, columns = exact_table(hashes, width)
-        self._set(epsilon=exact_epsilon(epsilon), hashes=rows, width=columns, seed=exact_seed(seed))
-
     @property
     def event(self) -> RepeatedEvent:
         """The event of one report: given the hash function, two randomized responses of half of epsilon each.
@@ -85,27 +70,13 @@ class CountMeanSketch(Protocol[Estimate]):
         """
         return self.width + field_width(self.hashes)
 
-    def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
-        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
-
-        ``squares`` is the sum of the squared counts of the other values; the default is that they are all different.
-
-        >>> round(CountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 3)
-        0.923
-        """
-        check_crowd(reports, count, squares)
-        others = reports - count
-        squares = others if squares is None else squares
-        collisions = others * (1 - 1 / self.hashes) + squares / self.hashes
-        return self._coins(reports) + collisions / (self.width - 1)
-
     def outputs(self) -> Bytes | None:
         """All vectors of bits with all hash functions.
 
         >>> len(CountMeanSketch(epsilon=1, hashes=2, width=3).outputs())
         16
         """
-        if self.width > 16 or self.hashes << self.width > _MAX_OUTPUTS:
+        if self.width > 16 or self.hashes << self.width > MAX_OUTPUTS:
             return None
         number = np.arange(self.hashes << self.width, dtype=np.uint64)
         vectors = (number & np.uint64((1 << self.width) - 1))[:, None]
@@ -125,13 +96,10 @@ class CountMeanSketch(Protocol[Estimate]):
         untouched = -math.log(self.hashes) - self.width * math.log1p(math.exp(-half))
         return np.asarray(untouched - half * flipped, dtype=np.float64)
 
-    @property
-    def hash_family(self) -> "HashFamily":
-        """The hash functions of the rows of the table."""
-        return build_hash_family(self.hashes, self.width, self.seed)
+    def _scale(self) -> float:
+        return 1 / math.tanh(float(self.epsilon) / 4)
 
-    def _coins(self, reports: int) -> float:
-        """Return the part of the variance that is due to the coins."""
+    def _coins(self, reports: int, counts: "NDArray[np.float64]") -> float:  # noqa: ARG002 - the same for all counts
         gap = -math.expm1(-float(self.epsilon) / 2)
         noise = math.exp(-float(self.epsilon) / 2) / gap / gap  # e^(epsilon/2) / (e^(epsilon/2) - 1)^2
         return reports * noise * (self.width / (self.width - 1)) ** 2 if reports else 0.0
@@ -143,9 +111,6 @@ class CountMeanSketch(Protocol[Estimate]):
         columns = self.hash_family.columns(items, rows)
         vectors[np.arange(len(vectors)), columns >> 6] ^= np.uint64(1) << (columns & 63).astype(np.uint64)
         return vectors
-
-    def encode(self, values: Any) -> "NDArray[np.uint64]":
-        return digest(values)
 
     def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
         from celosia.noise.packed import packed_logistic
@@ -185,45 +150,14 @@ class CountMeanSketch(Protocol[Estimate]):
         add_bits(state["ones"], rows, payload)
         state["reports"] += np.bincount(rows, minlength=self.hashes)
 
-    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        from celosia.local.base.null_law import TableLaws
-        from celosia.local.base.support import support
+    def _cells(self, state: State) -> "NDArray[np.int64]":
+        return state["ones"]
 
-        labels, words = read_candidates(candidates)
-        n, stretch = aggregate.reports, self.width / (self.width - 1)
-        scale = 1 / math.tanh(float(self.epsilon) / 4)
-        ones = support(aggregate.state["ones"], self.hash_family, words)
-        raw = np.asarray(stretch * (scale * ones - n * (scale - 1) / 2 - n / self.width), dtype=np.float64)
-        counts = np.clip(raw, 0.0, n)
-        all_pairs = self._pairs(aggregate.state, scale)
-        own = counts * (1 - 1 / self.hashes) + counts**2 / self.hashes
-        pairs = np.maximum(all_pairs - own, n - counts)
-        mean = stretch * (scale * aggregate.state["ones"].sum() / self.width - n * (scale - 1) / 2 - n / self.width)
-        null_variance = self._coins(n) + max(all_pairs, n) / (self.width - 1)
-        return build_estimate(
-            labels,
-            raw,
-            variances=self._coins(n) + pairs / (self.width - 1),
-            null_variances=np.full(len(raw), null_variance),
-            reports=n,
-            postprocess=postprocess,
-            laws=TableLaws.of(
-                aggregate.state["ones"], self.hash_family, words, raw, scale=stretch * scale, offset=float(mean)
-            ),
-        )
+    def _noise(self, reports: int, scale: float) -> float:
+        return reports * (scale - 1) / 2
 
-    def _pairs(self, state: State, scale: float) -> float:
-        """Estimate the number of pairs of reporters (themselves too) with the same value and the same hash function.
-
-        It gives the weight of collisions. The squares of the cells estimate it, less the squares of their noise and
-        the pairs of different values that collide.
-        """
+    def _squares(self, state: State, scale: float, reports: "NDArray[np.float64]") -> tuple[float, float]:
         from celosia.local.frequency.sketch_counts import sum_of_squares
 
-        if scale > LARGEST_SCALE:
-            return 0.0
-        reports = state["reports"].astype(np.float64)
         squares = sum_of_squares(state["ones"], scale, reports * (scale - 1) / 2)
-        noise = (scale**2 - 1) / 4 * reports.sum() * self.width
-        by_chance = (reports**2).sum() / self.width
-        return float((squares - noise - by_chance) * self.width / (self.width - 1))
+        return squares, (scale**2 - 1) / 4 * reports.sum() * self.width

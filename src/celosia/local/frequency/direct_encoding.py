@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.events import RandomizedResponseEvent
-from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.domain import DomainProtocol
-from celosia.local.base.estimate import Estimate
+from celosia.local.base.checks import exact_total
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, State
-from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import read_candidates
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
+from celosia.local.base.support_probabilities import SupportProbabilities, SupportProtocol
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
 
@@ -26,13 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.aggregate import Aggregate
-
-_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class DirectEncoding(DomainProtocol[Estimate]):
+class DirectEncoding(SupportProtocol):
     """Generalized randomized response over a known domain.
 
     Parameters
@@ -69,22 +63,13 @@ class DirectEncoding(DomainProtocol[Estimate]):
         """
         return field_width(self.size)
 
-    def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
-
-        >>> round(DirectEncoding(domain=100, epsilon=1).variance(1), 1)
-        34.1
-        """
-        check_crowd(reports, count)
-        return self._chances().variance(reports, count)
-
     def outputs(self) -> Bytes | None:
         """All values, as reports.
 
         >>> len(DirectEncoding(domain=4, epsilon=1).outputs())
         4
         """
-        return pack([(np.arange(self.size), self.bits)]) if self.size <= _MAX_OUTPUTS else None
+        return pack([(np.arange(self.size), self.bits)]) if self.size <= MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return log p for the true value, log q for the others.
@@ -130,8 +115,3 @@ class DirectEncoding(DomainProtocol[Estimate]):
     def accumulate(self, state: State, payload: Bytes) -> None:
         (reported,) = unpack(payload, [self.bits])
         state["said"] += np.bincount(reported.astype(np.int64), minlength=self.size)
-
-    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = read_candidates(candidates, self.domain)
-        supports = aggregate.state["said"][places]
-        return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -15,28 +15,23 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, safe_repr
-from celosia.local.base.checks import are_sums_of_signs, check_crowd, exact_total
-from celosia.local.base.estimate import Estimate, build_estimate
-from celosia.local.base.hashed_rows import LARGEST_SCALE, build_hash_family, exact_seed, exact_table, read_candidates
+from celosia.core.exact import safe_repr
+from celosia.local.base.checks import are_sums_of_signs, exact_total
+from celosia.local.base.hashed_rows import exact_table
 from celosia.local.base.packing import Bytes, field_width, has_clear_padding, pack, unpack
-from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
+from celosia.local.frequency.hashed_table import HashedTable
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
-from celosia.sketches.hashing.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.aggregate import Aggregate
-    from celosia.sketches.hashing.family import HashFamily
-
-_MAX_OUTPUTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class HadamardCountMeanSketch(Protocol[Estimate]):
+class HadamardCountMeanSketch(HashedTable):
     """The Hadamard count-mean sketch over an open domain: integers, strings or bytes.
 
     Parameters
@@ -59,15 +54,12 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
     Estimate(sun: 620 ± 21, rain: 377 ± 27, snow: 65 ± 32; reports=1000)
     """
 
-    hashes: int
-    width: int
-    seed: int = 0
-
-    def __init__(self, *, epsilon: Exact, hashes: int, width: int, seed: int = 0) -> None:
+    @staticmethod
+    def _exact_shape(hashes: int, width: int) -> tuple[int, int]:
         rows, columns = exact_table(hashes, width)
         if columns & (columns - 1):
             raise ParameterError(f"width must be a power of two, not {safe_repr(width)}.")
-        self._set(epsilon=exact_epsilon(epsilon), hashes=rows, width=columns, seed=exact_seed(seed))
+        return rows, columns
 
     @property
     def event(self) -> RandomizedResponseEvent:
@@ -87,27 +79,13 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         """
         return sum(self._widths())
 
-    def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
-        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
-
-        ``squares`` is the sum of the squared counts of the other values; the default is that they are all different.
-
-        >>> round(HadamardCountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 2)
-        1.73
-        """
-        check_crowd(reports, count, squares)
-        others = reports - count
-        squares = others if squares is None else squares
-        collisions = others * (1 - 1 / self.hashes) + squares / self.hashes
-        return float(self._coins(reports, np.array(count)) + collisions / (self.width - 1))
-
     def outputs(self) -> Bytes | None:
         """All hash functions with all coordinates and both signs.
 
         >>> len(HadamardCountMeanSketch(epsilon=1, hashes=2, width=4).outputs())
         16
         """
-        if 2 * self.hashes * self.width > _MAX_OUTPUTS:
+        if 2 * self.hashes * self.width > MAX_OUTPUTS:
             return None
         rows, coordinates, plus = (grid.reshape(-1) for grid in np.indices((self.hashes, self.width, 2)))
         return self._pack(rows, coordinates, plus)
@@ -124,11 +102,6 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         epsilon = float(self.epsilon)
         lies = np.where(true == (plus == 1), 0.0, epsilon)
         return -math.log(self.hashes * self.width) - math.log1p(math.exp(-epsilon)) - lies
-
-    @property
-    def hash_family(self) -> "HashFamily":
-        """The hash functions of the rows of the table."""
-        return build_hash_family(self.hashes, self.width, self.seed)
 
     def _widths(self) -> tuple[int, int, int]:
         return field_width(self.hashes), field_width(self.width), 1
@@ -150,13 +123,9 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         return 1 / math.tanh(float(self.epsilon) / 2)  # (e^epsilon + 1) / (e^epsilon - 1)
 
     def _coins(self, reports: int, counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Return the part of the variances that is due to the coins and the drawn coordinates."""
         known = counts + (reports - counts) / self.width  # reporters whose sign is the candidate's in any coordinate
         square = self._scale() * self._scale() * reports if reports else 0.0  # ** would raise OverflowError
         return (square - known) * (self.width / (self.width - 1)) ** 2
-
-    def encode(self, values: Any) -> "NDArray[np.uint64]":
-        return digest(values)
 
     def sample(self, items: "NDArray[np.uint64]", source: "Source") -> Bytes:
         rows = uniform_below(self.hashes, items.size, source)
@@ -193,44 +162,17 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
 
         add_signs(state["signs"], state["reports"], *self._unpack(payload))
 
-    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        from celosia.local.base.null_law import TableLaws
-        from celosia.local.base.support import support
+    def _cells(self, state: State) -> "NDArray[np.int64]":
         from celosia.sketches.hashing.hadamard import transform
 
-        labels, words = read_candidates(candidates)
-        n, scale = aggregate.reports, self._scale()
-        table, stretch = transform(aggregate.state["signs"].copy()), self.width / (self.width - 1)
-        signs = support(table, self.hash_family, words)
-        raw = np.asarray(stretch * (scale * signs - n / self.width), dtype=np.float64)
-        counts = np.clip(raw, 0.0, n)
-        all_pairs = self._pairs(aggregate.state, scale)
-        own = counts * (1 - 1 / self.hashes) + counts**2 / self.hashes
-        pairs = np.maximum(all_pairs - own, n - counts)
-        mean = float(stretch * (scale * table.sum() - n) / self.width)
-        null_variance = float(self._coins(n, np.zeros(()))) + max(all_pairs, n) / (self.width - 1)
-        return build_estimate(
-            labels,
-            raw,
-            variances=self._coins(n, counts) + pairs / (self.width - 1),
-            null_variances=np.full(len(raw), null_variance),
-            reports=n,
-            postprocess=postprocess,
-            laws=TableLaws.of(table, self.hash_family, words, raw, scale=stretch * scale, offset=mean),
-        )
+        return transform(state["signs"].copy())
 
-    def _pairs(self, state: State, scale: float) -> float:
-        """Estimate the number of pairs of reporters (themselves too) with the same value and the same hash function.
+    def _noise(self, reports: int, scale: float) -> float:  # noqa: ARG002 - signs are 0 on average
+        return 0.0
 
-        It gives the weight of collisions. The squares of the transformed cells estimate it, less the squares of their
-        noise and the pairs of different values that collide; a transform multiplies the sum of squares by m.
-        """
+    def _squares(self, state: State, scale: float, reports: "NDArray[np.float64]") -> tuple[float, float]:
         from celosia.local.frequency.sketch_counts import sum_of_squares
 
-        if scale > LARGEST_SCALE:
-            return 0.0
-        reports = state["reports"].astype(np.float64)
+        # A transform multiplies the sum of squares by m.
         squares = scale**2 * self.width * sum_of_squares(state["signs"], 1.0, np.zeros(self.hashes))
-        noise = reports.sum() * (scale**2 * self.width - 1)
-        by_chance = (reports**2).sum() / self.width
-        return float((squares - noise - by_chance) * self.width / (self.width - 1))
+        return squares, reports.sum() * (scale**2 * self.width - 1)

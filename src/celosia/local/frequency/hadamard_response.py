@@ -20,7 +20,7 @@ from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.domain import DomainProtocol
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
 from celosia.local.base.values import Domain, exact_domain, read_candidates
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-_MAX_OUTPUTS = 1 << 16
 _MAX_BLOCKS = 1 << 31
 
 
@@ -122,7 +121,7 @@ class HadamardResponse(DomainProtocol[Estimate]):
         8
         """
         size = self.rows * self.blocks
-        return pack([(np.arange(size), self.bits)]) if size <= _MAX_OUTPUTS else None
+        return pack([(np.arange(size), self.bits)]) if size <= MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of a row's share of its half of a block.

@@ -23,7 +23,7 @@ from celosia.local.base.estimate import Estimate
 from celosia.local.base.hashed_rows import build_hash_family
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, Words, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, codes, exact_domain, read_candidates
@@ -44,7 +44,6 @@ _PRIVATE_FUNCTIONS = 1 << 32  # from which a client draws its own
 _MAX_HASHES = 1 << 24
 _MAX_BUCKETS = 1 << 31
 _MAX_CELLS = 1 << 28  # of the state: two gibibytes
-_MAX_OUTPUTS = 1 << 16
 _PRIME = np.uint64(2**61 - 1)
 
 
@@ -136,7 +135,7 @@ class LocalHashing(DomainProtocol[Estimate]):
         >>> len(LocalHashing(domain=4, epsilon=1, hashes=8).outputs())
         32
         """
-        if self._functions * self.buckets > _MAX_OUTPUTS:
+        if self._functions * self.buckets > MAX_OUTPUTS:
             return None
         index, said = np.divmod(np.arange(self._functions * self.buckets), self.buckets)
         return self._pack(index, said)

@@ -19,13 +19,10 @@ from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.bit_counts import add_bits, count_ones
-from celosia.local.base.checks import check_crowd
-from celosia.local.base.domain import DomainProtocol
-from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, pack, pack_vector
 from celosia.local.base.protocol import PERSON, State
-from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, exact_domain, read_candidates
+from celosia.local.base.support_probabilities import BitVectorProtocol, SupportProbabilities
+from celosia.local.base.values import Domain, exact_domain
 from celosia.noise.bernoulli import flip, flip_logistic
 from celosia.noise.packed import packed_logistic
 
@@ -33,14 +30,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.aggregate import Aggregate
 
 _MAX_LISTED_BITS = 16
 _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class OptimizedUnary(DomainProtocol[Estimate]):
+class OptimizedUnary(BitVectorProtocol):
     """Optimized (or symmetric) unary encoding over a known domain.
 
     Parameters
@@ -80,26 +76,6 @@ class OptimizedUnary(DomainProtocol[Estimate]):
             return RepeatedEvent(event=RandomizedResponseEvent(epsilon=self.epsilon / 2, unit=PERSON), times=2)
         return super(OptimizedUnary, self).event
 
-    @property
-    def bits(self) -> int:
-        """A report has one bit for each value.
-
-        >>> OptimizedUnary(domain=1000, epsilon=1).bits
-        1000
-        """
-        return self.size
-
-    def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
-
-        >>> round(OptimizedUnary(domain=100, epsilon=1).variance(1), 2)
-        3.68
-        >>> round(OptimizedUnary(domain=100, epsilon=1, symmetric=True).variance(1), 2)
-        3.92
-        """
-        check_crowd(reports, count)
-        return self._chances().variance(reports, count)
-
     def outputs(self) -> Bytes | None:
         """All vectors of bits, of domains of at most 16 values.
 
@@ -115,8 +91,7 @@ class OptimizedUnary(DomainProtocol[Estimate]):
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
         [0.366, 0.366, 0.134, 0.134]
         """
-        place = int(self.encode([value])[0])
-        own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        own = self._own_bits(value, payload)
         rate = float(self._rate)
         log_zero = -math.log1p(math.exp(-rate))  # of any other bit; a one costs rate more
         others = (self.size - 1) * log_zero - rate * (count_ones(payload) - own)
@@ -164,8 +139,3 @@ class OptimizedUnary(DomainProtocol[Estimate]):
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["ones"])
-
-    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = read_candidates(candidates, self.domain)
-        supports = aggregate.state["ones"][places]
-        return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -18,13 +18,11 @@ from numba import njit
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.bit_counts import add_bits, count_ones
-from celosia.local.base.checks import check_crowd, exact_total
-from celosia.local.base.domain import DomainProtocol
-from celosia.local.base.estimate import Estimate
+from celosia.local.base.checks import exact_total
 from celosia.local.base.packing import Bytes, Words, pack_vector
-from celosia.local.base.protocol import State
-from celosia.local.base.support_probabilities import SupportProbabilities
-from celosia.local.base.values import Domain, exact_domain, read_candidates
+from celosia.local.base.protocol import MAX_OUTPUTS, State
+from celosia.local.base.support_probabilities import BitVectorProtocol, SupportProbabilities
+from celosia.local.base.values import Domain, exact_domain
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.packed import packed_bernoulli
 from celosia.noise.uniform import integer_below, uniform_below
@@ -33,15 +31,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.aggregate import Aggregate
 
-_MAX_OUTPUTS = 1 << 16
 _MAX_NUMBERS = 1 << 15  # drawn at once: they stay in the cache
 _PARTS = 32  # in which a share is rounded down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class SubsetSelection(DomainProtocol[Estimate]):
+class SubsetSelection(BitVectorProtocol):
     """Subset selection over a known domain.
 
     Parameters
@@ -74,31 +70,13 @@ class SubsetSelection(DomainProtocol[Estimate]):
                 f"chosen must be less than the number of values, {self.size}, not {safe_repr(chosen)}."
             )
 
-    @property
-    def bits(self) -> int:
-        """A report has one bit for each value, of which ``chosen`` are set.
-
-        >>> SubsetSelection(domain=1000, epsilon=1).bits
-        1000
-        """
-        return self.size
-
-    def variance(self, reports: int, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, if ``count`` of the reporters have the value.
-
-        >>> round(SubsetSelection(domain=100, epsilon=1).variance(1), 2)
-        3.59
-        """
-        check_crowd(reports, count)
-        return self._chances(self.chosen).variance(reports, count)
-
     def outputs(self) -> Bytes | None:
         """All subsets, if at most 65536.
 
         >>> SubsetSelection(domain=3, epsilon=1, chosen=2).outputs().tolist()
         [[3], [5], [6]]
         """
-        if math.comb(self.size, self.chosen) > _MAX_OUTPUTS:
+        if math.comb(self.size, self.chosen) > MAX_OUTPUTS:
             return None
         members = np.array(list(combinations(range(self.size), self.chosen)))
         marks = np.zeros((len(members), self.size), dtype=np.bool_)
@@ -112,8 +90,7 @@ class SubsetSelection(DomainProtocol[Estimate]):
         >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
         [0.422, 0.422, 0.155]
         """
-        place = int(self.encode([value])[0])
-        own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        own = self._own_bits(value, payload)
         k, w, epsilon = self.size, self.chosen, float(self.epsilon)
         # C(k-1, w-1) subsets have the value, and (k-w) / w times as many have not.
         log_with = math.lgamma(k) - math.lgamma(w) - math.lgamma(k - w + 1)
@@ -124,9 +101,12 @@ class SubsetSelection(DomainProtocol[Estimate]):
         k = self.size
         guess = int(k / (1 + math.exp(min(float(self.epsilon), 700.0))))
         sizes = range(max(1, guess), min(k - 1, guess + 1) + 1)
-        return min(sizes, key=lambda size: self._chances(size).variance(1))
+        return min(sizes, key=lambda size: self._chances_of(size).variance(1))
 
-    def _chances(self, chosen: int) -> SupportProbabilities:
+    def _chances(self) -> SupportProbabilities:
+        return self._chances_of(self.chosen)
+
+    def _chances_of(self, chosen: int) -> SupportProbabilities:
         k, ratio = self.size, math.exp(-float(self.epsilon))
         weight = chosen + (k - chosen) * ratio
         if_true = chosen / weight
@@ -185,11 +165,6 @@ class SubsetSelection(DomainProtocol[Estimate]):
 
     def accumulate(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["supports"])
-
-    def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
-        places, labels = read_candidates(candidates, self.domain)
-        supports = aggregate.state["supports"][places]
-        return self._chances(self.chosen).estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)
 
 
 @njit(cache=True, nogil=True)

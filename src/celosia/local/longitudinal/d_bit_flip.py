@@ -26,7 +26,7 @@ from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, build_estimate
 from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.packing import Bytes, field_width, pack_vector, unpack_vector
-from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
 from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
 from celosia.noise.bernoulli import flip_logistic
 from celosia.noise.decide import logistic_enclosure
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 PERMUTATIONS = 64
 """The number of public orders of the buckets: a client's buckets are d neighbours in one of them, as in a ring."""
 
-_MAX_OUTPUTS = 1 << 16
 _MAX_PLACES = 1 << 22  # buckets times orders, which every client and server computes
 _MAX_BITS = 1 << 20  # of a report
 _BLOCK = 1 << 19  # words of keystream at a time
@@ -179,7 +178,7 @@ class DBitFlip(Memoised[Estimate]):
         >>> DBitFlip(buckets=3, d=2, epsilon=1).outputs().shape
         (768, 2)
         """
-        if self.bits > _WORD or self.assignments << self.d > _MAX_OUTPUTS:
+        if self.bits > _WORD or self.assignments << self.d > MAX_OUTPUTS:
             return None
         answers, assignment = np.divmod(np.arange(self.assignments << self.d), self.assignments)
         width = field_width(self.assignments)

@@ -26,7 +26,7 @@ from celosia.local.base.hashed_rows import build_hash_family
 from celosia.local.base.memoised import Memo, Memoised, flip_words, reduce_words
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
 from celosia.local.base.support import support
 from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, codes, domain_size, exact_domain, read_candidates
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 _FUNCTIONS = 1 << 16
 _MAX_FUNCTIONS = 1 << 20
 _MAX_CELLS = 1 << 12
-_MAX_OUTPUTS = 1 << 16
 _LONG = 64
 
 
@@ -210,7 +209,7 @@ class LOLOHA(Memoised[Estimate]):
         >>> LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2, functions=8).outputs().shape
         (16, 1)
         """
-        if self.g * self.functions > _MAX_OUTPUTS:
+        if self.g * self.functions > MAX_OUTPUTS:
             return None
         function, cell = np.divmod(np.arange(self.g * self.functions), self.g)
         return pack(list(zip((cell, function), self._widths(), strict=True)))

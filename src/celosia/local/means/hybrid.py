@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.exact import Exact
 from celosia.local.base.checks import exact_total
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import State
-from celosia.local.means.base import MeanProtocol
+from celosia.local.base.protocol import MAX_OUTPUTS, State
 from celosia.local.means.duchi import TrueBit
-from celosia.local.means.interval import PART_BITS, exact_grid
-from celosia.local.means.window import Width, Window, exact_width
+from celosia.local.means.window import WindowMean
 from celosia.noise.bernoulli import bernoulli_exp, flip_exp
 
 if TYPE_CHECKING:
@@ -28,13 +25,11 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_GRID = 1 << 20
-_MAX_OUTPUTS = 1 << 16
 _MAX_DUCHI_EPSILON = Fraction(61, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Hybrid(MeanProtocol):
+class Hybrid(WindowMean):
     """A mean whose variance does not depend on the numbers, and is less than the worst of either mechanism.
 
     Parameters
@@ -54,25 +49,6 @@ class Hybrid(MeanProtocol):
     >>> protocol.aggregate().absorb(reports).estimate()
     MeanEstimate(30.3238 ± 0.51, reports=10000)
     """
-
-    grid: int
-    width: int
-
-    def __init__(
-        self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
-    ) -> None:
-        self._set_bounds(low, high, epsilon)
-        steps = exact_grid(grid)
-        self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
-
-    @property
-    def window(self) -> Window:
-        """The law of a report of the piecewise mechanism.
-
-        >>> Hybrid(low=0, high=1, epsilon=2, grid=8).window.width
-        3
-        """
-        return Window(epsilon=self.epsilon, steps=self.grid, width=self.width)
 
     @property
     def bit(self) -> TrueBit:
@@ -108,7 +84,7 @@ class Hybrid(MeanProtocol):
         13
         """
         numbers = 0 if self._is_duchi else self.window.size
-        if numbers > _MAX_OUTPUTS:
+        if numbers > MAX_OUTPUTS:
             return None
         said = np.concatenate([np.arange(2), np.arange(numbers)])
         return pack([(said, self._width), (np.arange(said.size) >= 2, 1)])
@@ -135,10 +111,6 @@ class Hybrid(MeanProtocol):
     @property
     def _width(self) -> int:
         return field_width(self.window.size)
-
-    @property
-    def parts(self) -> int:
-        return self.grid << PART_BITS
 
     def _variance_at(self, square: float) -> float:
         share = self.share
@@ -172,10 +144,6 @@ class Hybrid(MeanProtocol):
         flag = not flip_exp(self.epsilon / 2, source) and not self._is_duchi
         bit, number = self.bit.sample_one(int(item), source), self.window.sample_one(int(item), source)
         return (number if flag else int(bit)) | flag << self._width
-
-    @property
-    def increment_bounds(self) -> tuple[int, int]:
-        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:

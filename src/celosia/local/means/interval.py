@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 PART_BITS = 32
 """A step of a grid has two to this power parts."""
 
+DEFAULT_GRID = 1 << 20
+"""The number of steps of a grid, unless a protocol is given another."""
+
 _PARTS = 1 << PART_BITS
 _LARGEST_GRID = 1 << 30
 _MAX_RANGE = 1e150

@@ -20,9 +20,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import LaplaceEvent
 from celosia.core.exact import Exact, safe_repr
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import PERSON, State
+from celosia.local.base.protocol import MAX_OUTPUTS, PERSON, State
 from celosia.local.means.base import MeanProtocol
-from celosia.local.means.interval import PART_BITS, exact_grid, round_part, round_parts
+from celosia.local.means.interval import DEFAULT_GRID, PART_BITS, exact_grid, round_part, round_parts
 from celosia.noise.bernoulli import flip, flip_exp
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.uniform import integer_below
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_GRID = 1 << 20
 _CLIP_SCALES = 45  # exp(-45) < 2^-64
 _MAX_BITS = 62
-_MAX_OUTPUTS = 1 << 16
 _HALF = np.uint64(32)  # reports are summed in halves of 32 bits, which add up without overflow
 
 
@@ -63,7 +61,7 @@ class LocalLaplace(MeanProtocol):
 
     grid: int
 
-    def __init__(self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID) -> None:
+    def __init__(self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = DEFAULT_GRID) -> None:
         self._set_bounds(low, high, epsilon)
         self._set(grid=exact_grid(grid))
         if self.bits > _MAX_BITS:
@@ -113,7 +111,7 @@ class LocalLaplace(MeanProtocol):
         >>> len(LocalLaplace(low=0, high=1, epsilon=2, grid=8).outputs())
         369
         """
-        return pack([(np.arange(self._size), self.bits)]) if self._size <= _MAX_OUTPUTS else None
+        return pack([(np.arange(self._size), self.bits)]) if self._size <= MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report, with the clipped tail at either end.

@@ -12,24 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.exact import Exact
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
-from celosia.local.base.protocol import State
-from celosia.local.means.base import MeanProtocol
-from celosia.local.means.interval import PART_BITS, exact_grid
-from celosia.local.means.window import Width, Window, exact_width
+from celosia.local.base.protocol import MAX_OUTPUTS, State
+from celosia.local.means.window import WindowMean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
 
-_GRID = 1 << 20
-_MAX_OUTPUTS = 1 << 16
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Piecewise(MeanProtocol):
+class Piecewise(WindowMean):
     """A mean from a noisy number per person; better than one bit for an epsilon above about 1.3.
 
     Parameters
@@ -52,25 +46,6 @@ class Piecewise(MeanProtocol):
     MeanEstimate(30.9636 ± 0.25, reports=10000)
     """
 
-    grid: int
-    width: int
-
-    def __init__(
-        self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
-    ) -> None:
-        self._set_bounds(low, high, epsilon)
-        steps = exact_grid(grid)
-        self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
-
-    @property
-    def window(self) -> Window:
-        """The law of a report.
-
-        >>> Piecewise(low=0, high=1, epsilon=2, grid=8).window.width
-        3
-        """
-        return Window(epsilon=self.epsilon, steps=self.grid, width=self.width)
-
     @property
     def bits(self) -> int:
         """A report is an integer below L + W.
@@ -87,7 +62,7 @@ class Piecewise(MeanProtocol):
         11
         """
         size = self.window.size
-        return pack([(np.arange(size), self.bits)]) if size <= _MAX_OUTPUTS else None
+        return pack([(np.arange(size), self.bits)]) if size <= MAX_OUTPUTS else None
 
     def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report: a mixture over the two positions around the number.
@@ -98,10 +73,6 @@ class Piecewise(MeanProtocol):
         """
         (said,) = unpack(payload, [self.bits])
         return self.window.log_masses(int(self.encode([value])[0]), said.astype(np.int64))
-
-    @property
-    def parts(self) -> int:
-        return self.grid << PART_BITS
 
     @property
     def worst_variance(self) -> float:
@@ -116,10 +87,6 @@ class Piecewise(MeanProtocol):
 
     def sample_one(self, item: Any, source: "Source") -> int:
         return self.window.sample_one(int(item), source)
-
-    @property
-    def increment_bounds(self) -> tuple[int, int]:
-        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
 
     @property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:

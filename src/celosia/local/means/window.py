@@ -15,8 +15,9 @@ import numpy as np
 
 from celosia.core.enclosure import exp_at_most
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.local.means.interval import PART_BITS, round_part, round_parts
+from celosia.core.exact import Exact, exact_integer, safe_repr
+from celosia.local.means.base import MeanProtocol
+from celosia.local.means.interval import DEFAULT_GRID, PART_BITS, exact_grid, round_part, round_parts
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.uniform import integer_below, uniform_below
 
@@ -164,3 +165,36 @@ class Window:
         mean = float(average - middle) / self.slope / half
         second = float(square - 2 * middle * average + middle**2)
         return mean, min(max((second - self.spread) / self.slope / half**2, min(mean**2, 1.0)), 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class WindowMean(MeanProtocol):
+    """A mean from reports of the piecewise law, alone (``Piecewise``) or beside Duchi's bit (``Hybrid``)."""
+
+    grid: int
+    width: int
+
+    def __init__(
+        self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = DEFAULT_GRID, width: Width = "published"
+    ) -> None:
+        self._set_bounds(low, high, epsilon)
+        steps = exact_grid(grid)
+        self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
+
+    @property
+    def window(self) -> Window:
+        """The piecewise law of a report.
+
+        >>> from celosia.local.means.piecewise import Piecewise
+        >>> Piecewise(low=0, high=1, epsilon=2, grid=8).window.width
+        3
+        """
+        return Window(epsilon=self.epsilon, steps=self.grid, width=self.width)
+
+    @property
+    def parts(self) -> int:
+        return self.grid << PART_BITS
+
+    @property
+    def increment_bounds(self) -> tuple[int, int]:
+        return 0, (1 << _HALF) - 1  # squares are added up in halves

@@ -17,7 +17,7 @@ from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.domain import DomainProtocol
-from celosia.local.base.estimate import build_estimate
+from celosia.local.base.estimate import build_estimate, extend_estimate
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
@@ -212,16 +212,4 @@ class HierarchicalHistogram(DomainProtocol[RangeEstimate]):
             hits=histogram.hits(float(null_variances.min(initial=math.inf))),
             slopes=histogram.slope,
         )
-        return RangeEstimate(
-            candidates=found.candidates,
-            counts=found.counts,
-            standard_errors=found.standard_errors,
-            null_errors=found.null_errors,
-            raw=found.raw,
-            reports=found.reports,
-            postprocess=found.postprocess,
-            hits=found.hits,
-            slopes=found.slopes,
-            domain=self.domain,
-            histogram=histogram,
-        )
+        return extend_estimate(RangeEstimate, found, domain=self.domain, histogram=histogram)

@@ -17,6 +17,7 @@ import numpy as np
 from celosia.local.base.bit_counts import add_bits, count_ones
 from celosia.local.base.checks import are_sums_of_signs
 from celosia.local.base.packing import Bytes, field_width, pack, pack_vector, unpack, unpack_vector
+from celosia.local.base.protocol import MAX_OUTPUTS, State
 from celosia.noise.bernoulli import bernoulli, bernoulli_logistic, flip, flip_logistic
 from celosia.noise.packed import packed_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.base.protocol import State
 
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
 _MAX_LISTED_BITS = 12  # of unary reports
-_MAX_OUTPUTS = 1 << 16
 _HALF = Fraction(1, 2)
 
 
@@ -233,7 +232,7 @@ class HadamardNodes(NodeOracle):
     def outputs(self) -> Bytes | None:
         """Return all indices with both signs, or None if they are too many."""
         blocks = self._blocks()
-        if 2 * sum(blocks) > _MAX_OUTPUTS:
+        if 2 * sum(blocks) > MAX_OUTPUTS:
             return None
         index = np.concatenate([np.tile(np.arange(1, block), 2) for block in blocks])
         bit = np.concatenate([np.repeat([0, 1], block - 1) for block in blocks])
