@@ -8,12 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from celosia.core.adjacency import Adjacency
+from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
+from celosia.core.events import Event
 from celosia.core.exact import Exact, exact_level
 from celosia.core.record import ReprMixin
 from celosia.core.release import Release
@@ -23,9 +24,10 @@ from celosia.noise.source import source_or_system
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
+
+E_co = TypeVar("E_co", bound=Event, covariant=True)
 
 _UNIT_STEP = Fraction(1)
 _MAX_PLANS = 64
@@ -75,7 +77,7 @@ class _Plans:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class AddedNoise(ReprMixin, _Plans, ABC):
+class AddedNoise(ReprMixin, _Plans, ABC, Generic[E_co]):
     """The base of ``Laplace`` and ``Gaussian``: noise of whole grid steps on a number or an array.
 
     A subclass implements ``plan_noise`` and ``has_integer_sensitivity``, and calls ``_keep`` at the end of its
@@ -86,13 +88,13 @@ class AddedNoise(ReprMixin, _Plans, ABC):
     True
     """
 
-    grid: Fraction | None
-    dimension: int | None
-    adjacency: Adjacency
-    unit: str
+    grid: Fraction | None = None
+    dimension: int | None = None
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
 
     @abstractmethod
-    def plan_noise(self, size: int, step: Fraction | None) -> "tuple[Event, Sampler]":
+    def plan_noise(self, size: int, step: Fraction | None) -> tuple[E_co, Sampler]:
         """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
 
     @abstractmethod
@@ -111,6 +113,25 @@ class AddedNoise(ReprMixin, _Plans, ABC):
         PureDP(epsilon='0.1')
         """
         return self._guarantee
+
+    @property
+    def event(self) -> E_co:
+        """The event of releasing ``dimension`` values, integers if the sensitivity is an integer.
+
+        Other values have their own event, which ``event_for`` returns, with the same guarantee.
+
+        >>> from celosia.mechanisms import Gaussian, Laplace
+        >>> Laplace(epsilon="0.1", sensitivity=1).event
+        LaplaceEvent(scale=10, sensitivity=1)
+        >>> Gaussian(sigma=4, sensitivity=1).event
+        GaussianEvent(variance=16, sensitivity_squared=1)
+        """
+        event: E_co = self._declared_plan().event
+        return event
+
+    def _scope(self, size: int, step: Fraction) -> dict[str, Any]:
+        """Return what every event of added noise states beside the noise and the sensitivity."""
+        return {"grid": step, "dimension": size, "adjacency": self.adjacency, "unit": self.unit}
 
     def _declared_plan(self) -> _Plan:
         """Return the plan for the declared ``dimension``, of integers where that is possible."""

@@ -26,7 +26,7 @@ _MIN_DELTA = Fraction(1, 10**200)  # below it, doubles are too coarse for the ca
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Gaussian(AddedNoise):
+class Gaussian(AddedNoise[GaussianEvent]):
     """Add discrete Gaussian noise to a number or an array.
 
     Parameters
@@ -56,10 +56,6 @@ class Gaussian(AddedNoise):
     delta: Fraction | None = None
     rho: Fraction | None = None
     calibration: Literal["exact", "classical"] = "exact"
-    grid: Fraction | None = None
-    dimension: int | None = None
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def __init__(  # noqa: PLR0913 - the parameters of the mechanism
         self,
@@ -120,19 +116,6 @@ class Gaussian(AddedNoise):
         """
         return math.sqrt(self.event.variance) * float(self.event.grid)
 
-    @property
-    def event(self) -> GaussianEvent:
-        """The event of releasing ``dimension`` values, integers if the sensitivity is an integer.
-
-        Other values have their own event, which ``event_for`` returns, with the same guarantee.
-
-        >>> Gaussian(sigma=4, sensitivity=1).event
-        GaussianEvent(variance=16, sensitivity_squared=1)
-        """
-        event = self._declared_plan().event
-        assert isinstance(event, GaussianEvent)  # noqa: S101 - for the type checker
-        return event
-
     def plan_noise(self, size: int, step: Fraction | None) -> tuple[GaussianEvent, DiscreteGaussian]:
         """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
         squared = self.sensitivity_squared
@@ -145,14 +128,7 @@ class Gaussian(AddedNoise):
             squared = Fraction(math.floor(squared))  # integers differ by a whole squared length
         variance = self._variance(squared, size)
         check_width(root_at_most(variance))
-        event = GaussianEvent(
-            variance=variance,
-            sensitivity_squared=squared,
-            grid=step,
-            dimension=size,
-            adjacency=self.adjacency,
-            unit=self.unit,
-        )
+        event = GaussianEvent(variance=variance, sensitivity_squared=squared, **self._scope(size, step))
         return event, DiscreteGaussian(event.variance)
 
     def _variance(self, squared: Fraction, size: int) -> Fraction:

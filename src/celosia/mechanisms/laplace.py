@@ -20,7 +20,7 @@ from celosia.noise.laplace import DiscreteLaplace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Laplace(AddedNoise):
+class Laplace(AddedNoise[LaplaceEvent]):
     """Add two-sided geometric noise to a number or an array.
 
     Parameters
@@ -48,10 +48,6 @@ class Laplace(AddedNoise):
 
     epsilon: Fraction
     sensitivity: Fraction
-    grid: Fraction | None = None
-    dimension: int | None = None
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def __init__(
         self,
@@ -85,19 +81,6 @@ class Laplace(AddedNoise):
         """
         return float(self.event.scale * self.event.grid)
 
-    @property
-    def event(self) -> LaplaceEvent:
-        """The event of releasing ``dimension`` values, integers if the sensitivity is an integer.
-
-        Other values have their own event, which ``event_for`` returns, with the same guarantee.
-
-        >>> Laplace(epsilon="0.1", sensitivity=1).event
-        LaplaceEvent(scale=10, sensitivity=1)
-        """
-        event = self._declared_plan().event
-        assert isinstance(event, LaplaceEvent)  # noqa: S101 - for the type checker
-        return event
-
     def plan_noise(self, size: int, step: Fraction | None) -> tuple[LaplaceEvent, DiscreteLaplace]:
         """Return the event and the sampler for ``size`` coordinates; ``step`` is None for real values."""
         rounding = 0
@@ -106,14 +89,7 @@ class Laplace(AddedNoise):
             step, rounding = self.grid or fine_step(self.sensitivity / (FINENESS * size)), size
         steps = math.floor(self.sensitivity / step) + rounding
         check_width(steps / self.epsilon)
-        event = LaplaceEvent(
-            scale=steps / self.epsilon,
-            sensitivity=steps,
-            grid=step,
-            dimension=size,
-            adjacency=self.adjacency,
-            unit=self.unit,
-        )
+        event = LaplaceEvent(scale=steps / self.epsilon, sensitivity=steps, **self._scope(size, step))
         return event, DiscreteLaplace(event.scale)
 
     def has_integer_sensitivity(self) -> bool:

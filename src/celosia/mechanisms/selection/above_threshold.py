@@ -9,28 +9,18 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ExhaustedError, InputError
 from celosia.core.events import AboveThresholdEvent
-from celosia.core.exact import (
-    Exact,
-    exact,
-    exact_adjacency,
-    exact_epsilon,
-    exact_integer,
-    exact_level,
-    exact_positive,
-    exact_text,
-)
+from celosia.core.exact import Exact, exact, exact_integer, exact_level
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
-from celosia.mechanisms.selection.base import exact_monotone
+from celosia.mechanisms.selection.base import UtilityMechanism
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.source import source_or_system
 
@@ -41,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class AboveThreshold(ReprMixin):
+class AboveThreshold(UtilityMechanism):
     """Report which values are above a threshold, up to ``answers`` times.
 
     Parameters
@@ -65,13 +55,10 @@ class AboveThreshold(ReprMixin):
     [False, False, True]
     """
 
-    epsilon: Fraction
-    sensitivity: Fraction
     threshold: Fraction
     answers: int = 1
-    monotone: bool = False
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
+
+    _last_in_repr: ClassVar[tuple[str, ...]] = ("monotone", "adjacency", "unit")
 
     def __init__(
         self,
@@ -84,15 +71,8 @@ class AboveThreshold(ReprMixin):
         adjacency: Adjacency = AddRemove,
         unit: str = "row",
     ) -> None:
-        self._set(
-            epsilon=exact_epsilon(epsilon),
-            sensitivity=exact_positive(sensitivity, name="sensitivity"),
-            threshold=exact(threshold, name="threshold"),
-            answers=exact_integer(answers, name="answers"),
-            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
-            adjacency=exact_adjacency(adjacency),
-            unit=exact_text(unit, name="unit"),
-        )
+        self._set_target(epsilon, sensitivity, monotone=monotone, adjacency=adjacency, unit=unit)
+        self._set(threshold=exact(threshold, name="threshold"), answers=exact_integer(answers, name="answers"))
 
     @property
     def event(self) -> AboveThresholdEvent:

@@ -49,7 +49,29 @@ def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT00
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Selection(ReprMixin, ABC):
+class UtilityMechanism(ReprMixin):
+    """The base of mechanisms that compare values, each of which one unit moves by at most ``sensitivity``."""
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    monotone: bool = False
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def _set_target(
+        self, epsilon: Exact, sensitivity: Exact, *, monotone: bool, adjacency: Adjacency, unit: str
+    ) -> None:
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            sensitivity=exact_positive(sensitivity, name="sensitivity"),
+            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
+            adjacency=exact_adjacency(adjacency),
+            unit=exact_text(unit, name="unit"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Selection(UtilityMechanism, ABC):
     """The base of ``Exponential``, ``PermuteAndFlip`` and ``NoisyMax``: choose one of finitely many candidates.
 
     A subclass implements ``event`` and ``choose``.
@@ -58,12 +80,6 @@ class Selection(ReprMixin, ABC):
     >>> isinstance(PermuteAndFlip(epsilon=1, sensitivity=1), Selection)
     True
     """
-
-    epsilon: Fraction
-    sensitivity: Fraction
-    monotone: bool = False
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def __init__(
         self,
@@ -74,13 +90,7 @@ class Selection(ReprMixin, ABC):
         adjacency: Adjacency = AddRemove,
         unit: str = "row",
     ) -> None:
-        self._set(
-            epsilon=exact_epsilon(epsilon),
-            sensitivity=exact_positive(sensitivity, name="sensitivity"),
-            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
-            adjacency=exact_adjacency(adjacency),
-            unit=exact_text(unit, name="unit"),
-        )
+        self._set_target(epsilon, sensitivity, monotone=monotone, adjacency=adjacency, unit=unit)
 
     @property
     @abstractmethod
