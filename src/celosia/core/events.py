@@ -50,6 +50,13 @@ class Event(Record):
         )
 
 
+def check_event(value: object, name: str = "event") -> Event:
+    """Return ``value`` if it is an event."""
+    if not isinstance(value, Event):
+        raise ParameterError(f"{name} must be an event, not {safe_repr(value)}.")
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class LaplaceEvent(Event):
     """Discrete Laplace noise of ratio ``exp(-1/scale)`` on each of ``dimension`` coordinates.

@@ -11,7 +11,7 @@ from typing import Literal
 
 from celosia.core.adjacency import Adjacency
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
-from celosia.core.events import Arithmetic, Event
+from celosia.core.events import Arithmetic, Event, check_event
 from celosia.core.exact import Exact, exact, exact_adjacency, exact_positive, exact_text, safe_repr
 
 Distribution = Literal["negative binomial", "poisson"]
@@ -54,9 +54,7 @@ class PrivateSelectionEvent(Event):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        if not isinstance(event, Event):
-            raise ParameterError(f"event must be an event, not {safe_repr(event)}.")
-        self._set(event=event, distribution=_exact_distribution(distribution))
+        self._set(event=check_event(event), distribution=_exact_distribution(distribution))
         if distribution == "poisson":
             _check_absent(distribution, eta=eta, gamma=gamma)
             self._set(eta=None, gamma=None, mean=_exact_mean(mean))

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
-from celosia.core.events import Arithmetic, Event
+from celosia.core.events import Arithmetic, Event, check_event
 from celosia.core.exact import (
     Exact,
     exact_adjacency,
@@ -65,18 +65,12 @@ def _check_same_scope(name: str, given: Adjacency | str | None, found: Adjacency
         raise GuaranteeMismatchError(f"{name} must be that of the parts, {found!r}, not {safe_repr(given)}.")
 
 
-def _check_event(value: object, name: str = "event") -> Event:
-    if not isinstance(value, Event):
-        raise ParameterError(f"{name} must be an event, not {safe_repr(value)}.")
-    return value
-
-
 def _check_events(values: object) -> tuple[Event, ...]:
     if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MAX_PARTS:
         raise ParameterError(
             f"events must be a list of 1 to {_MAX_PARTS} events, not {safe_repr(values)} (see RepeatedEvent)."
         )
-    return tuple(_check_event(value, "events") for value in values)
+    return tuple(check_event(value, "events") for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -126,7 +120,7 @@ class RepeatedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event), times=exact_integer(times, name="times"))
+        self._set(event=check_event(event), times=exact_integer(times, name="times"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
@@ -184,7 +178,7 @@ class GroupEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event), size=exact_integer(size, name="size"))
+        self._set(event=check_event(event), size=exact_integer(size, name="size"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
@@ -207,7 +201,7 @@ class ReplacedEvent(Event):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event))
+        self._set(event=check_event(event))
         if self.event.adjacency is not AddRemove:
             raise GuaranteeMismatchError(
                 f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
@@ -243,7 +237,7 @@ class PostProcessedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event), by=exact_text(by, name="by"))
+        self._set(event=check_event(event), by=exact_text(by, name="by"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
 
 
@@ -275,7 +269,7 @@ class CertifiedEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         self._set(
-            event=_check_event(event),
+            event=check_event(event),
             epsilon=exact_positive(epsilon, name="epsilon"),
             delta=exact_probability(delta, name="delta"),
         )
@@ -336,7 +330,7 @@ class PoissonSampledEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event), probability=exact_probability(probability, name="probability"))
+        self._set(event=check_event(event), probability=exact_probability(probability, name="probability"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not AddRemove:
             raise ParameterError(
@@ -369,7 +363,7 @@ class FixedSampledEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         self._set(
-            event=_check_event(event),
+            event=check_event(event),
             size=exact_integer(size, name="size", least=0),
             population=exact_integer(population, name="population"),
         )
@@ -412,7 +406,7 @@ class ShuffledEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_check_event(event), reports=exact_integer(reports, name="reports"))
+        self._set(event=check_event(event), reports=exact_integer(reports, name="reports"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
             raise ParameterError(
