@@ -148,8 +148,6 @@ class RangeEstimate(Estimate):
     >>> protocol = HierarchicalHistogram(domain=100, epsilon=2)
     >>> ages = [20, 30, 40, 50, 60] * 2000
     >>> estimate = protocol.aggregate().absorb(protocol.privatize(ages, source=Seeded(7))).estimate()
-    >>> estimate.range(25, 55)
-    RangeCount(25 to 55: 6106 ± 315, reports=10000)
     >>> estimate.quantile(0.5)
     40
     """
