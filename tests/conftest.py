@@ -165,7 +165,7 @@ def spark() -> Iterator[Any]:
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what this process has, not what is first on the path
-    builder = SparkSession.builder.master("local[2]").appName("celosia")
+    builder = SparkSession.builder.master("local[1]").appName("celosia")
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -159,7 +159,7 @@ def alarms(coins: NDArray[np.uint8], probability: float) -> float:
     return float(min(total, spread, lanes, neighbours, each))
 
 
-@pytest.mark.parametrize("epsilon", ["1/4", 1, 2, 4])
+@pytest.mark.parametrize("epsilon", ["1/4", 2, *(pytest.param(one, marks=pytest.mark.thorough) for one in (1, 4))])
 def test_coins_have_the_stated_law_and_others_do_not(epsilon: str | int) -> None:
     truth = 1 / (1 + np.exp(-float(Fraction(epsilon))))
     truths = unpacked(packed_logistic(epsilon, 6_000, 256, source=Seeded(11)), 256)

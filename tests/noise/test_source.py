@@ -75,21 +75,23 @@ def repeated(words: list[int]) -> int:
 
 @needs_fork
 @pytest.mark.parametrize("form", ["word", "words"])
-def test_sixty_four_forks_draw_no_equal_words(form: str) -> None:
+def test_forks_draw_no_equal_words(form: str, *, thorough: bool) -> None:
+    forks = 64 if thorough else 12
+
     def drawn(stream: System) -> list[int]:
         def draw() -> list[int]:
             return stream.words(20).tolist() if form == "words" else [stream.word() for _ in range(20)]
 
         words = draw()  # fills what can be copied
-        for _ in range(64):
+        for _ in range(forks):
             words += fork(draw)
         return words + draw()
 
     words = drawn(System())
-    assert len(words) == 66 * 20
+    assert len(words) == (forks + 2) * 20
     assert repeated(words) == 0
     # By chance two of so many words are equal with probability 2^-44: any repetition is a copied state.
-    assert repeated(drawn(Forgetful())) > 1000
+    assert repeated(drawn(Forgetful())) > 15 * forks
 
 
 @needs_fork

@@ -1,4 +1,4 @@
-"""Eight clients race for a budget of some hundred questions, through two processes: so many are answered, no more."""
+"""Four clients race for a budget of some hundred questions, through two processes: so many are answered, no more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.reliability.stores import STORES, store_url
 if TYPE_CHECKING:
     from pathlib import Path
 
-CLIENTS = 8
+CLIENTS = 4
 UNIT = Fraction(1, 1000)
 
 RACER = """
@@ -33,7 +33,7 @@ def test_a_budget_of_many_questions_answers_so_many(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
     store = store_url(kind, request)
-    each, units = (200, 1000) if thorough else (40, 200)
+    each, units = (400, 1000) if thorough else (50, 125)
     with start_server(tmp_path, store, budget=PureDP(epsilon=units * UNIT), workers=2) as served:
         racers = [
             subprocess.Popen(

@@ -65,7 +65,7 @@ WORLDS = {
 }
 SPARK = [pytest.mark.needs_java, pytest.mark.xdist_group("spark")]
 ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=SPARK)]
-QUICK = {"duckdb": (20, 5, 15, 5, 5, 5), "postgres": (8, 3, 8, 3, 5, 5), "spark": (2, 0, 2, 0, 2, 2)}
+QUICK = {"duckdb": (8, 3, 6, 3, 3, 3), "postgres": (3, 1, 3, 1, 2, 2), "spark": (1, 0, 1, 0, 1, 0)}
 """Plans of each kind of worlds."""
 
 

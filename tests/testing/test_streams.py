@@ -15,6 +15,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform c
 
 
 @needs_fork
+@pytest.mark.thorough
 def test_sixty_four_forked_processes_draw_no_equal_streams() -> None:
     source = System()
     assert check_fork_safety(lambda: source.words(16)) == 65

@@ -19,6 +19,8 @@ from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.planning.cells import Cells
 from celosia.query.planning.measurements import Measurement
 from celosia.statistics import ContributionBounds, FirstMoments, RowCount, Total
+from celosia.testing.engines import check
+from celosia.testing.engines.cases import cases
 from celosia.testing.engines.check import check_engine
 from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
@@ -58,14 +60,16 @@ def totals(table: Table, measure: Any) -> list[list[int]]:
     return found.tolist()  # type: ignore[no-any-return]
 
 
-def test_it_agrees_with_the_reference(spark: Any) -> None:
+def test_it_agrees_with_the_reference(spark: Any, monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
+    if not thorough:  # a query takes a second, and random plans are tried on Spark as well
+        monkeypatch.setattr(check, "cases", lambda *, persons: cases(persons=persons)[persons::3])
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone not in ("UTC", "Etc/UTC")
 
     def opened(tables: Mapping[str, Table]) -> Engine:
         return open_engine({name: moved(spark, table) for name, table in tables.items()})
 
-    assert len(check_engine(opened)) > 25
+    assert len(check_engine(opened)) > (25 if thorough else 8)
     assert spark.conf.get("spark.sql.session.timeZone") == zone
     assert not [table.name for table in spark.catalog.listTables() if table.name.startswith("celosia")]
 
