@@ -1,7 +1,7 @@
 """Quick and thorough runs, programs that may be missing, and servers that tests share.
 
-A quick run draws a tenth of the examples of each property, the same ones every time. `--thorough` draws all of them
-from new seeds, and takes in the tests marked `thorough`.
+A quick run draws a tenth of the examples of each property, the same ones every time, and takes every n-th case of the
+tests marked `sampled(n)`. `--thorough` draws all of them from new seeds, and takes in the tests marked `thorough`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,20 @@ def make_quick(items: list[pytest.Item]) -> None:
         machine.settings = reduce_examples(machine.settings)
 
 
+def find_left_out(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the items that quick runs leave out: the thorough ones, and all but every n-th of those sampled."""
+    left_out = {item for item in items if item.get_closest_marker("thorough")}
+    places: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None and item not in left_out:
+            test = item.path, getattr(item, "originalname", item.name)
+            if places[test] % sampled.args[0]:
+                left_out.add(item)
+            places[test] += 1
+    return left_out
+
+
 def share_out(items: list[pytest.Item]) -> None:
     """Say which tests stay in one of several processes, and which come first.
 
@@ -90,9 +105,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         share_out(items)
     if config.getoption("thorough"):
         return
-    left_out = [item for item in items if item.get_closest_marker("thorough")]
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
-    config.hook.pytest_deselected(items=left_out)
+    left_out = find_left_out(items)
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
     make_quick(items)
 
 

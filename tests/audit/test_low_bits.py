@@ -45,6 +45,7 @@ def test_textbook_samplers_are_broken(sampler: Callable[..., NDArray[np.float64]
     ids=lambda mechanism: type(mechanism).__name__,
 )
 @pytest.mark.parametrize(("a", "b"), [(0.0, 1.0), (0.1, 1.1)])
+@pytest.mark.sampled(2)
 def test_mechanisms_on_a_grid_show_nothing(mechanism: Mechanism, a: float, b: float) -> None:
     # 1e5 a side, as the reliability page asks; the bits may say what the guarantee allows and no more.
     assert low_order_bits(mechanism, a, b, samples=100_000).epsilon <= 1

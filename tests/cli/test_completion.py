@@ -46,6 +46,7 @@ def complete(line: str, shell: str = "bash") -> list[str]:
         ("celosia guard user add ana --role a", {"analyst", "auditor"}),
     ],
 )
+@pytest.mark.sampled(3)
 def test_bash_is_offered_names(line: str, offered: set[str]) -> None:
     found = complete(line)
     assert offered <= set(found)

@@ -237,6 +237,7 @@ _HOSTILE = {
 
 
 @pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE.keys())
+@pytest.mark.sampled(3)
 def test_a_hostile_text_is_refused_at_once(text: str) -> None:
     for reader in (Record, Event, Guarantee, PureDP):
         _refused(text, reader=reader)

@@ -48,6 +48,7 @@ def integral(p: Normal | Laplace, q: Normal | Laplace, order: float) -> float:
 
 @pytest.mark.parametrize("order", [*ORDERS, 1.0])
 @pytest.mark.parametrize(("p", "q"), [*NORMALS, *LAPLACES])
+@pytest.mark.sampled(4)
 def test_renyi_is_the_integral(p: Normal | Laplace, q: Normal | Laplace, order: float) -> None:
     assert renyi(p, q, order) == pytest.approx(integral(p, q, order), rel=1e-10)
 

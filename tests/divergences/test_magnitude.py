@@ -37,6 +37,7 @@ def test_laplace_keeps_all_digits(alpha: float, t: float) -> None:
 
 @pytest.mark.parametrize("alpha", [1.5, 2, 7])
 @pytest.mark.parametrize("radius", [0.1, 1, 3])
+@pytest.mark.sampled(3)
 def test_both_closed_forms_are_the_integrals(alpha: float, radius: float) -> None:
     for ours, density in ((GaussianNoise(variance=4), stats.norm(0, 2)), (LaplaceNoise(scale=2), stats.laplace(0, 2))):
 

@@ -36,6 +36,7 @@ Divergence = Callable[[np.ndarray, np.ndarray], float]
         hellinger,
     ],
 )
+@pytest.mark.sampled(3)
 def test_divergences_obey(divergence: Divergence) -> None:
     assert obeys_post_processing(divergence, size=3, trials=200) is None
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Answer = Callable[[Event], Release[int]]
     Fork = Callable[[Callable[[], None]], int]
 
-PROCESSES, TIMES, UNITS = 8, 200, 1000
+PROCESSES, TIMES, UNITS = 8, 50, 250
 
 
 def test_eight_processes_never_spend_more_than_there_is(shared: str, forked: Fork, event: Make) -> None:

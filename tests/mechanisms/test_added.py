@@ -409,7 +409,7 @@ def test_there_is_no_table_where_it_would_not_fit(make: Any) -> None:
 def test_low_order_bits_tell_nothing(mechanism: Any) -> None:
     """Mironov 2012: "|out| < 1/4 and not a multiple of 2^-53" is certain evidence against textbook Laplace."""
     source = Seeded(11)
-    count = 100_000
+    count = 30_000
     sides = [np.array([mechanism.release(value, source=source).value for _ in range(count)]) for value in (0.0, 1.0)]
     grid = float(mechanism.release(0.0).event.grid)
     for side in sides:

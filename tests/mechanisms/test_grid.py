@@ -110,6 +110,7 @@ CASES = pytest.mark.parametrize(
 @CASES
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.sampled(4)
 def test_rounded_neighbours_are_within_the_events_sensitivity(
     sensitivity: Fraction, norm: int, size: int, data: st.DataObject
 ) -> None:
@@ -120,6 +121,7 @@ def test_rounded_neighbours_are_within_the_events_sensitivity(
 
 
 @CASES
+@pytest.mark.sampled(4)
 def test_ten_thousand_neighbours_are_within_the_events_sensitivity(sensitivity: Fraction, norm: int, size: int) -> None:
     event = event_of(sensitivity, norm, size)
     rng = np.random.default_rng([norm, size, sensitivity.numerator % 1000])

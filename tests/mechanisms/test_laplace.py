@@ -52,17 +52,15 @@ def test_integers_at_the_sensitivity_use_exactly_epsilon(epsilon: str, sensitivi
 
 
 def test_reals_at_the_sensitivity_use_at_most_epsilon() -> None:
-    sensitivity_cases: list[str] = ["1", "0.1", "1/3", "2.75"]
-    start_cases: list[float] = [0.0, 0.3, -0.49999, 1e6]
-    for sensitivity in sensitivity_cases:
-        for start in start_cases:
-            mechanism = Laplace(epsilon=1, sensitivity=sensitivity)
-            grid = mechanism.release(0.5).event.grid  # type: ignore[attr-defined]
-            largest = 0.0
-            for shift in (Fraction(0), grid / 4, grid / 2, grid * 3 / 4):
-                a = Fraction(start) + shift
-                largest = max(largest, worst_ratio(mechanism, a, a + Fraction(sensitivity)))
-            assert 0.998 <= largest <= 1 + 1e-9
+    cases: list[tuple[str, float]] = [("1", 0.0), ("0.1", 0.3), ("1/3", -0.49999), ("2.75", 1e6)]
+    for sensitivity, start in cases:
+        mechanism = Laplace(epsilon=1, sensitivity=sensitivity)
+        grid = mechanism.release(0.5).event.grid  # type: ignore[attr-defined]
+        largest = 0.0
+        for shift in (Fraction(0), grid / 4, grid / 2, grid * 3 / 4):
+            a = Fraction(start) + shift
+            largest = max(largest, worst_ratio(mechanism, a, a + Fraction(sensitivity)))
+        assert 0.998 <= largest <= 1 + 1e-9
 
 
 def test_vectors_use_epsilon_in_any_direction() -> None:

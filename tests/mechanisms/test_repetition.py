@@ -61,6 +61,7 @@ SEARCHES = [
 
 
 @pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.sampled(3)
 def test_runs_follow_the_law_that_is_priced(search: Repetitions) -> None:
     source = Seeded(11)
     drawn = [search.draw(source) for _ in range(_DRAWS)]

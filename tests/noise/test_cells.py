@@ -147,6 +147,7 @@ class Settled:
 
 
 @every_table
+@pytest.mark.sampled(4)
 def test_proposal_times_acceptance_is_the_same_multiple_of_every_weight(
     tables: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +304,7 @@ def test_the_tail_is_settled_in_integers(tables: Cells, doublings: int, offset: 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.sampled(4)
 def test_without_floating_point_the_draws_are_the_same(shape: str, scale: Fraction) -> None:
     tables = SHAPES[shape](scale)
     blind = dataclasses.replace(tables, log_factors=(math.nan,) * len(tables.log_factors), tail_chance=1.0)

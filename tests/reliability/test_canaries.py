@@ -358,6 +358,7 @@ def _told(text: str, who: str = "analyst", kind: str = "application/json") -> Ex
     ],
     ids=lambda text: text[:30],
 )
+@pytest.mark.sampled(3)
 def test_a_planted_leak_is_found(text: str, everything: Everything) -> None:
     watcher = everything.watchers["analyst"]
     watcher.kept.append(_told(text))

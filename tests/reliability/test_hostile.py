@@ -173,6 +173,7 @@ def spent(world: Inside) -> Fraction:
 
 @pytest.mark.parametrize(("written", "meant"), AMOUNTS, ids=lambda value: str(value)[:20])
 @pytest.mark.parametrize("aggregate", ["COUNT(*)", "AVG(age)", "MEDIAN(weight)", "SUM(age), MODE(sex)"])
+@pytest.mark.sampled(4)
 def test_an_epsilon_is_charged_in_full_or_refused(
     written: object, meant: Fraction, aggregate: str, world: Inside
 ) -> None:

@@ -118,17 +118,20 @@ def thresholds(low: float, high: float) -> dict[str, Callable[[Any], NDArray[np.
 
 
 @pytest.mark.parametrize("name", SUMS)
+@pytest.mark.sampled(3)
 def test_nobody_proves_more_than_is_claimed(name: str) -> None:
     for worlds, adjacency in (((WITHOUT, WITH), None), (((WITH[0][1:], WITH[1][1:]), WITHOUT), ReplaceOne)):
         assert attack(name, worlds, adjacency=adjacency, samples=80).epsilon <= 1
 
 
 @pytest.mark.parametrize("name", SUMS)
+@pytest.mark.sampled(3)
 def test_a_tenth_of_the_noise_is_found_out(name: str) -> None:
     assert attack(name, (WITHOUT, WITH), shrink=0.03 if name in FINER else 0.1).epsilon > 1
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "LinearRegression", "PCA", "StandardScaler"])
+@pytest.mark.sampled(2)
 def test_records_that_are_not_clipped_are_found_out(name: str) -> None:
     assert attack(name, (WITHOUT, FAR), samples=80).epsilon <= 1  # clipped: no more than the far end of the bounds
     with not_clipped():
@@ -190,6 +193,7 @@ def last_weights(name: str, shrink: float, amplification: str) -> Distinction:
 
 @pytest.mark.parametrize("amplification", ["iteration", "none"])
 @pytest.mark.parametrize("name", ["PNSGDClassifier", "PNSGDRegressor"])
+@pytest.mark.sampled(2)
 def test_the_end_of_a_descent_tells_no_more_than_is_claimed_unless_the_noise_is_gone(
     name: str, amplification: str
 ) -> None:

@@ -98,6 +98,7 @@ def _access_log(world: Inside) -> list[str]:
 
 
 @pytest.mark.parametrize("ugly", range(len(UGLY)))
+@pytest.mark.sampled(3)
 def test_a_line_that_is_no_row_is_not_noticed(ugly: int, tmp_path: Path) -> None:
     columns = ["COUNT(*)", "SUM(i)", "AVG(r)", "COUNT(b)", "MODE(c)", "MEDIAN(d)", "MAX(s)", "MODE(n)"]
     with inside(tmp_path, ugly=ugly, only=["lines"]) as both:

@@ -127,6 +127,7 @@ def test_every_estimator_is_replayed() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
+@pytest.mark.sampled(2)
 def test_neighbours_differ_by_what_is_declared_in_every_step(name: str) -> None:
     assert not convict(name, 12)
 

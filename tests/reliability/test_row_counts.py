@@ -142,6 +142,7 @@ def _is_silent(told: list[tuple[str, ...]]) -> bool:
 
 
 @pytest.mark.parametrize("name", [*NAMES, *SEARCHES])
+@pytest.mark.sampled(2)
 def test_errors_before_payment_do_not_tell_how_many_rows_there_are(name: str) -> None:
     has_bounds = name not in SEARCHES and "bounds" in getattr(learn, name)().get_params()
     for what, spoil in BAD.items():
@@ -159,6 +160,7 @@ def test_errors_before_payment_do_not_tell_how_many_rows_there_are(name: str) ->
         ("PCA", {"n_components": 1238}),
     ],
 )
+@pytest.mark.sampled(2)
 def test_parameters_beyond_the_number_of_rows_do_not_tell_it(name: str, given: dict[str, Any]) -> None:
     told = _tell_both(name, lambda x, y: (x, y), **given)
     assert told[0] == told[1], told

@@ -408,6 +408,7 @@ def _beaten(exact: list[tuple[Array, Array, bool]], event: Event) -> bool:
 @pytest.mark.parametrize(
     "seed", [*range(28), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(28, 56))]
 )
+@pytest.mark.sampled(4)
 def test_no_bound_is_below_the_worst_neighbours(seed: int) -> None:
     rng = np.random.default_rng([seed, 1])
     adjacency = (AddRemove, ReplaceOne)[seed % 2]

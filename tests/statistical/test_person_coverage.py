@@ -12,6 +12,7 @@ RUNS = 300
 
 
 @pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.sampled(3)
 def test_no_statistic_of_persons_holds_less_often_than_stated(name: str) -> None:
     for rows, epsilon in ((10, "0.1"), (1_000, "1")):
         share = coverage(name, rows, epsilon, RUNS)

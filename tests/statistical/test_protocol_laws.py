@@ -100,6 +100,7 @@ def check_estimates(protocol: Protocol[Any], values: list[Any], masses: np.ndarr
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2], ids=str)
 @pytest.mark.parametrize("name", sorted(SMALL))
+@pytest.mark.sampled(3)
 def test_small_protocols(name: str, epsilon: Any) -> None:
     protocol, values = small(name, epsilon)
     masses = check_law(protocol, values)
@@ -215,6 +216,7 @@ def check_histories(protocol: Memoised[Any], values: list[Any], reports: int) ->
 
 
 @EACH_KEPT
+@pytest.mark.sampled(2)
 def test_histories_of_two_reports(protocol: Memoised[Any], values: list[Any]) -> None:
     check_histories(protocol, values[:2], 2)
 

@@ -46,6 +46,7 @@ def errors(name: str, protocol: local.Protocol[Any], size: int) -> tuple[float, 
 
 
 @pytest.mark.parametrize(("name", "protocol", "size"), CASES, ids=lambda case: getattr(type(case), "__name__", ""))
+@pytest.mark.sampled(2)
 def test_errors_are_those_of_the_theory(name: str, protocol: local.Protocol[Any], size: int) -> None:
     seen, theory = errors(name, protocol, size)
     assert seen == pytest.approx(theory, rel=0.1)

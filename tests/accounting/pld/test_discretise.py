@@ -93,6 +93,7 @@ def density_profile(mu: float, q: float, kind: str, epsilon: float) -> float:
 
 @pytest.mark.parametrize("kind", ["remove", "add"])
 @pytest.mark.parametrize(("mu", "q"), [(1.0, 0.01), (0.5, 0.3), (3.0, 0.9), (2.0, 1.0 - 1e-9)])
+@pytest.mark.sampled(3)
 def test_densities_agree_with_adaptive_quadrature(mu: float, q: float, kind: Literal["remove", "add"]) -> None:
     pair = SampledNormal(mu=mu, probability=q, kind=kind)
     cells = discretise(pair, 1e-4 if q < 0.1 else 1e-3)

@@ -42,6 +42,7 @@ def draw(arguments: str, out: Path) -> str:
         ),
     ],
 )
+@pytest.mark.sampled(3)
 def test_charts_say_what_they_show(arguments: str, words: list[str], tmp_path: Path) -> None:
     drawn = draw(arguments, tmp_path / "chart.svg")
     assert drawn.startswith("<svg")

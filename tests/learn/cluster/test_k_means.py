@@ -43,6 +43,7 @@ def test_without_privacy_it_is_scikit_learn() -> None:
         *[(False, 2, 0.5, 7.3), (False, 2, 1, 5.0), (False, 2, 2, 3.2), (False, 2, 5, 2.0), (False, 3, 1, 9.1)],
     ],
 )
+@pytest.mark.sampled(3)
 def test_breast_cancer_is_clustered_better_than_elsewhere(
     scaled: bool,  # noqa: FBT001
     clusters: int,

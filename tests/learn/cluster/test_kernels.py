@@ -99,6 +99,7 @@ def test_neighbours_are_never_further_apart_than_claimed(case: dict[str, Any]) -
 @pytest.mark.parametrize("euclidean", [False, True])
 @pytest.mark.parametrize("m", [None, float(np.nextafter(1.0, 2)), 1 + 1e-9, 2.0, 17.0, 1000.0])
 @pytest.mark.parametrize(("features", "clusters"), [(1, 1), (1, 30), (50, 1), (50, 30), (9, 2)])
+@pytest.mark.sampled(4)
 def test_many_features_and_clusters_and_any_fuzziness(
     features: int,
     clusters: int,

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_every_model_has_one(name: str) -> None:
     model = fitted(name)
     for text in (model.card(), model.card("html")):

@@ -73,6 +73,7 @@ def test_every_estimator_is_tried() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.sampled(3)
 def test_it_comes_back_as_it_was(name: str, plain: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter
     inf: dict[str, Any] = {"epsilon": float("inf"), "rho": None, "delta": None, "source": None}
     model = fitted(name, **inf) if plain else fitted(name)
@@ -93,6 +94,7 @@ def test_it_comes_back_as_it_was(name: str, plain: bool, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_values_of_a_wrong_shape_or_kind_are_refused_and_never_crash(name: str, tmp_path: Path) -> None:
     save(fitted(name), tmp_path / "model.json")
     sound = json.loads((tmp_path / "model.json").read_text())
@@ -331,6 +333,7 @@ def _mutations(name: str, *, plain: bool, times: int, folder: Path) -> int:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_a_changed_file_is_a_model_or_a_format_error(name: str, tmp_path: Path) -> None:
     assert _mutations(name, plain=False, times=25, folder=tmp_path) < 25
     assert _mutations(name, plain=True, times=10, folder=tmp_path) < 10

@@ -83,6 +83,7 @@ def test_without_privacy_bounds_still_clip() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("amount", [{"epsilon": 4}, {"delta": 1e-5}, {"rho": 0.1}])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.sampled(3)
 def test_many_records_are_classified_as_without_privacy(classes: int, amount: dict[str, Any], adjacency: str) -> None:
     x, y = _data(20_000, classes=classes)
     near = AddRemove if adjacency == "add-remove" else ReplaceOne

@@ -29,6 +29,7 @@ AMOUNTS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}
 @pytest.mark.parametrize("amount", AMOUNTS)
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
 @pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.sampled(4)
 def test_more_records_and_more_privacy(amount: dict[str, Any], adjacency: Adjacency, classes: int) -> None:
     plan = GradientPlan.of(Target.of(adjacency=adjacency, **amount), features=4, classes=classes)
     errors = [gradient_error(plan, n) for n in (100, 2_000, 50_000)]

@@ -23,6 +23,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int) -> None:
 
 
 @EPSILONS
+@pytest.mark.sampled(2)
 def test_draws_follow_the_law(epsilon: Any) -> None:
     for value in (0, 2, 4):
         laws.check_draws(DirectEncoding(domain=5, epsilon=epsilon), value)

@@ -27,6 +27,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, blocks: int |
 
 @EPSILONS
 @pytest.mark.parametrize("blocks", [None, 1])
+@pytest.mark.sampled(3)
 def test_draws_follow_the_law(epsilon: Any, blocks: int | None) -> None:
     protocol = HadamardResponse(domain=7, epsilon=epsilon, blocks=blocks)
     for value in (0, 5):

@@ -27,6 +27,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, hashes: int) -> None:
 
 
 @EPSILONS
+@pytest.mark.sampled(2)
 def test_draws_follow_the_law(epsilon: Any) -> None:
     protocol = LocalHashing(domain=30, epsilon=epsilon, hashes=3, seed=5)
     for value in (0, 17):

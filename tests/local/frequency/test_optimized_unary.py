@@ -29,6 +29,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, symmetric: bool, size: i
 
 @EPSILONS
 @KINDS
+@pytest.mark.sampled(3)
 def test_draws_follow_the_law(epsilon: Any, symmetric: bool) -> None:  # noqa: FBT001 - Exact
     for value in (0, 3):
         laws.check_draws(OptimizedUnary(domain=4, epsilon=epsilon, symmetric=symmetric), value, few=2_500)

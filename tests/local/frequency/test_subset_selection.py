@@ -30,6 +30,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, chosen: int) 
 
 @EPSILONS
 @pytest.mark.parametrize(("size", "chosen"), [(2, 1), (6, 1), (6, 2), (6, 4), (6, 5)])
+@pytest.mark.sampled(4)
 def test_draws_follow_the_law(epsilon: Any, size: int, chosen: int) -> None:
     protocol = SubsetSelection(domain=size, epsilon=epsilon, chosen=chosen)
     for value in (0, size - 1):

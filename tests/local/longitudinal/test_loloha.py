@@ -68,6 +68,7 @@ def test_the_papers_second_step_wastes_budget_for_more_than_two_cells() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
+@pytest.mark.sampled(2)
 def test_draws_follow_the_law(epsilon: Any) -> None:
     laws.check_draws(LOLOHA(domain=9, epsilon=epsilon, epsilon_infinity=6, functions=3, seed=1), 4, many=100_000)
 

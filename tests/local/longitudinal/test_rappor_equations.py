@@ -74,6 +74,7 @@ def test_least_squares_are_numpys() -> None:
         ("0.1", "0.9", "0.3", 4, 2),
     ],
 )
+@pytest.mark.sampled(2)
 def test_counts_are_right_on_average_and_so_are_their_errors(f: Any, p: Any, q: Any, cohorts: int, hashes: int) -> None:
     protocol = Rappor(bits=32, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, seed=5)
     values = np.repeat(np.arange(6), [800, 400, 200, 100, 50, 0])

@@ -26,6 +26,7 @@ def runs(protocol: HierarchicalHistogram, values: Any, count: int = RUNS) -> lis
 
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
 @pytest.mark.parametrize(("domain", "fanout", "epsilon"), [(64, None, 1), (20, 3, 4), (4, 4, 2)])
+@pytest.mark.sampled(2)
 def test_standard_errors_are_the_true_ones(oracle: Any, domain: int, fanout: int | None, epsilon: int) -> None:
     protocol = HierarchicalHistogram(domain=domain, epsilon=epsilon, fanout=fanout, oracle=oracle)
     values = (np.random.default_rng(5).beta(1, 4, 4_000) * domain).astype(np.int64)

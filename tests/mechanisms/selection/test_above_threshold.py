@@ -147,6 +147,7 @@ def test_real_values_are_paid_for_where_the_step_is_one() -> None:
 @pytest.mark.parametrize("values", [(0, 0), (2, -2, 1), (-1, 4, 0)])
 @pytest.mark.parametrize("answers", [1, 2])
 @pytest.mark.parametrize("way", ["ask", "ask_all", "release", "real"])
+@pytest.mark.sampled(4)
 def test_transcripts_have_their_exact_probabilities(values: tuple[int, ...], answers: int, way: str) -> None:
     mechanism = AboveThreshold(epsilon=2, sensitivity=1, threshold=3, answers=answers)
     source = Seeded(4)

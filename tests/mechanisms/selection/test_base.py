@@ -178,6 +178,7 @@ def test_seed_seven_gives_these_answers_everywhere(mechanism: Any, expected: lis
 @ALL
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("utilities", [[0, 0, 0, 0], [9, 5, 4, 1], [30, 0, 0, 0], list(range(40))])
+@pytest.mark.sampled(4)
 def test_the_error_is_a_bound_for_the_gap(kind: Any, level: float, utilities: list[int]) -> None:
     mechanism = kind(epsilon=1, sensitivity=1)
     bound = mechanism.error(level, candidates=len(utilities))

@@ -38,6 +38,7 @@ def p_value(answers: list[int], probabilities: list[float]) -> float:
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("utilities", [[0, 4], [3, 1, 4, 1, 5], [0.25, 2.75, 1.5]])
 @pytest.mark.parametrize("sensitivity", [1, "1.5"])
+@pytest.mark.sampled(3)
 def test_choices_have_the_weights_of_mcsherry_and_talwar(utilities: Any, sensitivity: Any, *, monotone: bool) -> None:
     mechanism = Exponential(epsilon=1, sensitivity=sensitivity, monotone=monotone)
     exact = [Fraction(u) for u in utilities]

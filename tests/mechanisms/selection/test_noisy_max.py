@@ -56,6 +56,7 @@ def test_neighbours_are_within_epsilon(utilities: tuple[int, ...], noise: Noise,
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("utilities", [(0, 0), (1, 0), (2, 1, 0), (1, 1, 0)])
+@pytest.mark.sampled(2)
 def test_choices_have_the_exact_probabilities(utilities: tuple[int, ...], noise: Noise) -> None:
     mechanism = NoisyMax(epsilon=EPSILON // 2, sensitivity=1, noise=noise)
     source = Seeded(6)

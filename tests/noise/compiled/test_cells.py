@@ -81,6 +81,7 @@ def model(tables: Cells, count: int, chunk: int, source: Source) -> list[int]:
 @every_shape
 @pytest.mark.parametrize("scale", NARROW + WIDE)
 @pytest.mark.parametrize("chunk", [1, 37, 1 << 16])
+@pytest.mark.sampled(4)
 def test_positions_are_filled_as_a_slow_model_fills_them(
     shape: Callable[[Fraction], Cells], scale: Fraction, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_bounds_of_whole_cells_are_bounds_of_each_number(shape: Callable[[Fracti
 
 @every_shape
 @pytest.mark.parametrize("scale", [*NARROW, Fraction(7, 3), Fraction(2**20)])
+@pytest.mark.sampled(3)
 def test_the_kernel_decides_only_what_is_certain(shape: Callable[[Fraction], Cells], scale: Fraction) -> None:
     """Every cell, first and last number, coins at the border and at the edges of the slack: all in one call."""
     tables = shape(scale)
@@ -150,6 +152,7 @@ def undecided(tables: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
 @every_shape
 @pytest.mark.parametrize("scale", NARROW + WIDE)
 @pytest.mark.parametrize("chunk", [7, 1 << 16])  # with the small one, what is tried again fills several chunks
+@pytest.mark.sampled(4)
 def test_without_floating_point_the_samples_are_the_same(
     shape: Callable[[Fraction], Cells], scale: Fraction, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

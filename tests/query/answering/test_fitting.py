@@ -144,11 +144,13 @@ def kept(frame: pa.Table, where: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(2)
 def test_duckdb_sums_what_the_rows_hold(name: str) -> None:
     check_case(CASES[name], lambda table: table, patients())
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_postgres_sums_what_the_rows_hold(name: str, postgres: str) -> None:
     check_case(CASES[name], lambda table: uploaded_as(postgres, table), patients(60))
 
@@ -640,6 +642,7 @@ def test_a_model_fitted_in_spark_is_the_one_fitted_in_memory(spark: Any) -> None
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.sampled(3)
 def test_no_rows_are_no_error(name: str) -> None:
     fitted(name, declared(patients(0)))
 
@@ -667,6 +670,7 @@ def test_what_reads_rows_again_and_again_is_refused_and_costs_nothing() -> None:
 @pytest.mark.parametrize(
     "name", ["scaler", "line", "line, functional", "logistic", "several classes", "normal classes", "categories"]
 )
+@pytest.mark.sampled(2)
 def test_persons_can_be_learned_from(name: str) -> None:
     kind, parameters, features, target = ESTIMATORS[name]
     table = declared(patients(200), person="who", max_groups_per_person=2, max_rows_per_group=3, adjacency=ReplaceOne)

@@ -253,6 +253,7 @@ def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced(budg
 @pytest.mark.parametrize("amount", ["1e-12", "1e-20", "1e-50", "1e-100"])
 @pytest.mark.parametrize("budget", [cl.ZCDP(rho=1), cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6")])
 @pytest.mark.parametrize("asked", ["COUNT(*)", "AVG(age)", "SUM(age)", "VARIANCE(age)"])
+@pytest.mark.sampled(4)
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid_for(
     budget: cl.Guarantee, amount: str, asked: str
 ) -> None:

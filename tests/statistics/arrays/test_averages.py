@@ -180,6 +180,7 @@ def test_what_is_run_does_not_depend_on_the_data(items: list[Any]) -> None:
         (sum, (np.array([0, 1, 1]), np.array([0, 1])), {}),
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
     mechanism = Asked(function, pair[0], bounds=(0, 1), epsilon=1, **terms)
     report = check_mechanism(mechanism, [pair], samples=700, processes=2)

@@ -85,6 +85,7 @@ def test_bits_are_flipped_with_the_stated_probabilities() -> None:
 
 @pytest.mark.parametrize(("epsilon", "mergeable"), [("0.5", False), ("1", False), ("3", False), ("2", True)])
 @pytest.mark.parametrize("values", [0, 30, 20_000])
+@pytest.mark.sampled(4)
 def test_estimates_are_right_and_intervals_cover(epsilon: str, mergeable: bool, values: int) -> None:  # noqa: FBT001
     trials, errors, outside = 60, [], 0
     for seed in range(trials):

@@ -199,6 +199,7 @@ BY_TIME, BY_TEXT = FILTERS[:2], FILTERS[2:4]
 
 
 @pytest.mark.parametrize(("unit", "zone"), [("ms", None), ("ms", "UTC"), ("us", None), ("us", "UTC"), ("ns", None)])
+@pytest.mark.sampled(3)
 def test_times_far_away_in_parquet(unit: str, zone: str | None, tmp_path: Path, expected: Any) -> None:
     for value in FAR if (unit, zone) == ("ms", None) else FAR[::3]:
         source = in_files(rows(unit, zone, t=value), tmp_path)
@@ -207,6 +208,7 @@ def test_times_far_away_in_parquet(unit: str, zone: str | None, tmp_path: Path, 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])
+@pytest.mark.sampled(4)
 def test_times_far_away_in_frames(unit: str, zone: str | None, expected: Any) -> None:
     for value in FAR if unit in ("s", "ms") and zone else FAR[::3]:
         right = expected(None, BY_TIME, t=reads_as(value, unit))
@@ -232,6 +234,7 @@ BROKEN = [b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"F\xe9", b"\xf4\x90\x80\x80", 
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda text: text[-4:].hex())
+@pytest.mark.sampled(3)
 def test_texts_that_are_not_utf_8(broken: bytes, tmp_path: Path, expected: Any) -> None:
     table, right = rows(s=broken, u=broken), expected(None, BY_TEXT, s=None, u=UNREADABLE.encode())
     assert of_duckdb(table, None, BY_TEXT) == right
