@@ -63,7 +63,7 @@ def project_onto(weights: "NDArray[np.float64]", shape: "NDArray[np.float64]") -
 
 @njit(cache=True, nogil=True)
 def _onto_simplex(weights: "NDArray[np.float64]", total: float) -> None:
-    """Take the same from all weights and cut at 0, so that ``total`` remains (ExactSums, Wolfe and Crowder 1974)."""
+    """Take the same from all weights and cut at 0, so that ``total`` remains (Held, Wolfe and Crowder 1974)."""
     largest = weights.max()
     ordered = np.sort(weights - largest)[::-1]  # relative to the largest: nothing is lost where all are large
     summed, excess = 0.0, 0.0
