@@ -152,6 +152,11 @@ def test_how_many_features_a_forecast_is_for() -> None:
             Count()._feature_count(wrong)  # type: ignore[arg-type]
 
 
+def test_an_estimator_without_an_expected_error_makes_no_forecasts() -> None:
+    with pytest.raises(ParameterError, match="Count makes no forecasts"):
+        Count().preview(100)
+
+
 def test_methods() -> None:
     assert check_method("auto", ("auto",)) == "auto"
     for wrong in ("best", None, 3):

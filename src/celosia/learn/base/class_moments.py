@@ -17,6 +17,8 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
+from celosia.data.schema.columns import Real
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.privacy.parameters import axis_of
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import RowSensitivity
@@ -26,7 +28,7 @@ from celosia.statistics.base.summary_request import Part, SummaryRequest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.estimate import Estimate
     from celosia.statistics.base.noise import Noise
 
@@ -180,7 +182,7 @@ class NoisyMoments:
     shortfall_noise: "NDArray[np.float64]"
 
 
-def moments_request(spec: "FitSpec") -> SummaryRequest:
+def moments_request(spec: FitSpec) -> SummaryRequest:
     """Return the request for moments of all columns, by class, with whichever noise leaves the columns clearer."""
     axes = tuple(axis_of(kind) for kind in spec.features)
     classes = 1 if spec.classes is None else len(spec.classes)
@@ -204,7 +206,21 @@ def moments_of(request: SummaryRequest) -> ClassMoments:
     return moments
 
 
-def _count_is_free(spec: "FitSpec", classes: int) -> bool:
+def expect_mean_error(rows: int, privacy: "Target", features: int, classes: int | None = None) -> tuple[float, float]:
+    """Return the expected error of a mean, as a part of the feature's range, and the noise of a sum in half ranges.
+
+    Classes are supposed to have the same size.
+    """
+    kinds = (Real(-1, 1),) * features  # the noise in half ranges is the same for all
+    labels = None if classes is None else tuple(range(classes))
+    request = moments_request(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=labels))
+    noisy = moments_of(request).read(np.zeros(request.width, dtype=np.int64), request.noise)
+    scale = float(noisy.sum_noise[0])
+    size = max(rows if classes is None else rows / classes, 1.0)
+    return min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / size, 1.0) / 2, scale
+
+
+def _count_is_free(spec: FitSpec, classes: int) -> bool:
     """Tell whether a replaced row leaves the count as it is: then the count may weigh more, for nothing."""
     bounding = spec.bounding
     alone = bounding.rows * bounding.groups == 1 and bounding.unit == "row"

@@ -8,8 +8,8 @@ guarantee.
 import contextlib
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
@@ -17,6 +17,7 @@ from celosia.core.errors import CelosiaError, EngineError, NotPricedError, Param
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
+from celosia.learn.base.forecast import ExpectedError, Forecast
 from celosia.learn.base.lineage import Lineage
 from celosia.learn.privacy.parameters import Target, is_infinite, known_count
 from celosia.ledger.budget_account import BudgetAccount, as_account
@@ -65,6 +66,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     noise_scale_: Any
     seeded_: bool
     n_features_in_: int
+
+    least_rows: ClassVar[int] = 1
+    """The fewest rows that ``preview`` makes a forecast for."""
 
     def _privacy(self) -> Target:
         """What this fit may spend; the neighbours are those of the budget if there is one.
@@ -121,6 +125,34 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     def _question(self, features: int | None) -> str:
         about = "" if features is None else f" on {features} features"
         return f"Fit {type(self).__name__}{about}"
+
+    # ------------------------------------------------------------------------------------------------- forecasting
+
+    def preview(
+        self,
+        n: int,
+        epsilon: "Exact | None" = None,
+        *,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        n_features: int | None = None,
+    ) -> Forecast:
+        """Return what a fit on ``n`` rows would cost and how far off its result would be; nothing is spent.
+
+        ``what`` of the forecast says which result, and ``assumption`` what is supposed about the data.
+
+        >>> from celosia.learn import StandardScaler
+        >>> StandardScaler(bounds=(0, [1, 120])).preview(1000, epsilon=1).error < 0.003
+        True
+        """
+        rows = int(exact_integer(n, name="n", least=self.least_rows))
+        privacy = self._forecast_target(epsilon, delta, rho)
+        expected = self.expect_error(rows, privacy, n_features)
+        return Forecast(rows=rows, guarantee=privacy.guarantee, **asdict(expected))
+
+    def expect_error(self, rows: int, privacy: Target, n_features: int | None) -> ExpectedError:  # noqa: ARG002 - refuses
+        """Return the expected error of a fit on ``rows`` rows; a subclass that makes forecasts implements it."""
+        raise ParameterError(f"{type(self).__name__} makes no forecasts.")
 
     def _forecast_target(
         self, epsilon: "Exact | None", delta: "Exact | None" = None, rho: "Exact | None" = None

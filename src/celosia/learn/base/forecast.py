@@ -8,6 +8,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError:
+    """The part of a forecast that an estimator computes: the error of ``what``, and the noise behind it."""
+
+    error: float
+    noise_scale: float
+    what: str
+    assumption: str
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The guarantee, the noise, and the expected error of a fit.
 

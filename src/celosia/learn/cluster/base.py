@@ -19,13 +19,12 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.base.estimator import PrivateEstimator
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
 from celosia.learn.cluster.passes import Extent, Passes, check_rows
 from celosia.learn.privacy.parameters import Target, axis_of, feature_kinds
 
 if TYPE_CHECKING:
-    from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
 _REFINING = 3
@@ -151,31 +150,15 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         low, high = (np.array([float(getattr(axis, side)) for axis in axes]) for side in ("low", "high"))
         return Extent(low, high, euclidean=euclidean)
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return what a fit on ``n`` rows would cost and how far noise would move a centre; nothing is spent.
-
-        >>> from celosia.learn.cluster.k_means import KMeans
-        >>> KMeans(n_clusters=2, bounds=(0, 10)).preview(1000, epsilon=1, n_features=2).error < 0.5
-        True
-        """
+    def expect_error(self, rows: int, privacy: Target, n_features: int | None) -> ExpectedError:
+        """Return how far noise would move a centre."""
         self._check_parameters()
-        privacy, rows = self._forecast_target(epsilon, delta, rho), exact_integer(n, name="n")
         error = scale = 0.0
         if privacy.private:
             error, scale = self._forecast(rows, self._feature_count(n_features), privacy)
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+        return ExpectedError(
             error=error,
+            noise_scale=scale,
             what="a cluster's centre",
             assumption="clusters of the same size, a quarter as wide as the bounds",
         )

@@ -56,6 +56,8 @@ class KMeans(Clusterer):
     True
     >>> model.guarantee_
     PureDP(epsilon=1)
+    >>> KMeans(n_clusters=2, bounds=(0, 10)).preview(1000, epsilon=1, n_features=2).error < 0.5
+    True
     """
 
     inertia_: float

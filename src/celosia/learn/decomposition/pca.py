@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.parameters import axis_of, ends_of, feature_kinds
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
+    from celosia.learn.privacy.parameters import Target
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # no types
@@ -58,9 +59,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     >>> model = PCA(n_components=1, epsilon=1, bounds=(-1, 1), source=Seeded(7))
     >>> model.fit(np.column_stack([even, even])).components_.round(2).tolist()
     [[0.71, 0.71]]
+    >>> print(PCA(bounds=(0, 1)).preview(10_000, 1, n_features=3))
+    With 10000 rows and PureDP(epsilon=1): a covariance, in units of half-ranges, is off by about 0.00115, supposing
+    features that are not correlated, with means in the middle of their bounds.
     """
 
     learns: ClassVar[Literal["features", "number", "classes"]] = "features"
+    least_rows = 2
     components_: NDArray[np.float64]
     explained_variance_: NDArray[np.float64]
     explained_variance_ratio_: NDArray[np.float64]
@@ -218,33 +223,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return how far off an entry of the covariance matrix would be with ``n`` rows; spends nothing.
-
-        >>> print(PCA(bounds=(0, 1)).preview(10_000, 1, n_features=3))
-        With 10000 rows and PureDP(epsilon=1): a covariance, in units of half-ranges, is off by about 0.00115, supposing
-        features that are not correlated, with means in the middle of their bounds.
-        """
-        rows, count = exact_integer(n, name="n", least=2), self._feature_count(n_features)
-        privacy = self._forecast_target(epsilon, delta, rho)
-        scale = 0.0
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off an entry of the covariance matrix would be."""
+        count, scale = self._feature_count(n_features), 0.0
         if privacy.private:
             kinds = feature_kinds(self.bounds, count, getattr(self, "feature_names_in_", None))
             request = self.build_request(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
             scale = math.sqrt(request.noise.variance) / REACH**2
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+        return ExpectedError(
             error=scale / rows,
+            noise_scale=scale,
             what="a covariance, in units of half-ranges,",
             assumption="features that are not correlated, with means in the middle of their bounds",
         )

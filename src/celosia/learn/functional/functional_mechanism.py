@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, exact_positive, safe_repr
 from celosia.learn.base.estimator import PrivateEstimator
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features, read_target
 from celosia.learn.functional.coefficients import Coefficients
 from celosia.learn.functional.objective import Loss, Objective, linear_objective, logistic_objective, objective_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.data.schema.columns import Kind
+    from celosia.learn.privacy.parameters import Target
 
 Range: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The lower and the upper bounds of columns."""
@@ -74,6 +75,8 @@ class FunctionalMechanism(PrivateEstimator):
     >>> model = FunctionalMechanism("linear", epsilon=10, bounds=(0, 1), bounds_y=(0, 1), source=Seeded(7)).fit(X, y)
     >>> model.monomials_, model.coef_.round(1).tolist()
     (['w0', 'w0 w0'], [0.5])
+    >>> print(FunctionalMechanism("linear", bounds=(0, 1), bounds_y=(0, 1)).preview(1000, 1, n_features=1))
+    With 1000 rows and PureDP(epsilon=1): a weight of scaled records is off by about 0.00849, supposing ...
     """
 
     def __init__(  # noqa: PLR0913 - scikit-learn's way: every parameter by its name
@@ -130,32 +133,16 @@ class FunctionalMechanism(PrivateEstimator):
             payment.deliver(noisy)
         return self
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Tell how far off the weights will be with ``n`` records, before anything is spent.
-
-        >>> print(FunctionalMechanism("linear", bounds=(0, 1), bounds_y=(0, 1)).preview(1000, 1, n_features=1))
-        With 1000 rows and PureDP(epsilon=1): a weight of scaled records is off by about 0.00849, supposing ...
-        """
-        rows = exact_integer(n, name="n")
-        privacy = self._forecast_target(epsilon, delta, rho)
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off a weight would be."""
         objective = self._objective(self._feature_count(n_features))
         sums = Coefficients.of(objective, privacy.adjacency)
         deviation = math.sqrt(sums.noise(privacy).variance) if privacy.private else 0.0
         scales = np.zeros(len(objective.terms))
         scales[list(sums.noised)] = deviation * np.abs(sums.worth)
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=float(scales.max()),
+        return ExpectedError(
             error=_weight_error(objective, scales, rows),
+            noise_scale=float(scales.max()),
             what="a weight of scaled records",
             assumption="columns that are independent and spread evenly between their bounds, and small weights",
         )

@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import check_method
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
-    from celosia.learn.base.forecast import Forecast
+    from celosia.learn.base.forecast import ExpectedError
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
 Numbers = NDArray[np.float64]
@@ -64,6 +65,8 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
     (array([20.]), PureDP(epsilon=1))
     >>> (low, _), (high, _) = model.confidence_interval(0.95)
     >>> bool(low[0] < 3 < high[0])
+    True
+    >>> LinearRegression(bounds=(0, 1), bounds_y=(0, 1)).preview(10_000, epsilon=1, n_features=3).error < 0.05
     True
     """
 
@@ -137,32 +140,19 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
         below, above = np.minimum(low * scale, self.coef_), np.maximum(high * scale, self.coef_)
         return (below, min(starts[0], self.intercept_)), (above, max(starts[1], self.intercept_))
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> "Forecast":
-        """Return the cost of a fit on ``n`` rows and the expected error of a coefficient; nothing is spent.
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> "ExpectedError":
+        """Return how far off a coefficient would be.
 
         The error is that of fits to expected moments with seeded noise, against the same fit without noise, and the
         sampling error by formula.
-
-        >>> LinearRegression(bounds=(0, 1), bounds_y=(0, 1)).preview(10_000, epsilon=1, n_features=3).error < 0.05
-        True
         """
-        from celosia.learn.linear_model.linear_forecast import forecast_line
+        from celosia.learn.linear_model.linear_forecast import expect_line_error
 
-        rows = int(exact_integer(n, name="n"))
-        privacy = self._forecast_target(epsilon, delta, rho)
         kinds = feature_kinds(self.bounds, self._feature_count(n_features))
         spec = FitSpec(features=kinds, target=target_kind(self.bounds_y), privacy=privacy, bounding=privacy.bounding)
         self._check_parameters()
         ranges = _column_ranges(Products(tuple(axis_of(kind) for kind in spec.kinds), ((),)))
-        return forecast_line(
+        return expect_line_error(
             self, spec, rows, ranges=ranges, origin=self._origin(ranges), penalty=self._penalty / ranges[:-1, 1] ** 2
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.linear_model.least_squares import Moments, expected_sums
 from celosia.noise.source import Seeded
 from celosia.statistics.base.products import Products
@@ -23,21 +23,19 @@ _DRAWS: Final = 64
 _RESIDUAL: Final = 0.2  # the supposed residual, in half ranges of the target
 
 
-def forecast_line(
+def expect_line_error(
     model: Any, spec: "FitSpec", rows: int, *, ranges: Numbers, origin: Numbers | None, penalty: Numbers
-) -> Forecast:
-    """Return the forecast for ``rows`` rows; ``ranges`` are the middles and half ranges of the columns."""
+) -> ExpectedError:
+    """Return the expected error of a coefficient for ``rows`` rows; ``ranges`` are the middles and half ranges of the columns."""
     units = ranges[-1, 1] / ranges[:-1, 1]
     errors: Any = 0.0
     noise_scale = 0.0
     if spec.privacy.private:
         errors, noise_scale = _expected_errors(model, spec, rows, units, origin, penalty)
     sampling = 3 * _RESIDUAL**2 / rows * units**2
-    return Forecast(
-        rows=rows,
-        guarantee=spec.privacy.guarantee,
-        noise_scale=noise_scale,
+    return ExpectedError(
         error=float(np.sqrt(np.mean(errors + sampling))),
+        noise_scale=noise_scale,
         what="a coefficient",
         assumption="features spread evenly between their bounds, a line in them, and residuals of a tenth of the "
         "target's range",

@@ -15,7 +15,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
 from celosia.learn.base.estimator import check_method
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
 from celosia.learn.linear_model.gradient_plan import LARGEST_STEP, GradientPlan
@@ -61,7 +61,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         over the records. ``"published"``: the same with the published, looser constants, two classes.
         ``"auto"``: in memory ``"gradient"``, or for epsilon alone and two classes ``"objective"`` where its forecast is
         better and the budget allows real arithmetic; ``method_`` is the choice, ``card`` gives the reason. In a
-        database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``.
+        database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``. ``preview`` takes
+        ``"auto"`` for what it is in memory.
     C
         The inverse of the penalty on squared weights, as in scikit-learn. None: 1 without privacy; with privacy no
         more than the noise needs. With privacy it applies to features that run from -1 to 1 between their bounds,
@@ -86,6 +87,9 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     [False, True]
     >>> model.guarantee_
     ApproxDP(epsilon=1, delta=1e-06)
+    >>> forecast = LogisticRegression(bounds=(0, 10), delta=1e-6).preview(100_000, epsilon=1, n_features=7)
+    >>> forecast.error < 0.1
+    True
     """
 
     learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
@@ -285,38 +289,18 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     def _sensitivity(self) -> Sense:
         return "published" if self.method == "published" else "tight"
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return what a fit on ``n`` rows would cost and how far off a coefficient would be; nothing is spent.
-
-        By simulation, always on the same made-up records and with the same noise. ``"auto"`` is what it is in memory;
-        for a fit in a database say ``method="functional"``.
-
-        >>> model = LogisticRegression(bounds=(0, 10), classes=[0, 1], delta=1e-6)
-        >>> model.preview(100_000, epsilon=1, n_features=7).error < 0.1
-        True
-        """
-        rows, method = int(exact_integer(n, name="n")), self._check_parameters()
-        privacy = self._forecast_target(epsilon, delta, rho)
-        error, scale, chosen = 0.0, 0.0, Choice(method=method)
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off a coefficient would be, by simulation: on the same made-up records, with the same noise."""
+        error, scale, chosen = 0.0, 0.0, Choice(method=self._check_parameters())
         if privacy.private:
             known = self.classes if self.classes is not None and not isinstance(self.classes, str) else (0, 1)
             classes = len(getattr(self, "classes_", known))
             features = self._feature_count(n_features)
             chosen = self._choice(privacy, features, classes)
             error, scale = self._expected_error(chosen.method, privacy, rows, features, classes)
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+        return ExpectedError(
             error=error,
+            noise_scale=scale,
             what="a coefficient, times half the range of its feature,",
             assumption="features spread evenly between their bounds, that matter alike (a simulation)",
             method=chosen.sentence,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.class_normals import least_count
 from celosia.learn.base.estimator import check_method
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_values
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
+    from celosia.learn.privacy.parameters import Target
 
 _NUMBERS = int | float | np.integer | np.floating
 _LEAST_ALPHA = 1e-10  # below, the logarithm of a count of 0 would not be a number
@@ -75,6 +76,8 @@ class CategoricalNB(NaiveBayes):
     ... )
     >>> model.fit(X, ["apple", "bean"] * 300).predict([["red", "long"], ["red", "round"]]).tolist()[1]
     'apple'
+    >>> round(CategoricalNB(categories=[2, 3], classes=["a", "b"]).preview(1000, epsilon=1).error, 4)
+    0.0056
     """
 
     n_categories_: "NDArray[np.int64]"
@@ -114,22 +117,8 @@ class CategoricalNB(NaiveBayes):
         self.budget = budget
         self.source = source
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return what a fit on ``n`` rows would cost and how far off a probability would be; nothing is spent.
-
-        >>> model = CategoricalNB(categories=[2, 3], classes=["a", "b"])
-        >>> round(model.preview(1000, epsilon=1).error, 4)
-        0.0056
-        """
-        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off the probability of a category would be."""
         classes, error, scale = self._class_count(), 0.0, 0.0
         if privacy.private:
             known = len(self.categories) if n_features is None and hasattr(self.categories, "__len__") else n_features
@@ -137,11 +126,9 @@ class CategoricalNB(NaiveBayes):
             spec = FitSpec(features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
             scale = float(_histogram_request(spec).noise.variance ** 0.5)
             error = min(scale / max(rows / classes, 1.0), 1.0)
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+        return ExpectedError(
             error=error,
+            noise_scale=scale,
             what="the probability of a category in a class",
             assumption=f"{classes} classes of the same size",
         )

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.data.schema.columns import Real
-from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
+from celosia.core.exact import safe_repr
+from celosia.learn.base.class_moments import UNIT, expect_mean_error, moments_of, moments_request
 from celosia.learn.base.class_normals import class_normals
 from celosia.learn.base.estimator import check_method
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.statistics.base.summary_request import SummaryRequest
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
+    from celosia.learn.privacy.parameters import Target
 
 _NUMBERS = int | float | np.integer | np.floating
 
@@ -66,6 +66,8 @@ class GaussianNB(NaiveBayes):
     ['a', 'b']
     >>> model.guarantee_
     PureDP(epsilon=1)
+    >>> GaussianNB(bounds=(0, 10), classes=["a", "b"]).preview(1000, epsilon=1, n_features=2).error < 0.01
+    True
     """
 
     theta_: "NDArray[np.float64]"
@@ -101,35 +103,14 @@ class GaussianNB(NaiveBayes):
         self.budget = budget
         self.source = source
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return what a fit on ``n`` rows would cost and how far off a mean would be; nothing is spent.
-
-        >>> GaussianNB(bounds=(0, 10), classes=["a", "b"]).preview(1000, epsilon=1, n_features=2).error < 0.01
-        True
-        """
-        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off a mean of a class would be."""
         classes, error, scale = self._class_count(), 0.0, 0.0
         if privacy.private:
-            kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            spec = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
-            request = moments_request(spec)
-            moments = moments_of(request)
-            noisy = moments.read(np.zeros(classes * moments.width, dtype=np.int64), request.noise)
-            scale = float(noisy.sum_noise[0])
-            error = min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / max(rows / classes, 1.0), 1.0) / 2
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+            error, scale = expect_mean_error(rows, privacy, self._feature_count(n_features), classes)
+        return ExpectedError(
             error=error,
+            noise_scale=scale,
             what="a mean of a class, as a part of the feature's range,",
             assumption=f"{classes} classes of the same size and means spread evenly between the bounds",
         )

@@ -13,12 +13,11 @@ from sklearn.preprocessing import StandardScaler as PlainScaler
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.data.schema.columns import Real
-from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
+from celosia.core.exact import safe_repr
+from celosia.learn.base.class_moments import UNIT, expect_mean_error, moments_of, moments_request
 from celosia.learn.base.class_normals import column_normals
 from celosia.learn.base.estimator import check_method
-from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.parameters import ends_of
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
+    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
 
@@ -65,6 +65,8 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
     ([50.0], [29.0])
     >>> scaler.bounds_.round(1).tolist()
     [[-1.7], [2.4]]
+    >>> StandardScaler(bounds=(0, [1, 120])).preview(1000, epsilon=1).error < 0.003
+    True
     """
 
     mean_: "NDArray[np.float64] | None"
@@ -122,34 +124,14 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
             scaled /= self.scale_
         return scaled
 
-    def preview(
-        self,
-        n: int,
-        epsilon: "Exact | None" = None,
-        *,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        n_features: int | None = None,
-    ) -> Forecast:
-        """Return what a fit on ``n`` rows would cost and how far off a mean would be; nothing is spent.
-
-        >>> StandardScaler(bounds=(0, [1, 120])).preview(1000, epsilon=1).error < 0.003
-        True
-        """
-        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
+    def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
+        """Return how far off a mean would be."""
         error, scale = 0.0, 0.0
         if privacy.private:
-            kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            request = moments_request(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
-            moments = moments_of(request)
-            noisy = moments.read(np.zeros(moments.width, dtype=np.int64), request.noise)
-            scale = float(noisy.sum_noise[0])
-            error = min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / rows, 1.0) / 2
-        return Forecast(
-            rows=rows,
-            guarantee=privacy.guarantee,
-            noise_scale=scale,
+            error, scale = expect_mean_error(rows, privacy, self._feature_count(n_features))
+        return ExpectedError(
             error=error,
+            noise_scale=scale,
             what="a mean, as a part of the feature's range,",
             assumption="means spread evenly between the bounds",
         )
