@@ -45,27 +45,30 @@ class Payment:
         self.value = value
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """The base of the estimators: parameters ``epsilon``, ``delta``, ``rho``, ``adjacency``, ``budget`` and ``source``.
+
+    Fields are the parameters of the constructor, from which scikit-learn reads them; ``field(init=False)`` is an
+    attribute that ``fit`` sets.
 
     >>> from celosia.learn import StandardScaler
     >>> isinstance(StandardScaler(epsilon=1), PrivateEstimator)
     True
     """
 
-    epsilon: "Exact | None"
-    delta: "Exact | None"
-    rho: "Exact | None"
-    bounds: Any
-    adjacency: "Adjacency | str | None"
-    budget: Any
-    source: "Source | None"
+    epsilon: "Exact | None" = 1.0
+    delta: "Exact | None" = None
+    rho: "Exact | None" = None
+    adjacency: "Adjacency | str | None" = None
+    budget: Any = None
+    source: "Source | None" = None
 
-    event_: "Event | None"
-    guarantee_: "Guarantee | None"
-    noise_scale_: Any
-    seeded_: bool
-    n_features_in_: int
+    event_: "Event | None" = field(init=False)
+    guarantee_: "Guarantee | None" = field(init=False)
+    noise_scale_: Any = field(init=False)
+    seeded_: bool = field(init=False)
+    n_features_in_: int = field(init=False)
 
     least_rows: ClassVar[int] = 1
     """The fewest rows that ``preview`` makes a forecast for."""
@@ -162,7 +165,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def _feature_count(self, n_features: int | None) -> int:
         """How many features a forecast is for."""
-        known = n_features if n_features is not None else known_count(self.bounds)
+        known = n_features if n_features is not None else known_count(getattr(self, "bounds", None))
         if known is None:
             known = getattr(self, "n_features_in_", None)
         if known is None:

@@ -7,7 +7,7 @@ public knowledge, the ``FitSpec``, before a record is looked at.
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -75,6 +75,7 @@ class FitSpec:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SummaryEstimator(PrivateEstimator):
     """The base of the estimators that learn from sums; a subclass states the sums, and solves.
 
@@ -84,10 +85,12 @@ class SummaryEstimator(PrivateEstimator):
     """
 
     learns: ClassVar[Literal["features", "number", "classes"]] = "features"
-    bounds_y: Any
-    classes: Any
-    classes_: NDArray[Any]
-    provenance_: dict[str, str]
+    bounds: Any = None
+    bounds_y: Any = field(init=False)  # a parameter where a number is learned, and classes where they are
+    classes: Any = field(init=False)
+
+    classes_: NDArray[Any] = field(init=False)
+    provenance_: dict[str, str] = field(init=False)
 
     @abstractmethod
     def build_request(self, spec: FitSpec) -> SummaryRequest:

@@ -4,7 +4,7 @@ A fitted model holds noisy centres. With privacy it has no ``labels_`` and no ``
 records themselves. Whoever holds records may ask ``predict`` about them; that is theirs, and not the model's.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +35,7 @@ _MOST_REFINING = 1000
 _MOST_CLUSTERS = 2**16
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """The base of ``KMeans`` and ``FuzzyCMeans``; a subclass shares a record out among centres.
 
@@ -43,12 +44,17 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     True
     """
 
-    n_clusters: int
-    max_iter: int | None
-    expected_rows: int | None
-    cluster_centers_: NDArray[np.float64]
-    n_iter_: int
-    labels_: NDArray[np.int32]
+    n_clusters: int = 8
+    bounds: Any = None
+    method: str = "auto"
+    max_iter: int | None = None
+    expected_rows: int | None = None
+    n_init: Any = "auto"
+    random_state: Any = None
+
+    cluster_centers_: NDArray[np.float64] = field(init=False)
+    n_iter_: int = field(init=False)
+    labels_: NDArray[np.int32] = field(init=False)
 
     _whole = 1
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
 _GRID = Fraction(1, 2**20)
@@ -35,6 +33,7 @@ _CONVERGED = 1e-10
 _MOST_FUZZY = 1000  # of two memberships of a half to that power, doubles still tell something
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FuzzyCMeans(Clusterer):
     """Find ``n_clusters`` centres, and tell how far new points belong to each.
 
@@ -73,38 +72,8 @@ class FuzzyCMeans(Clusterer):
     True
     """
 
-    def __init__(  # noqa: PLR0913 - the parameters of scikit-learn, and those of privacy
-        self,
-        *,
-        n_clusters: int = 2,
-        m: float = 2.0,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        method: str = "auto",
-        max_iter: int | None = None,
-        expected_rows: int | None = None,
-        n_init: Any = "auto",
-        random_state: Any = None,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.m = m
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.method = method
-        self.max_iter = max_iter
-        self.expected_rows = expected_rows
-        self.n_init = n_init
-        self.random_state = random_state
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    n_clusters: int = 2
+    m: float = 2.0
 
     _whole = 2**17
 

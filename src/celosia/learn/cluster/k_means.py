@@ -5,7 +5,8 @@ from the centre, cut off where that costs less than noise: ``cluster_passes`` ha
 what one record changes. After Blum, Dwork, McSherry and Nissim 2005, and Su, Cao, Li, Bertino and Jin 2016.
 """
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from celosia.learn.base.estimator import check_method
 from celosia.learn.cluster.base import Clusterer
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(Clusterer):
     """Find ``n_clusters`` centres with a small sum of squared distances to the nearest.
 
@@ -60,38 +59,7 @@ class KMeans(Clusterer):
     True
     """
 
-    inertia_: float
-
-    def __init__(  # noqa: PLR0913 - the parameters of scikit-learn, and those of privacy
-        self,
-        *,
-        n_clusters: int = 8,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        method: str = "auto",
-        max_iter: int | None = None,
-        expected_rows: int | None = None,
-        n_init: Any = "auto",
-        random_state: Any = None,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.method = method
-        self.max_iter = max_iter
-        self.expected_rows = expected_rows
-        self.n_init = n_init
-        self.random_state = random_state
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    inertia_: float = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

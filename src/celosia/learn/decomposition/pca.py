@@ -7,6 +7,7 @@ means are cut at the bounds, and the covariance is replaced by the nearest matri
 """
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -27,12 +28,10 @@ from celosia.statistics.base.products import REACH, Products, moments_up_to
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.privacy.parameters import Target
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # no types
     """Principal components, learned with differential privacy.
 
@@ -66,38 +65,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
 
     learns: ClassVar[Literal["features", "number", "classes"]] = "features"
     least_rows = 2
-    components_: NDArray[np.float64]
-    explained_variance_: NDArray[np.float64]
-    explained_variance_ratio_: NDArray[np.float64]
-    singular_values_: NDArray[np.float64]
-    mean_: NDArray[np.float64]
-    noise_variance_: float
-    n_components_: int
-    n_samples_: float
-    bounds_: NDArray[np.float64] | None
+    n_components: float | None = None
+    whiten: bool = False
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        n_components: float | None = None,
-        whiten: bool = False,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    components_: NDArray[np.float64] = field(init=False)
+    explained_variance_: NDArray[np.float64] = field(init=False)
+    explained_variance_ratio_: NDArray[np.float64] = field(init=False)
+    singular_values_: NDArray[np.float64] = field(init=False)
+    mean_: NDArray[np.float64] = field(init=False)
+    noise_variance_: float = field(init=False)
+    n_components_: int = field(init=False)
+    n_samples_: float = field(init=False)
+    bounds_: NDArray[np.float64] | None = field(init=False)
 
     # --------------------------------------------------------------------------------------------------- learning
 

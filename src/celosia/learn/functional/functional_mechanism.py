@@ -7,6 +7,7 @@ polynomial is minimised. How far one record can move the coefficients is bounded
 """
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -24,8 +25,6 @@ from celosia.learn.privacy.parameters import axis_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
 
 if TYPE_CHECKING:
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.data.schema.columns import Kind
     from celosia.learn.privacy.parameters import Target
@@ -36,6 +35,7 @@ Range: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 _NAMED = ("linear", "logistic")
 
 
+@dataclass(eq=False, repr=False)
 class FunctionalMechanism(PrivateEstimator):
     """Minimise a sum of polynomials over private records, by noise in its coefficients.
 
@@ -79,34 +79,13 @@ class FunctionalMechanism(PrivateEstimator):
     With 1000 rows and PureDP(epsilon=1): a weight of scaled records is off by about 0.00849, supposing ...
     """
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's way: every parameter by its name
-        self,
-        objective: str | Objective | Loss = "linear",
-        degree: int = 2,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        fit_intercept: bool = False,
-        radius: "Exact | None" = None,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.objective = objective
-        self.degree = degree
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.bounds_y = bounds_y
-        self.fit_intercept = fit_intercept
-        self.radius = radius
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    objective: str | Objective | Loss = "linear"
+    degree: int = 2
+    _: KW_ONLY
+    bounds: Any = None
+    bounds_y: Any = None
+    fit_intercept: bool = False
+    radius: "Exact | None" = None
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay, sum the coefficients over records, add noise, and minimise."""

@@ -6,6 +6,7 @@ are for comparison: adaptive sufficient statistics as published (Wang 2018) and 
 Xiao, Yang and Winslett 2012).
 """
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -24,8 +25,6 @@ from celosia.learn.privacy.parameters import axis_of, feature_kinds, target_kind
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.learn.base.forecast import ExpectedError
     from celosia.learn.privacy.parameters import Target
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private least squares, used like scikit-learn's.
 
@@ -73,37 +73,16 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
     learns = "number"
     _methods: ClassVar[tuple[str, ...]] = ("auto", "adassp", "functional", "published")
 
-    coef_: Numbers
-    intercept_: float
-    lambda_: float
-    noisy_moments_: Numbers
-    column_ranges_: Numbers
-    noise_kind_: str
+    bounds_y: Any = None
+    method: str = "auto"
+    fit_intercept: bool = True
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        method: str = "auto",
-        fit_intercept: bool = True,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.bounds_y = bounds_y
-        self.method = method
-        self.fit_intercept = fit_intercept
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    coef_: Numbers = field(init=False)
+    intercept_: float = field(init=False)
+    lambda_: float = field(init=False)
+    noisy_moments_: Numbers = field(init=False)
+    column_ranges_: Numbers = field(init=False)
+    noise_kind_: str = field(init=False)
 
     def predict(self, X: Any) -> Numbers:  # noqa: N803 - scikit-learn's names
         """Return the line's values for new records, which get no privacy of their own."""
@@ -251,6 +230,7 @@ def _column_ranges(products: Products) -> Numbers:
     return np.column_stack([products.middles, products.halves])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(LinearRegression):
     """Private ridge regression, used like scikit-learn's: least squares plus ``alpha`` times the squared coefficients.
 
@@ -268,32 +248,7 @@ class Ridge(LinearRegression):
 
     _methods = ("auto", "adassp")
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        alpha: float = 1.0,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        method: str = "auto",
-        fit_intercept: bool = True,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.bounds_y = bounds_y
-        self.method = method
-        self.fit_intercept = fit_intercept
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    alpha: float = 1.0
 
     @property
     def _penalty(self) -> float:

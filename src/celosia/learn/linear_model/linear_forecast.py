@@ -26,7 +26,7 @@ _RESIDUAL: Final = 0.2  # the supposed residual, in half ranges of the target
 def expect_line_error(
     model: Any, spec: "FitSpec", rows: int, *, ranges: Numbers, origin: Numbers | None, penalty: Numbers
 ) -> ExpectedError:
-    """Return the expected error of a coefficient for ``rows`` rows; ``ranges`` are the middles and half ranges of the columns."""
+    """Return the expected error of a coefficient; ``ranges`` are the middles and half ranges of the columns."""
     units = ranges[-1, 1] / ranges[:-1, 1]
     errors: Any = 0.0
     noise_scale = 0.0

@@ -4,6 +4,7 @@ By default noisy gradient descent (``noisy_gradient``), or objective perturbatio
 its forecast is better; or the functional mechanism, which sees the records once and can run in a database.
 """
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -34,15 +35,13 @@ from celosia.ledger.budget_account import as_account
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
 _METHODS = ("auto", "gradient", "functional", "published", "objective")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private logistic regression, used like scikit-learn's.
 
@@ -96,44 +95,19 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     _allows_real = True  # a search whose budget does not sets it to False
 
-    method_: str
-    method_reason_: str
-    coef_: "NDArray[np.float64]"
-    intercept_: "NDArray[np.float64]"
-    n_iter_: "NDArray[np.int32]"
+    classes: Any = None
+    method: str = "auto"
+    C: float | None = None
+    fit_intercept: bool = True
+    steps: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 100
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        classes: Any = None,
-        method: str = "auto",
-        C: float | None = None,  # noqa: N803 - scikit-learn's name
-        fit_intercept: bool = True,
-        steps: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.method = method
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.steps = steps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    method_: str = field(init=False)
+    method_reason_: str = field(init=False)
+    coef_: "NDArray[np.float64]" = field(init=False)
+    intercept_: "NDArray[np.float64]" = field(init=False)
+    n_iter_: "NDArray[np.int32]" = field(init=False)
 
     # --------------------------------------------------------------------------------------------------- learning
 
@@ -290,7 +264,10 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         return "published" if self.method == "published" else "tight"
 
     def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
-        """Return how far off a coefficient would be, by simulation: on the same made-up records, with the same noise."""
+        """Return how far off a coefficient would be.
+
+        By simulation, always on the same made-up records and with the same noise.
+        """
         error, scale, chosen = 0.0, 0.0, Choice(method=self._check_parameters())
         if privacy.private:
             known = self.classes if self.classes is not None and not isinstance(self.classes, str) else (0, 1)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -55,6 +55,7 @@ def _the_best_has(name: str) -> Callable[[Any], bool]:
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Find good settings of a private estimator, and a model fitted with them, within one budget.
 
@@ -89,36 +90,16 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     {'fit_intercept'}
     """
 
-    best_estimator_: Any
-    best_params_: dict[str, Any]
-    best_score_: float
+    estimator: Any
+    param_grid: Any
+    _: KW_ONLY
+    repetitions: Any = None
+    holdout: Any = 0.25
+    scoring: str = "auto"
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's face: every parameter by name
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = None,
-        rho: Any = None,
-        repetitions: Any = None,
-        holdout: Any = 0.25,
-        scoring: str = "auto",
-        adjacency: Any = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.repetitions = repetitions
-        self.holdout = holdout
-        self.scoring = scoring
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    best_estimator_: Any = field(init=False)
+    best_params_: dict[str, Any] = field(init=False)
+    best_score_: float = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay for the whole search, run it, and keep the best model with its noisy score."""

@@ -5,6 +5,7 @@ Columns are taken to be independent within a class, so a record's likelihood is 
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """The base of the naive Bayes classifiers; a subclass gives the joint log likelihood.
 
@@ -29,6 +31,8 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
     """
 
     learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
+    classes: Any = None
+    method: str = "auto"
 
     @abstractmethod
     def _joint_log_likelihood(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -6,6 +6,7 @@ size of a class is not measured: every histogram adds up to it, and the noisy hi
 Rastogi, Miklau and Suciu 2010). The proof is in ``proofs/class-moments.md``.
 """
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.privacy.parameters import Target
 
 _NUMBERS = int | float | np.integer | np.floating
@@ -39,6 +37,7 @@ _LEAST_ALPHA = 1e-10  # below, the logarithm of a count of 0 would not be a numb
 _HALF = 0.5  # of the noise's deviation: what every category gets from those of all classes, before logarithms
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CategoricalNB(NaiveBayes):
     """Private naive Bayes for features that are categories, used like scikit-learn's.
 
@@ -80,42 +79,16 @@ class CategoricalNB(NaiveBayes):
     0.0056
     """
 
-    n_categories_: "NDArray[np.int64]"
-    category_count_: "list[NDArray[np.float64]]"
-    feature_log_prob_: "list[NDArray[np.float64]]"
-    class_count_: "NDArray[np.float64]"
-    class_log_prior_: "NDArray[np.float64]"
+    categories: Any = None
+    alpha: float = 1.0
+    fit_prior: bool = True
+    class_prior: Any = None
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        categories: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
-        method: str = "auto",
-        alpha: float = 1.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.categories = categories
-        self.bounds = bounds
-        self.classes = classes
-        self.method = method
-        self.alpha = alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    n_categories_: "NDArray[np.int64]" = field(init=False)
+    category_count_: "list[NDArray[np.float64]]" = field(init=False)
+    feature_log_prob_: "list[NDArray[np.float64]]" = field(init=False)
+    class_count_: "NDArray[np.float64]" = field(init=False)
+    class_log_prior_: "NDArray[np.float64]" = field(init=False)
 
     def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
         """Return how far off the probability of a category would be."""

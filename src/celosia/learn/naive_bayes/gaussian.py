@@ -5,6 +5,7 @@ included, is read for free (``class_moments``, ``proofs/class-moments.md``). The
 and Hong 2013 shrinks with the private size of a class, which is not private: ``celosia.experiments.baselines`` has it.
 """
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +23,12 @@ from celosia.statistics.base.summary_request import SummaryRequest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.privacy.parameters import Target
 
 _NUMBERS = int | float | np.integer | np.floating
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(NaiveBayes):
     """Private Gaussian naive Bayes, used like scikit-learn's.
 
@@ -70,38 +69,14 @@ class GaussianNB(NaiveBayes):
     True
     """
 
-    theta_: "NDArray[np.float64]"
-    var_: "NDArray[np.float64]"
-    class_prior_: "NDArray[np.float64]"
-    class_count_: "NDArray[np.float64]"
-    epsilon_: float
+    priors: Any = None
+    var_smoothing: float = 1e-9
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        classes: Any = None,
-        method: str = "auto",
-        priors: Any = None,
-        var_smoothing: float = 1e-9,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.method = method
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    theta_: "NDArray[np.float64]" = field(init=False)
+    var_: "NDArray[np.float64]" = field(init=False)
+    class_prior_: "NDArray[np.float64]" = field(init=False)
+    class_count_: "NDArray[np.float64]" = field(init=False)
+    epsilon_: float = field(init=False)
 
     def expect_error(self, rows: int, privacy: "Target", n_features: int | None) -> ExpectedError:
         """Return how far off a mean of a class would be."""

@@ -5,6 +5,7 @@ in one mechanism (``class_moments``, ``proofs/class-moments.md``); with the nois
 of a column become public bounds of what it is scaled to, for the next step.
 """
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +26,11 @@ from celosia.learn.privacy.parameters import ends_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
     from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private standardisation, used like scikit-learn's.
 
@@ -69,36 +68,15 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
     True
     """
 
-    mean_: "NDArray[np.float64] | None"
-    var_: "NDArray[np.float64] | None"
-    scale_: "NDArray[np.float64] | None"
-    bounds_: "NDArray[np.float64] | None"
-    n_samples_seen_: int
+    method: str = "auto"
+    with_mean: bool = True
+    with_std: bool = True
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        bounds: Any = None,
-        method: str = "auto",
-        with_mean: bool = True,
-        with_std: bool = True,
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.method = method
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    mean_: "NDArray[np.float64] | None" = field(init=False)
+    var_: "NDArray[np.float64] | None" = field(init=False)
+    scale_: "NDArray[np.float64] | None" = field(init=False)
+    bounds_: "NDArray[np.float64] | None" = field(init=False)
+    n_samples_seen_: int = field(init=False)
 
     def transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return (X - mean) / deviation."""

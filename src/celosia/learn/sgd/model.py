@@ -7,7 +7,7 @@ where a secret stop was.
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -51,6 +51,7 @@ class _Promise(Target):
         return self.curve
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PNSGDModel(PrivateEstimator):
     """The base of `PNSGDRegressor` and `PNSGDClassifier`.
 
@@ -61,24 +62,25 @@ class PNSGDModel(PrivateEstimator):
 
     _loss: ClassVar[Loss]
     _reach: ClassVar[int]  # the radius of the default ball, in norms of a row
-    renyi: RenyiDP | None
-    projection: ConvexSet | None
-    lipschitz: Exact | None
-    data_norm: Exact | None
-    fit_intercept: bool
-    step_size: Exact | None
-    sigma: Exact | None
-    epochs: int | None
-    order: Literal["fixed", "secret permutation"]
-    stop: Literal["fixed", "secret uniform"]
-    amplification: Literal["iteration", "none"]
+    renyi: RenyiDP | None = None
+    sigma: Exact | None = None
+    bounds: Any = None
+    projection: ConvexSet | None = None
+    lipschitz: Exact | None = None
+    data_norm: Exact | None = None
+    fit_intercept: bool = True
+    step_size: Exact | None = None
+    epochs: int | None = None
+    order: Literal["fixed", "secret permutation"] = "secret permutation"
+    stop: Literal["fixed", "secret uniform"] = "fixed"
+    amplification: Literal["iteration", "none"] = "iteration"
 
-    coef_: NDArray[np.float64]
-    intercept_: Any
-    sigma_: float
-    step_size_: float
-    lipschitz_: float
-    n_epochs_: int
+    coef_: NDArray[np.float64] = field(init=False)
+    intercept_: Any = field(init=False)
+    sigma_: float = field(init=False)
+    step_size_: float = field(init=False)
+    lipschitz_: float = field(init=False)
+    n_epochs_: int = field(init=False)
 
     @abstractmethod
     def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@ See ``noisy_descent`` for the algorithm and its guarantee. Where sums are enough
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,8 @@ from celosia.learn.privacy.parameters import target_kind
 from celosia.learn.sgd.model import PNSGDModel
 from celosia.learn.sgd.unit_rows import interval_of
 
-if TYPE_CHECKING:
-    from celosia.core import Source
-    from celosia.core.adjacency import Adjacency
-    from celosia.core.exact import Exact
-    from celosia.core.guarantees import RenyiDP
-    from celosia.learn.optimize.projections import ConvexSet
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit-learn ships no types
     """Least squares by projected noisy gradient descent.
 
@@ -70,51 +65,9 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
 
     _loss = SquaredLoss()
     _reach = 1
-    coef_: NDArray[np.float64]
-    intercept_: float
+    bounds_y: Any = None
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        renyi: "RenyiDP | None" = None,
-        sigma: "Exact | None" = None,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        projection: "ConvexSet | None" = None,
-        lipschitz: "Exact | None" = None,
-        data_norm: "Exact | None" = None,
-        fit_intercept: bool = True,
-        step_size: "Exact | None" = None,
-        epochs: int | None = None,
-        order: Literal["fixed", "secret permutation"] = "secret permutation",
-        stop: Literal["fixed", "secret uniform"] = "fixed",
-        amplification: Literal["iteration", "none"] = "iteration",
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.renyi = renyi
-        self.sigma = sigma
-        self.bounds = bounds
-        self.bounds_y = bounds_y
-        self.projection = projection
-        self.lipschitz = lipschitz
-        self.data_norm = data_norm
-        self.fit_intercept = fit_intercept
-        self.step_size = step_size
-        self.epochs = epochs
-        self.order = order
-        self.stop = stop
-        self.amplification = amplification
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    intercept_: float = field(init=False)
 
     def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:
         middle, half = self._centre()
@@ -147,6 +100,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         return predicted
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scikit-learn ships no types
     """Logistic regression, for two classes, by projected noisy gradient descent.
 
@@ -171,51 +125,10 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
 
     _loss = LogisticLoss()
     _reach = 4
-    classes_: NDArray[Any]
-    intercept_: NDArray[np.float64]
+    classes: Any = None
 
-    def __init__(  # noqa: PLR0913 - the parameters of an estimator
-        self,
-        *,
-        epsilon: "Exact | None" = 1.0,
-        delta: "Exact | None" = None,
-        rho: "Exact | None" = None,
-        renyi: "RenyiDP | None" = None,
-        sigma: "Exact | None" = None,
-        bounds: Any = None,
-        classes: Any = None,
-        projection: "ConvexSet | None" = None,
-        lipschitz: "Exact | None" = None,
-        data_norm: "Exact | None" = None,
-        fit_intercept: bool = True,
-        step_size: "Exact | None" = None,
-        epochs: int | None = None,
-        order: Literal["fixed", "secret permutation"] = "secret permutation",
-        stop: Literal["fixed", "secret uniform"] = "fixed",
-        amplification: Literal["iteration", "none"] = "iteration",
-        adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,
-        source: "Source | None" = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.renyi = renyi
-        self.sigma = sigma
-        self.bounds = bounds
-        self.classes = classes
-        self.projection = projection
-        self.lipschitz = lipschitz
-        self.data_norm = data_norm
-        self.fit_intercept = fit_intercept
-        self.step_size = step_size
-        self.epochs = epochs
-        self.order = order
-        self.stop = stop
-        self.amplification = amplification
-        self.adjacency = adjacency
-        self.budget = budget
-        self.source = source
+    classes_: NDArray[Any] = field(init=False)
+    intercept_: NDArray[np.float64] = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
