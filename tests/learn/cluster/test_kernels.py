@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.adjacency import Adjacency
-from celosia.learn.cluster.kernels import add_fuzzy, add_nearest
+from celosia.learn.cluster.kernels import Frame, Totals, add_fuzzy, add_nearest
 from celosia.learn.cluster.passes import BIN, COUNT, EDGES, REACH, VOTE, Add, sensitivity_of
 from celosia.learn.cluster.start import PATTERNS, build_patterns
 
@@ -29,17 +29,26 @@ def sums(
 ) -> list[int]:
     """The exact sums over rows in the unit box, as a pass makes them, in Python's integers."""
     clusters, features = centres.shape
-    counts, bins = np.zeros(clusters, np.int64), np.zeros(len(EDGES) + 1, np.int64)
-    moved = np.zeros((clusters, features), np.int64)
-    votes = np.zeros((clusters, PATTERNS + features), np.int64)
-    box = np.array([np.zeros(features), np.ones(features)])
-    arrays: list[Any] = [
-        np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, features), box, np.ascontiguousarray(centres.T),
-        np.full(features, slope), reach, euclidean, EDGES * slope * features, build_patterns(np.full(features, 0.5)),
-        VOTE, counts, moved, bins, votes,
-    ]  # fmt: skip
+    frame = Frame(
+        box=np.array([np.zeros(features), np.ones(features)]),
+        centres=np.ascontiguousarray(centres.T),
+        slopes=np.full(features, slope),
+        reach=reach,
+        euclidean=euclidean,
+        edges=EDGES * slope * features,
+        patterns=build_patterns(np.full(features, 0.5)),
+        vote=VOTE,
+    )
+    totals = Totals(
+        counts=np.zeros(clusters, np.int64),
+        sums=np.zeros((clusters, features), np.int64),
+        bins=np.zeros(len(EDGES) + 1, np.int64),
+        votes=np.zeros((clusters, PATTERNS + features), np.int64),
+    )
     kernel: Add = add_nearest if m is None else add_fuzzy
-    kernel(*arrays, *([] if m is None else [m, whole]))
+    values = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, features)
+    kernel(values, frame, totals, *([] if m is None else [m, whole]))
+    counts, moved, bins, votes = totals
     return [*(COUNT * counts).tolist(), *moved.ravel().tolist(), *(BIN * bins).tolist(), *votes.ravel().tolist()]
 
 

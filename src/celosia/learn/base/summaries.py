@@ -169,7 +169,11 @@ class SummaryEstimator(PrivateEstimator):
         target, found = self._read_y(y, len(values), classes)
         if found is not None:
             self.classes_ = found
+        self._check_values(values)
         return values, target
+
+    def _check_values(self, values: NDArray[np.float64]) -> None:
+        """Raise ``InputError`` for records that cannot be learned from."""
 
     def _begin(self, count: int) -> Any:
         privacy = self._privacy()

@@ -6,28 +6,56 @@ at most ``whole`` in all, and for each centre a displacement of size at most ``r
 is checked on the integers themselves. So sums are exact, and one record's part is what ``proofs/clustering.md`` says.
 """
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 _FAR = 2.0**200
 _BELOW = 1.0 - 2.0**-40  # rounding to doubles must not lift a scaled displacement above the reach
 
-_SIGNATURE = (
-    "f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], i8, b1, f8[::1], f8[:, ::1], i8, "
-    "i8[::1], i8[:, ::1], i8[::1], i8[:, ::1]"
+
+class Frame(NamedTuple):
+    """The public numbers of a pass.
+
+    ``box`` holds the lower and upper bounds, ``centres`` are features by clusters, ``slopes`` steps per unit, ``edges``
+    those of the histogram of distances, ``patterns`` directions, features by number.
+    """
+
+    box: Floats
+    centres: Floats
+    slopes: Floats
+    reach: int
+    euclidean: bool
+    edges: Floats
+    patterns: Floats
+    vote: int
+
+
+class Totals(NamedTuple):
+    """The sums that rows are added to; ``votes`` without columns are not counted."""
+
+    counts: Integers
+    sums: Integers
+    bins: Integers
+    votes: Integers
+
+
+_MATRIX, _VECTOR, _INTEGERS = nb.float64[:, ::1], nb.float64[::1], nb.int64[::1]
+_FRAME = nb.types.NamedTuple(  # type: ignore[no-untyped-call] # Numba ships no types
+    (_MATRIX, _MATRIX, _VECTOR, nb.int64, nb.boolean, _VECTOR, _MATRIX, nb.int64), Frame
+)
+_TOTALS = nb.types.NamedTuple(  # type: ignore[no-untyped-call] # likewise
+    (_INTEGERS, nb.int64[:, ::1], _INTEGERS, nb.int64[:, ::1]), Totals
 )
 
 
 @nb.njit("void(f8[:, ::1], f8[:, ::1], i8, f8[:, ::1], f8[::1], f8[::1])", cache=True, inline="always")
-def _squared_distances(
-    values: NDArray[np.float64],
-    box: NDArray[np.float64],
-    row: int,
-    centres: NDArray[np.float64],
-    inside: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def _squared_distances(values: Floats, box: Floats, row: int, centres: Floats, inside: Floats, out: Floats) -> None:
     """Clip a row into the box, and write its squared distances; centres are features by clusters."""
     out[:] = 0.0
     for i in range(values.shape[1]):
@@ -39,13 +67,13 @@ def _squared_distances(
 
 @nb.njit("f8(f8[::1], f8[:, ::1], i8, f8[::1], i8, b1, i8[::1])", cache=True, inline="always")
 def _displacement(
-    inside: NDArray[np.float64],
-    centres: NDArray[np.float64],
+    inside: Floats,
+    centres: Floats,
     cluster: int,
-    slopes: NDArray[np.float64],
+    slopes: Floats,
     reach: int,
     euclidean: bool,  # noqa: FBT001 - numba takes no keywords
-    out: NDArray[np.int64],
+    out: Integers,
 ) -> float:
     """Write the way from a centre to a row in whole steps, no longer than the reach; return its length before."""
     length = 0.0
@@ -74,13 +102,7 @@ def _weight(length: float, reach: int, vote: int) -> int:
 
 
 @nb.njit("i8(f8[::1], f8[:, ::1], i8, f8[:, ::1], f8[::1])", cache=True, inline="always")
-def _vote(
-    inside: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    cluster: int,
-    patterns: NDArray[np.float64],
-    along: NDArray[np.float64],
-) -> int:
+def _vote(inside: Floats, centres: Floats, cluster: int, patterns: Floats, along: Floats) -> int:
     """Return the direction in which a row lies furthest from a centre: one of the patterns, or after them an axis."""
     along[:] = 0.0
     best, furthest = 0, -1.0
@@ -96,27 +118,11 @@ def _vote(
     return best
 
 
-@nb.njit(f"void({_SIGNATURE})", cache=True, nogil=True)
-def add_nearest(
-    values: NDArray[np.float64],
-    box: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    reach: int,
-    euclidean: bool,  # noqa: FBT001 - numba takes no keywords
-    edges: NDArray[np.float64],
-    patterns: NDArray[np.float64],
-    vote: int,
-    counts: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    bins: NDArray[np.int64],
-    votes: NDArray[np.int64],
-) -> None:
-    """Add every row to its nearest centre, the first of those that are equally near.
-
-    ``centres`` are features by clusters, ``box`` the lower and upper bounds, ``slopes`` steps per unit; ``patterns``
-    are directions, features by number. ``votes`` without columns are not counted.
-    """
+@nb.njit(nb.void(_MATRIX, _FRAME, _TOTALS), cache=True, nogil=True)
+def add_nearest(values: Floats, frame: Frame, totals: Totals) -> None:
+    """Add every row to its nearest centre, the first of those that are equally near."""
+    box, centres, slopes, reach, euclidean, edges, patterns, vote = frame
+    counts, sums, bins, votes = totals
     inside, distances = np.empty(values.shape[1]), np.empty(centres.shape[1])
     steps, along = np.empty(values.shape[1], np.int64), np.empty(patterns.shape[1])
     for row in range(values.shape[0]):
@@ -135,7 +141,7 @@ def add_nearest(
 
 
 @nb.njit("void(f8[::1], f8, i8, i8[::1])", cache=True, inline="always")
-def _shares(distances: NDArray[np.float64], m: float, whole: int, out: NDArray[np.int64]) -> None:
+def _shares(distances: Floats, m: float, whole: int, out: Integers) -> None:
     """Write u^m in parts of ``whole``, rounded towards zero; u from squared distances, to the power 1/(m - 1)."""
     nearest = distances.min()
     total = 0.0
@@ -158,25 +164,11 @@ def _shares(distances: NDArray[np.float64], m: float, whole: int, out: NDArray[n
         out[largest] = whole
 
 
-@nb.njit(f"void({_SIGNATURE}, f8, i8)", cache=True, nogil=True)
-def add_fuzzy(
-    values: NDArray[np.float64],
-    box: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    reach: int,
-    euclidean: bool,  # noqa: FBT001 - numba takes no keywords
-    edges: NDArray[np.float64],
-    patterns: NDArray[np.float64],
-    vote: int,
-    counts: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    bins: NDArray[np.int64],
-    votes: NDArray[np.int64],
-    m: float,
-    whole: int,
-) -> None:
+@nb.njit(nb.void(_MATRIX, _FRAME, _TOTALS, nb.float64, nb.int64), cache=True, nogil=True)
+def add_fuzzy(values: Floats, frame: Frame, totals: Totals, m: float, whole: int) -> None:
     """Add every row to every centre by its membership to the power ``m``, in parts of ``whole``."""
+    box, centres, slopes, reach, euclidean, edges, patterns, vote = frame
+    counts, sums, bins, votes = totals
     inside, distances = np.empty(values.shape[1]), np.empty(centres.shape[1])
     steps, shares = np.empty(values.shape[1], np.int64), np.empty(centres.shape[1], np.int64)
     along = np.empty(patterns.shape[1])

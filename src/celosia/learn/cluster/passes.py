@@ -60,7 +60,7 @@ _SPLIT = 0.5  # of the median distance
 _LITTLE = 1 / 30  # of half the diagonal of the box: how far noise may move a centre
 
 Add = Callable[..., None]
-"""A kernel of ``cluster_kernels``: rows, public numbers, and the arrays that are added to."""
+"""A kernel of ``cluster.kernels``: rows, public numbers (``Frame``), and the sums that are added to (``Totals``)."""
 
 
 def sensitivity_of(
@@ -234,33 +234,30 @@ class Passes:
         self, values: "NDArray[np.float64]", add: Add, centres: "NDArray[np.float64]", radius: float, *, voting: bool
     ) -> "NDArray[np.int64]":
         """Return the exact sums over all records: sizes, displacements, and the histogram, in steps."""
+        from celosia.learn.cluster.kernels import Frame, Totals  # loads Numba, which a fitted model does not need
+
         clusters, features = centres.shape
-        counts, bins = np.zeros(clusters, dtype=np.int64), np.zeros(len(EDGES) + 1, dtype=np.int64)
-        sums = np.zeros((clusters, features), dtype=np.int64)
-        votes = np.zeros((clusters, PATTERNS + features if voting else 0), dtype=np.int64)
-        directions = build_patterns(self.box.half)
-        box, columns = np.ascontiguousarray([self.box.low, self.box.high]), np.ascontiguousarray(centres.T)
         per_radius = REACH / radius
-        slopes = self.box.weights / self.box.half * per_radius
-        edges = EDGES * (self.box.radius * per_radius)
+        frame = Frame(
+            box=np.ascontiguousarray([self.box.low, self.box.high]),
+            centres=np.ascontiguousarray(centres.T),
+            slopes=self.box.weights / self.box.half * per_radius,
+            reach=REACH,
+            euclidean=self.box.euclidean,
+            edges=EDGES * (self.box.radius * per_radius),
+            patterns=build_patterns(self.box.half),
+            vote=VOTE,
+        )
+        totals = Totals(
+            counts=np.zeros(clusters, dtype=np.int64),
+            sums=np.zeros((clusters, features), dtype=np.int64),
+            bins=np.zeros(len(EDGES) + 1, dtype=np.int64),
+            votes=np.zeros((clusters, PATTERNS + features if voting else 0), dtype=np.int64),
+        )
         for start in range(0, len(values), _BLOCK):
             rows = np.require(values[start : start + _BLOCK], requirements=["C", "W"])  # what kernels are compiled for
-            add(
-                rows,
-                box,
-                columns,
-                slopes,
-                REACH,
-                self.box.euclidean,
-                edges,
-                directions,
-                VOTE,
-                counts,
-                sums,
-                bins,
-                votes,
-            )
-        return np.concatenate([counts * COUNT, sums.ravel(), bins * BIN, votes.ravel()])
+            add(rows, frame, totals)
+        return np.concatenate([totals.counts * COUNT, totals.sums.ravel(), totals.bins * BIN, totals.votes.ravel()])
 
     def _seen(self, noisy: "NDArray[np.int64]", place: int, radius: float) -> "_Seen":
         """Return noisy sums in records and weighed displacements."""

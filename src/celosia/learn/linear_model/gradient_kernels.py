@@ -12,6 +12,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Steps = NDArray[np.int16]
+
 _BELOW = 1.0 - 2.0**-40  # so that rounding to doubles almost never lifts a scaled row above its bound
 
 
@@ -23,13 +27,7 @@ def _scale(value: float, middle: float, half: float) -> float:
 
 @nb.njit("void(f8[:, ::1], i8[::1], f8[:, ::1], i8, i8, i8, i8[::1])", cache=True, nogil=True)
 def add_moments(
-    values: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    scaling: NDArray[np.float64],
-    grid: int,
-    weight: int,
-    classes: int,
-    sums: NDArray[np.int64],
+    values: Numbers, codes: Integers, scaling: Numbers, grid: int, weight: int, classes: int, sums: Integers
 ) -> None:
     """Add, for each record, ``weight * grid`` to its class, its columns in steps, and its square, cut to that weight.
 
@@ -48,14 +46,14 @@ def add_moments(
 
 @nb.njit("void(f8[:, ::1], f8[:, ::1], f8, i8, i8, b1, i2[:, ::1], i8[::1])", cache=True, nogil=True)
 def write_rows(
-    values: NDArray[np.float64],
-    scaling: NDArray[np.float64],
+    values: Numbers,
+    scaling: Numbers,
     unit: float,
     reach: int,
     ones: int,
     manhattan: bool,  # noqa: FBT001 - likewise
-    rows: NDArray[np.int16],
-    sizes: NDArray[np.int64],
+    rows: Steps,
+    sizes: Integers,
 ) -> None:
     """Write records as integers, centred and in steps, cut to a norm of ``reach``; ``ones`` goes last, if not 0.
 
@@ -87,7 +85,7 @@ def write_rows(
 
 
 @nb.njit("f8(i2[:, ::1], i8, f8[::1])", cache=True, inline="always")
-def _score(rows: NDArray[np.int16], i: int, weights: NDArray[np.float64]) -> float:
+def _score(rows: Steps, i: int, weights: Numbers) -> float:
     """The product of a row with the weights: four sums at a time, always in the same order."""
     width = rows.shape[1]
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
@@ -103,14 +101,7 @@ def _score(rows: NDArray[np.int16], i: int, weights: NDArray[np.float64]) -> flo
 
 
 @nb.njit("void(i2[:, ::1], f8[::1], i8, i8, i2[:, ::1], i8[::1])", cache=True, nogil=True)
-def write_scores(
-    rows: NDArray[np.int16],
-    weights: NDArray[np.float64],
-    reach: int,
-    ones: int,
-    out: NDArray[np.int16],
-    sizes: NDArray[np.int64],
-) -> None:
+def write_scores(rows: Steps, weights: Numbers, reach: int, ones: int, out: Steps, sizes: Integers) -> None:
     """Write rows of two: the product with the weights, cut to ``reach`` and rounded towards zero, and ``ones``."""
     for i in range(rows.shape[0]):
         step = np.int64(min(max(_score(rows, i, weights), -float(reach)), float(reach)))
@@ -123,12 +114,7 @@ def write_scores(
 
 @nb.njit("void(i2[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8, i8[:, ::1])", cache=True, nogil=True)
 def add_gradient(
-    rows: NDArray[np.int16],
-    limits: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    unit: float,
-    gradient: NDArray[np.int64],
+    rows: Steps, limits: Integers, codes: Integers, weights: Numbers, unit: float, gradient: Integers
 ) -> None:
     """Add (chance - truth) times the row, for two classes; the residual is whole, and at most the row's limit."""
     width = rows.shape[1]
@@ -142,13 +128,13 @@ def add_gradient(
 
 @nb.njit("void(i2[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8, b1, i8[:, ::1])", cache=True, nogil=True)
 def add_softmax_gradient(
-    rows: NDArray[np.int16],
-    limits: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    rows: Steps,
+    limits: Integers,
+    codes: Integers,
+    weights: Numbers,
     unit: float,
     manhattan: bool,  # noqa: FBT001 - likewise
-    gradient: NDArray[np.int64],
+    gradient: Integers,
 ) -> None:
     """Add (chances - truth) times the row, for several classes; limits are of squares unless ``manhattan``."""
     classes, width = gradient.shape

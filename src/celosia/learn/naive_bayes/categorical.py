@@ -113,21 +113,12 @@ class CategoricalNB(NaiveBayes):
         values = read_values(self, X, reset=reset)
         return places_in(values, self._domains(values.shape[1]))
 
-    def _read_data(
-        self,
-        X: Any,  # noqa: N803 - scikit-learn's names
-        y: Any,
-        classes: Any,
-        *,
-        first: bool,
-    ) -> "tuple[NDArray[np.float64], NDArray[Any] | None]":
-        codes, target = super()._read_data(X, y, classes, first=first)
-        if (codes < 0).any():
+    def _check_values(self, values: "NDArray[np.float64]") -> None:
+        if (values < 0).any():
             raise InputError(
                 "Negative values in data passed to CategoricalNB (input X), or categories that were not declared: list "
                 "every category, or leave such rows out."
             )
-        return codes, target
 
     def _domains(self, count: int) -> "list[Sequence[Any] | None]":
         if self.categories is None and self.bounds is None:

@@ -9,14 +9,14 @@ rounded towards 0 and its length is compared exactly. Weights are changed in pla
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 _SHRINKINGS = 64  # one is enough where rounding made a gradient too long
 
@@ -27,12 +27,12 @@ class Run(NamedTuple):
     step_size: float
     bound: float
     most: int
-    loss: "NDArray[np.float64]"
-    shape: "NDArray[np.float64]"
+    loss: Numbers
+    shape: Numbers
 
 
 @njit(cache=True, nogil=True)
-def slope_of(prediction: float, target: float, loss: "NDArray[np.float64]") -> float:
+def slope_of(prediction: float, target: float, loss: Numbers) -> float:
     """Return the derivative of a loss at a prediction: ``loss`` is 0 for squares, 1 for the logistic loss."""
     if loss[0] == 0.0:
         return prediction - target
@@ -40,7 +40,7 @@ def slope_of(prediction: float, target: float, loss: "NDArray[np.float64]") -> f
 
 
 @njit(cache=True, nogil=True)
-def project_onto(weights: "NDArray[np.float64]", shape: "NDArray[np.float64]") -> None:
+def project_onto(weights: Numbers, shape: Numbers) -> None:
     """Move weights, in place, to the nearest point of a set: a ball (0), a box (1) or a simplex (2), then its sizes."""
     size = weights.size
     if shape[0] == 0.0:
@@ -62,7 +62,7 @@ def project_onto(weights: "NDArray[np.float64]", shape: "NDArray[np.float64]") -
 
 
 @njit(cache=True, nogil=True)
-def _onto_simplex(weights: "NDArray[np.float64]", total: float) -> None:
+def _onto_simplex(weights: Numbers, total: float) -> None:
     """Take the same from all weights and cut at 0, so that ``total`` remains (Held, Wolfe and Crowder 1974)."""
     largest = weights.max()
     ordered = np.sort(weights - largest)[::-1]  # relative to the largest: nothing is lost where all are large
@@ -77,7 +77,7 @@ def _onto_simplex(weights: "NDArray[np.float64]", total: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out: "NDArray[np.float64]") -> None:
+def rounded_gradient(row: Numbers, steepness: float, run: Run, out: Numbers) -> None:
     """Write a gradient in steps of ``bound / most``: integers, towards 0, together no longer than ``most``.
 
     Squares of at most 2^20 steps are added without rounding: the comparison is exact, whatever the row was.
@@ -101,7 +101,7 @@ def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out
 
 
 @njit(cache=True, nogil=True)
-def _predict(row: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> float:
+def _predict(row: Numbers, weights: Numbers) -> float:
     prediction = 0.0
     for j in range(weights.size):
         prediction += row[j] * weights[j]
@@ -109,14 +109,7 @@ def _predict(row: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> floa
 
 
 @njit(cache=True, nogil=True)
-def _move(
-    row: "NDArray[np.float64]",
-    steepness: float,
-    noise: "NDArray[np.float64]",
-    weights: "NDArray[np.float64]",
-    run: Run,
-    gradient: "NDArray[np.float64]",
-) -> None:
+def _move(row: Numbers, steepness: float, noise: Numbers, weights: Numbers, run: Run, gradient: Numbers) -> None:
     """Step down the noisy gradient; a slope that is no number counts as none."""
     steepness = min(max(steepness, -run.bound), run.bound) if steepness == steepness else 0.0  # noqa: PLR0124 - NaN
     rate = run.step_size
@@ -130,35 +123,18 @@ def _move(
         weights[j] -= rate * (gradient[j] + noise[j])
 
 
-@njit(cache=True, nogil=True)
-def _descend(
-    rows: "NDArray[np.float64]",
-    targets: "NDArray[np.float64]",
-    order: "NDArray[np.int64]",
-    noise: "NDArray[np.float64]",
-    weights: "NDArray[np.float64]",
-    run: Run,
-) -> None:
-    gradient = np.zeros(weights.size)
-    for i in range(order.size):
-        row = rows[order[i]]
-        steepness = slope_of(_predict(row, weights), targets[order[i]], run.loss)
-        _move(row, steepness, noise[i], weights, run, gradient)
-        project_onto(weights, run.shape)
-
-
-@njit(nogil=True)
+@njit(nogil=True, inline="always")
 def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state one by one
-    rows: "NDArray[np.float64]",
-    targets: "NDArray[np.float64]",
-    order: "NDArray[np.int64]",
-    noise: "NDArray[np.float64]",
-    weights: "NDArray[np.float64]",
+    rows: Numbers,
+    targets: Numbers,
+    order: Integers,
+    noise: Numbers,
+    weights: Numbers,
     run: Run,
     slope: Any,
     project: Any,
 ) -> None:
-    """Run the same with functions of the caller's own, which Numba cannot keep from process to process."""
+    """Run the steps with functions of the caller's own, which Numba cannot keep from process to process."""
     gradient = np.zeros(weights.size)
     for i in range(order.size):
         row = rows[order[i]]
@@ -167,12 +143,18 @@ def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state 
         project(weights, run.shape)
 
 
+@njit(cache=True, nogil=True)
+def _descend(rows: Numbers, targets: Numbers, order: Integers, noise: Numbers, weights: Numbers, run: Run) -> None:
+    """Run the steps with the losses and sets of this package."""
+    _descend_own(rows, targets, order, noise, weights, run, slope_of, project_onto)
+
+
 def descend(  # noqa: PLR0913 - plain arrays, one by one
-    rows: "NDArray[np.float64]",
-    targets: "NDArray[np.float64]",
-    order: "NDArray[np.int64]",
-    noise: "NDArray[np.float64]",
-    weights: "NDArray[np.float64]",
+    rows: Numbers,
+    targets: Numbers,
+    order: Integers,
+    noise: Numbers,
+    weights: Numbers,
     run: Run,
     *,
     slope: Callable[..., Any] | None = None,
@@ -194,7 +176,7 @@ def writing(project: Callable[..., Any]) -> Any:
     compiled = project if hasattr(project, "py_func") else njit(project)
 
     @njit(nogil=True)
-    def write(weights: "NDArray[np.float64]", _shape: "NDArray[np.float64]") -> None:
+    def write(weights: Numbers, _shape: Numbers) -> None:
         weights[:] = compiled(weights)
 
     return write
