@@ -25,16 +25,22 @@ if TYPE_CHECKING:
 calibrate = commands("calibrate", "Find the smallest noise for a target.")
 """The sub-command."""
 
-_TargetEpsilon = Annotated[
-    str, typer.Option("--epsilon", metavar="NUMBER", help="The epsilon that all releases together may cost.")
-]
-_TargetDelta = Annotated[
-    str, typer.Option("--delta", metavar="NUMBER", help="The delta that all releases together may have.")
-]
 _Tolerance = Annotated[
     str,
     typer.Option("--tolerance", metavar="NUMBER", help="How much smaller, relatively, the noise that fails may be."),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Limits:
+    """The target, as given on the command line."""
+
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", metavar="NUMBER", help="The epsilon that all releases together may cost.")
+    ]
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="NUMBER", help="The delta that all releases together may have.")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,39 +65,40 @@ class _Result:
 @spread
 def _gaussian(
     *,
-    epsilon: _TargetEpsilon,
-    delta: _TargetDelta,
+    limits: _Limits,
     noise: NoiseOptions,
     sampling: Sampling,
     tolerance: _Tolerance = "1e-4",
     as_json: JsonOption = False,
 ) -> None:
     """Find the smallest sigma (times the L2 sensitivity) of Gaussian noise, on a sample if one is drawn."""
-    _tell(_search("sigma", lambda sigma: gaussian(sigma, noise, sampling), epsilon, delta, tolerance), as_json=as_json)
+    _tell(_search("sigma", lambda sigma: gaussian(sigma, noise, sampling), limits, tolerance), as_json=as_json)
 
 
 @calibrate.command("laplace")
 @spread
 def _laplace(
     *,
-    epsilon: _TargetEpsilon,
-    delta: _TargetDelta,
+    limits: _Limits,
     noise: NoiseOptions,
     tolerance: _Tolerance = "1e-4",
     as_json: JsonOption = False,
 ) -> None:
     """Find the smallest scale (times the L1 sensitivity) of Laplace noise."""
-    found = _search("scale", lambda scale: laplace(scale, noise, by_scale=True), epsilon, delta, tolerance)
+    found = _search("scale", lambda scale: laplace(scale, noise, by_scale=True), limits, tolerance)
     _tell(found, as_json=as_json)
 
 
-def _search(noise: str, make: Callable[[Fraction], PricedEvent], epsilon: str, delta: str, tolerance: str) -> _Result:
-    allowed = exact_probability(delta, name="delta")
+def _search(noise: str, make: Callable[[Fraction], PricedEvent], limits: _Limits, tolerance: str) -> _Result:
+    allowed = exact_probability(limits.delta, name="delta")
     if allowed in (0, 1):
-        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
+        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(limits.delta)}.")
     scope = make(Fraction(1)).event  # refuses bad options before anything is computed
     target = ApproxDP(
-        epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit
+        epsilon=exact_positive(limits.epsilon, name="epsilon"),
+        delta=allowed,
+        adjacency=scope.adjacency,
+        unit=scope.unit,
     )
     allowance = exact_positive(tolerance, name="tolerance")
     from celosia.accounting import calibrate as search

@@ -6,15 +6,16 @@ the card that analysts will see. Passwords of a database come from the environme
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
+from celosia.cli.tables import pair_keys
 from celosia.cli.terminal import print_line
-from celosia.core.errors import CelosiaError, ParameterError, SchemaError
+from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 dataset = commands("dataset", "Add, list and check data sets.")
 """The sub-command."""
+
+_DatasetName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="A data set.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +54,7 @@ class DatasetOptions:
         """Return the public tables with their keys."""
         from celosia.guard.datasets.dataset import PublicTable
 
-        files, keys = self.public or [], self.key or []
-        if len(files) != len(keys):
-            raise ParameterError(
-                f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
-                f"{len(keys)} keys."
-            )
-        return [PublicTable(source=file, key=tuple(key.split(","))) for file, key in zip(files, keys, strict=True)]
+        return [PublicTable(source=file, key=tuple(key)) for file, key in pair_keys(self.public, self.key)]
 
 
 @dataset.command("add")
@@ -105,10 +102,7 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
 
 
 @dataset.command("show")
-def _show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
-    config: ConfigOption = Path("guard.toml"),
-) -> None:
+def _show(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> None:
     """Show the card of a data set."""
     from celosia.guard.auth.identity import Identity
 
@@ -134,10 +128,7 @@ def _check(config: ConfigOption = Path("guard.toml")) -> None:
 
 
 @dataset.command("version")
-def _version(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
-    config: ConfigOption = Path("guard.toml"),
-) -> None:
+def _version(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> None:
     """Declare that the rows have changed, so that stored answers are not reused."""
     from celosia.guard.auth.identity import Identity
 
@@ -148,7 +139,7 @@ def _version(
 
 @dataset.command("share")
 def _share(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
+    name: _DatasetName,
     analyst: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Who may see it. May be repeated; by default all analysts.")
     ] = None,

@@ -18,7 +18,7 @@ from celosia.cli.costs import cost, left
 from celosia.cli.guard.opening import print_message, print_table
 from celosia.cli.learn_models import MODELS, Model, find_model
 from celosia.cli.query.commands import LedgerOptions, Spending
-from celosia.cli.query.schema_check import refuse_nameless
+from celosia.cli.tables import FileArgument, SchemaOption, open_table
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
@@ -39,18 +39,14 @@ _NOTHING_STORED = "Nothing is stored between calls: every fit spends again, and 
 class Learned:
     """What is learned of which columns, as given on the command line."""
 
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
-    ]
+    file: FileArgument
     model: Annotated[
         str,
         typer.Option(
             metavar="NAME", help="What is fitted, such as logistic; see learn models.", autocompletion=offer(models)
         ),
     ]
-    schema: Annotated[
-        Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
-    ]
+    schema: SchemaOption
     target: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that is to be predicted.")] = None
     features: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="The columns to learn from, a,b; by default all others.")
@@ -69,12 +65,7 @@ class Learned:
 
     def open_table(self) -> "Table":
         """Return the table; nothing of it is read."""
-        from celosia.data.schema_file import read_schema_file
-
-        declared = read_schema_file(self.schema)
-        if self.table is None and declared.name is None:
-            refuse_nameless(self.file)
-        return declared.table(self.file, name=self.table)
+        return open_table(self.file, self.schema, self.table)
 
     def columns(self, table: "Table", model: Model) -> list[str]:
         """Return the features; by default all columns of the schema but the target."""
@@ -238,11 +229,7 @@ def _predict(
 
         fitted = load(model)
         text = predictions_csv(fitted, new_rows(file, kinds_of(fitted)))
-    if output is None:
-        print_file(text)
-        return
-    write_whole(output, text, name="output", force=force)
-    print_line(str(output))
+    _write_or_print(text, output, force=force)
 
 
 @learn.command("card")
@@ -264,6 +251,10 @@ def _card(
     with waiting("Reading the model"):
         fitted = load(model)
     text = card(fitted, "html" if as_html else "markdown", rows=rows)
+    _write_or_print(text, output, force=force)
+
+
+def _write_or_print(text: str, output: Path | None, *, force: bool) -> None:
     if output is None:
         print_file(text)
         return

@@ -16,7 +16,7 @@ import typer
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.query.schema_check import refuse_nameless
+from celosia.cli.tables import FileArgument, SchemaOption, TableOption, open_table, pair_keys
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
@@ -37,18 +37,12 @@ NOTHING_STORED = "Nothing is stored between calls: every call spends again, and 
 class QueryArguments:
     """The query and its tables, as given on the command line."""
 
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
-    ]
+    file: FileArgument
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="SELECT aggregates FROM the table; its name is the file's stem.")
     ]
-    schema: Annotated[
-        Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
-    ]
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
-    ] = None
+    schema: SchemaOption
+    table: TableOption = None
     public: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A public table to join with. May be repeated.")
     ] = None
@@ -60,22 +54,10 @@ class QueryArguments:
     def tables(self) -> "list[Table]":
         """Return the private table, without reading it, and the public ones."""
         from celosia.data import table
-        from celosia.data.schema_file import read_schema_file
 
-        files, keys = self.public or [], self.key or []
-        if len(files) != len(keys):
-            raise ParameterError(
-                f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
-                f"{len(keys)} keys."
-            )
-        declared = read_schema_file(self.schema)
-        if self.table is None and declared.name is None:
-            refuse_nameless(self.file)
-        private = declared.table(self.file, name=self.table)
-        return [
-            private,
-            *(table(file, public=True, key=key.split(",")) for file, key in zip(files, keys, strict=True)),
-        ]
+        keys = pair_keys(self.public, self.key)
+        private = open_table(self.file, self.schema, self.table)
+        return [private, *(table(file, public=True, key=key) for file, key in keys)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from celosia.cli.account.options import spread
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.costs import cost, left
 from celosia.cli.query.commands import NOTHING_STORED, LedgerOptions, QueryArguments, Spending
+from celosia.cli.tables import FileArgument, TableOption
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 
@@ -25,13 +26,9 @@ if TYPE_CHECKING:
 class About:
     """The table and the groups of the limits, as given on the command line."""
 
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
-    ]
+    file: FileArgument
     schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; it must have a person.")]
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
-    ] = None
+    table: TableOption = None
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="What queries group by: a column or an expression. May be repeated."),

@@ -13,8 +13,9 @@ from typing import Annotated
 import typer
 
 from celosia.cli.account.show import waiting
-from celosia.cli.query.schema_check import check_schema, refuse_nameless
+from celosia.cli.query.schema_check import check_schema
 from celosia.cli.query.schema_wizard import ask_place, ask_schema
+from celosia.cli.tables import FileArgument, TableOption, refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
@@ -27,12 +28,8 @@ _FILL_IN = "Write what is publicly known of each column; bounds are never read f
 
 
 def schema(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
-    ],
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or the name of a file in SQL.")
-    ] = None,
+    file: FileArgument,
+    table: TableOption = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the schema to this file, which must not exist.")
     ] = None,

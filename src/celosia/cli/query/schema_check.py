@@ -11,8 +11,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
 
 from celosia.cli.account.show import waiting
+from celosia.cli.tables import refuse_nameless
 from celosia.cli.terminal import print_line, print_whole, printable
-from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.errors import SchemaError
 
 if TYPE_CHECKING:
     from celosia.data import Table
@@ -40,12 +41,6 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
     print_line(_about_rows(counts))
     _refuse_unreadable(check, counts, at_most)
     print_line(_describe_fit(found, check))
-
-
-def refuse_nameless(file: str) -> None:
-    """Refuse a database without the name of a table."""
-    if "://" in file:
-        raise ParameterError("table must be given for a database, such as --table deaths.")
 
 
 def _grid(counts: "CellCounts") -> Grid:
