@@ -8,11 +8,13 @@ the reply is 202 with the address of the answer.
 import datetime as dt
 import re
 import time
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from celosia.core.errors import EngineError
@@ -23,6 +25,7 @@ from celosia.query.serial.json_fields import FORMATS
 from celosia.query.serial.preview import preview_to_json
 
 if TYPE_CHECKING:
+    from celosia.guard.datasets.cards import DatasetCard
     from celosia.guard.queries.requests import Answer
 
 _READ_STATUSES: Final = (401, 403, 422, 429, 500, 503)
@@ -59,6 +62,11 @@ ROUTER = APIRouter(
 """The routes of the API; the guard is in the application's state."""
 
 
+def _describe(reply: type[BaseModel], statuses: Iterable[int], summary: str) -> dict[str, Any]:
+    """Return what the OpenAPI page says of an endpoint: its reply, its problems, and a line."""
+    return {"response_model": reply, "responses": problems(*statuses), "summary": summary}
+
+
 def parse_wait(prefer: str | None) -> float:
     """Return the seconds that a client is willing to wait for an answer in progress."""
     found = _WAIT.search(prefer or "")
@@ -68,9 +76,7 @@ def parse_wait(prefer: str | None) -> float:
 # ---------------------------------------------------------------------------------------------------------- data sets
 
 
-@ROUTER.get(
-    "/datasets", response_model=replies.DatasetsReply, responses=problems(*_READ_STATUSES), summary="List the data sets"
-)
+@ROUTER.get("/datasets", **_describe(replies.DatasetsReply, _READ_STATUSES, "List the data sets"))
 async def _datasets(request: Request, who: Caller) -> Response:
     """The declarations of the data sets that you may see; never their number of rows."""
     state = get_shared(request)
@@ -78,54 +84,40 @@ async def _datasets(request: Request, who: Caller) -> Response:
     return JSONResponse({"datasets": [card.to_json() for card in cards], "formats": FORMATS})
 
 
-@ROUTER.get(
-    "/datasets/{name}",
-    response_model=replies.DatasetReply,
-    responses=problems(*_FIND_STATUSES),
-    summary="Show a data set",
-)
+def _reply_card(card: "DatasetCard") -> Response:
+    return JSONResponse(card.to_json())
+
+
+@ROUTER.get("/datasets/{name}", **_describe(replies.DatasetReply, _FIND_STATUSES, "Show a data set"))
 async def _dataset(request: Request, who: Caller, name: _Name) -> Response:
     """The declarations of one data set: tables, columns, bounds, privacy units."""
     state = get_shared(request)
-    card = await state.threads.read(state.guard.dataset, who, name)
-    return JSONResponse(card.to_json())
+    return _reply_card(await state.threads.read(state.guard.dataset, who, name))
 
 
 @ROUTER.put(
     "/datasets/{name}/columns/{column}/bounds",
-    response_model=replies.DatasetReply,
-    responses=problems(*_WRITE_STATUSES),
-    summary="Set the bounds of a column",
+    **_describe(replies.DatasetReply, _WRITE_STATUSES, "Set the bounds of a column"),
 )
 async def _bounds(request: Request, who: Caller, name: _Name, column: _Name, body: BoundsBody) -> Response:
     """Values are clipped to the bounds, which must be chosen without the data. For curators."""
     state = get_shared(request)
-    card = await state.threads.read(state.guard.set_bounds, who, name, column, body.low, body.high)
-    return JSONResponse(card.to_json())
+    return _reply_card(await state.threads.read(state.guard.set_bounds, who, name, column, body.low, body.high))
 
 
 @ROUTER.post(
-    "/datasets/{name}/versions",
-    response_model=replies.DatasetReply,
-    responses=problems(*_FIND_STATUSES),
-    summary="Declare that the data have changed",
+    "/datasets/{name}/versions", **_describe(replies.DatasetReply, _FIND_STATUSES, "Declare that the data have changed")
 )
 async def _version(request: Request, who: Caller, name: _Name) -> Response:
     """From now on, repeated queries are computed, and paid for, again."""
     state = get_shared(request)
-    card = await state.threads.read(state.guard.new_version, who, name)
-    return JSONResponse(card.to_json())
+    return _reply_card(await state.threads.read(state.guard.new_version, who, name))
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
 
 
-@ROUTER.post(
-    "/previews",
-    response_model=replies.PreviewReply,
-    responses=problems(*_WRITE_STATUSES, 502),
-    summary="Preview the cost of a query",
-)
+@ROUTER.post("/previews", **_describe(replies.PreviewReply, (*_WRITE_STATUSES, 502), "Preview the cost of a query"))
 async def _preview(request: Request, who: Caller, body: AskBody) -> Response:
     """The cost and the expected error of a query. Spends nothing, and reads no data."""
     state = get_shared(request)
@@ -165,9 +157,7 @@ def _respond(answer: "Answer") -> Response:
     return Response(answer.to_text(), media_type="application/json")
 
 
-@ROUTER.get(
-    "/queries", response_model=replies.AnswersReply, responses=problems(*_READ_STATUSES), summary="List your queries"
-)
+@ROUTER.get("/queries", **_describe(replies.AnswersReply, _READ_STATUSES, "List your queries"))
 async def _answers(request: Request, who: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """Your queries, latest first, without the answers."""
     state = get_shared(request)
@@ -175,12 +165,7 @@ async def _answers(request: Request, who: Caller, limit: Annotated[int, Query(ge
     return JSONResponse({"queries": [answer.to_json() for answer in answers]})
 
 
-@ROUTER.get(
-    "/queries/{id}",
-    response_model=replies.AnswerReply,
-    responses=problems(*_FIND_STATUSES),
-    summary="Read an answer again",
-)
+@ROUTER.get("/queries/{id}", **_describe(replies.AnswerReply, _FIND_STATUSES, "Read an answer again"))
 async def _answer(
     request: Request,
     who: Caller,
@@ -195,7 +180,7 @@ async def _answer(
 # ------------------------------------------------------------------------------------------------------------ budgets
 
 
-@ROUTER.get("/budget", response_model=replies.BudgetReply, responses=problems(*_FIND_STATUSES), summary="Show budgets")
+@ROUTER.get("/budget", **_describe(replies.BudgetReply, _FIND_STATUSES, "Show budgets"))
 async def _budget(
     request: Request, who: Caller, dataset: _OptionalName = None, analyst: _OptionalName = None
 ) -> Response:
@@ -205,7 +190,7 @@ async def _budget(
     return JSONResponse({"lines": [line.to_json() for line in lines]})
 
 
-@ROUTER.put("/budget", response_model=replies.BudgetReply, responses=problems(*_WRITE_STATUSES), summary="Set a budget")
+@ROUTER.put("/budget", **_describe(replies.BudgetReply, _WRITE_STATUSES, "Set a budget"))
 async def _set_budget(request: Request, who: Caller, body: PolicyBody) -> Response:
     """Set the budget of a data set, an analyst or both. Earlier spending still counts. For owners and curators."""
     state = get_shared(request)
@@ -218,7 +203,7 @@ async def _set_budget(request: Request, who: Caller, body: PolicyBody) -> Respon
 # ---------------------------------------------------------------------------------------------------------------- log
 
 
-@ROUTER.get("/log", response_model=replies.LogReply, responses=problems(*_READ_STATUSES), summary="Read the log")
+@ROUTER.get("/log", **_describe(replies.LogReply, _READ_STATUSES, "Read the log"))
 async def _log(
     request: Request,
     who: Caller,
@@ -231,12 +216,7 @@ async def _log(
     return JSONResponse({"lines": [serializers.log_line(line) for line in lines]})
 
 
-@ROUTER.get(
-    "/log/verify",
-    response_model=replies.VerificationReply,
-    responses=problems(*_READ_STATUSES),
-    summary="Verify the log",
-)
+@ROUTER.get("/log/verify", **_describe(replies.VerificationReply, _READ_STATUSES, "Verify the log"))
 async def _verify(
     request: Request,
     who: Caller,
@@ -251,7 +231,7 @@ async def _verify(
 # -------------------------------------------------------------------------------------------------------------- users
 
 
-@ROUTER.get("/users", response_model=replies.UsersReply, responses=problems(*_READ_STATUSES), summary="List the users")
+@ROUTER.get("/users", **_describe(replies.UsersReply, _READ_STATUSES, "List the users"))
 async def _users(request: Request, who: Caller) -> Response:
     """All users and their keys, without the secrets. For owners."""
     state = get_shared(request)
@@ -259,13 +239,7 @@ async def _users(request: Request, who: Caller) -> Response:
     return JSONResponse({"users": [serializers.user(card) for card in cards]})
 
 
-@ROUTER.post(
-    "/users",
-    status_code=201,
-    response_model=replies.NewKeyReply,
-    responses=problems(*_WRITE_STATUSES),
-    summary="Add a user",
-)
+@ROUTER.post("/users", status_code=201, **_describe(replies.NewKeyReply, _WRITE_STATUSES, "Add a user"))
 async def _add_user(request: Request, who: Caller, body: NewUserBody) -> Response:
     """Add a user; the key is shown only once. For owners."""
     state = get_shared(request)
@@ -274,13 +248,7 @@ async def _add_user(request: Request, who: Caller, body: NewUserBody) -> Respons
     return JSONResponse({"name": body.name, "key": key}, status_code=201)
 
 
-@ROUTER.post(
-    "/users/{name}/keys",
-    status_code=201,
-    response_model=replies.NewKeyReply,
-    responses=problems(*_WRITE_STATUSES),
-    summary="Add a key",
-)
+@ROUTER.post("/users/{name}/keys", status_code=201, **_describe(replies.NewKeyReply, _WRITE_STATUSES, "Add a key"))
 async def _add_key(request: Request, who: Caller, name: _Name, body: KeyBody) -> Response:
     """Add a key to a user, shown only once; earlier keys stay valid. For owners."""
     state = get_shared(request)

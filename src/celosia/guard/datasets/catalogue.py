@@ -8,7 +8,7 @@ set added again under another name would have a new budget for the same people.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
+_AS_JSON: Final = ("public", "analysts")  # columns of a row
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
 _MAX_TEXT_LENGTH: Final = 10_000
 
@@ -237,31 +238,15 @@ def _has_same_source(one: Dataset, other: Dataset) -> bool:
 
 
 def _row(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "name": dataset.name,
-        "title": dataset.title,
-        "source": dataset.source,
-        "relation": dataset.relation,
-        "schema": dataset.schema,
-        "public": json.dumps([asdict(one) for one in dataset.public]),
-        "analysts": None if dataset.analysts is None else json.dumps(dataset.analysts),
-        "version": dataset.version,
-        "revision": dataset.revision,
-    }
+    row = asdict(dataset)
+    return row | {name: None if row[name] is None else json.dumps(row[name]) for name in _AS_JSON}
 
 
 def _dataset(row: Any) -> Dataset:
-    return Dataset(
-        name=row.name,
-        title=row.title,
-        source=row.source,
-        relation=row.relation,
-        schema=row.schema,
-        public=tuple(PublicTable(**one) for one in json.loads(row.public)),
-        analysts=None if row.analysts is None else tuple(json.loads(row.analysts)),
-        version=row.version,
-        revision=row.revision,
-    )
+    found = {field.name: getattr(row, field.name) for field in fields(Dataset)}
+    public = tuple(PublicTable(**one) for one in json.loads(row.public))
+    analysts = None if row.analysts is None else tuple(json.loads(row.analysts))
+    return Dataset(**found | {"public": public, "analysts": analysts})
 
 
 def _find_row(connection: "Connection", name: object) -> Dataset | None:

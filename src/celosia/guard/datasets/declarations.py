@@ -24,8 +24,7 @@ _LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_
 def schema_text(file: SchemaFile) -> str:
     """Return the canonical text of a schema file."""
     lines = []
-    limits = {name: getattr(file, name) for name in _LIMITS}
-    for name, value in {**limits, **file.text.to_dict()}.items():
+    for name, value in {**_limits(file), **file.text.to_dict()}.items():
         if value is not None:
             # JSON strings are TOML strings, except for one character.
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
@@ -37,17 +36,12 @@ def schema_text(file: SchemaFile) -> str:
 
 def declared_table(name: str, file: SchemaFile) -> Table:
     """Return a table with its declarations and without rows."""
-    return Table(
-        name=name,
-        source=Frame(None),
-        schema=file.schema,
-        person=file.person,
-        max_groups_per_person=file.max_groups_per_person,
-        max_rows_per_group=file.max_rows_per_group,
-        max_rows_per_person=file.max_rows_per_person,
-        adjacency=file.adjacency,
-        text=file.text,
-    )
+    given = {"schema": file.schema, "adjacency": file.adjacency, "text": file.text, **_limits(file)}
+    return Table(name=name, source=Frame(None), **given)
+
+
+def _limits(file: SchemaFile) -> dict[str, Any]:
+    return {name: getattr(file, name) for name in _LIMITS}
 
 
 def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
