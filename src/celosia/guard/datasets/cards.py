@@ -8,7 +8,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.exact import format_exact
 from celosia.data.schema.schema import KINDS
@@ -16,6 +16,17 @@ from celosia.data.schema.schema import KINDS
 if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
+
+_SAME: Final = (  # fields that a card takes from its table as they are
+    "name",
+    "unit",
+    "person",
+    "max_groups_per_person",
+    "max_rows_per_group",
+    "max_rows_per_person",
+    "public",
+    "key",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +101,8 @@ class DatasetCard:
 def make_table_card(table: "Table") -> TableCard:
     """Return the card of a table."""
     return TableCard(
-        name=table.name,
-        unit=table.unit,
-        person=table.person,
-        max_groups_per_person=table.max_groups_per_person,
-        max_rows_per_group=table.max_rows_per_group,
-        max_rows_per_person=table.max_rows_per_person,
+        **{name: getattr(table, name) for name in _SAME},
         adjacency=table.adjacency.value,
-        public=table.public,
-        key=table.key,
         columns=tuple(_make_column_card(name, kind) for name, kind in table.schema.items()),
         schema_toml=table.schema.to_toml(),
     )

@@ -80,9 +80,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         can any be kept without noise.
         """
         account = None if self.budget is None else as_account(self.budget)
-        target = Target.of(
-            epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, account=account
-        )
+        target = self._target(adjacency=self.adjacency, account=account)
         if account is not None and not target.private:
             raise ParameterError(
                 "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
@@ -93,6 +91,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
                 "Fit where that is known, with session.fit(...), or give a budget for rows."
             )
         return target
+
+    def _target(self, **given: Any) -> Target:
+        """Return the target of the parameters, for the given neighbours."""
+        return Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, **given)
 
     @contextlib.contextmanager
     def _spend(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:

@@ -236,14 +236,7 @@ class SummaryEstimator(PrivateEstimator):
         for name in ("bounds", "bounds_y"):
             if getattr(self, name, None) is not None:
                 raise ParameterError(f"The schema of the table states the bounds: leave {name}= out.")
-        privacy = Target.of(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-            adjacency=bounding.adjacency,
-            unit=bounding.unit,
-            exact=exact,
-        )
+        privacy = self._target(adjacency=bounding.adjacency, unit=bounding.unit, exact=exact)
         if not privacy.private:
             raise ParameterError(
                 "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."

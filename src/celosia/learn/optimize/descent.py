@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _SHRINKINGS = 64  # one is enough where rounding made a gradient too long
@@ -27,12 +27,12 @@ class Run(NamedTuple):
     step_size: float
     bound: float
     most: int
-    loss: Numbers
-    shape: Numbers
+    loss: Floats
+    shape: Floats
 
 
 @njit(cache=True, nogil=True)
-def slope_of(prediction: float, target: float, loss: Numbers) -> float:
+def slope_of(prediction: float, target: float, loss: Floats) -> float:
     """Return the derivative of a loss at a prediction: ``loss`` is 0 for squares, 1 for the logistic loss."""
     if loss[0] == 0.0:
         return prediction - target
@@ -40,7 +40,7 @@ def slope_of(prediction: float, target: float, loss: Numbers) -> float:
 
 
 @njit(cache=True, nogil=True)
-def project_onto(weights: Numbers, shape: Numbers) -> None:
+def project_onto(weights: Floats, shape: Floats) -> None:
     """Move weights, in place, to the nearest point of a set: a ball (0), a box (1) or a simplex (2), then its sizes."""
     size = weights.size
     if shape[0] == 0.0:
@@ -62,7 +62,7 @@ def project_onto(weights: Numbers, shape: Numbers) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _onto_simplex(weights: Numbers, total: float) -> None:
+def _onto_simplex(weights: Floats, total: float) -> None:
     """Take the same from all weights and cut at 0, so that ``total`` remains (Held, Wolfe and Crowder 1974)."""
     largest = weights.max()
     ordered = np.sort(weights - largest)[::-1]  # relative to the largest: nothing is lost where all are large
@@ -77,7 +77,7 @@ def _onto_simplex(weights: Numbers, total: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def rounded_gradient(row: Numbers, steepness: float, run: Run, out: Numbers) -> None:
+def rounded_gradient(row: Floats, steepness: float, run: Run, out: Floats) -> None:
     """Write a gradient in steps of ``bound / most``: integers, towards 0, together no longer than ``most``.
 
     Squares of at most 2^20 steps are added without rounding: the comparison is exact, whatever the row was.
@@ -101,7 +101,7 @@ def rounded_gradient(row: Numbers, steepness: float, run: Run, out: Numbers) -> 
 
 
 @njit(cache=True, nogil=True)
-def _predict(row: Numbers, weights: Numbers) -> float:
+def _predict(row: Floats, weights: Floats) -> float:
     prediction = 0.0
     for j in range(weights.size):
         prediction += row[j] * weights[j]
@@ -109,7 +109,7 @@ def _predict(row: Numbers, weights: Numbers) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _move(row: Numbers, steepness: float, noise: Numbers, weights: Numbers, run: Run, gradient: Numbers) -> None:
+def _move(row: Floats, steepness: float, noise: Floats, weights: Floats, run: Run, gradient: Floats) -> None:
     """Step down the noisy gradient; a slope that is no number counts as none."""
     steepness = min(max(steepness, -run.bound), run.bound) if steepness == steepness else 0.0  # noqa: PLR0124 - NaN
     rate = run.step_size
@@ -125,14 +125,7 @@ def _move(row: Numbers, steepness: float, noise: Numbers, weights: Numbers, run:
 
 @njit(nogil=True, inline="always")
 def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state one by one
-    rows: Numbers,
-    targets: Numbers,
-    order: Integers,
-    noise: Numbers,
-    weights: Numbers,
-    run: Run,
-    slope: Any,
-    project: Any,
+    rows: Floats, targets: Floats, order: Integers, noise: Floats, weights: Floats, run: Run, slope: Any, project: Any
 ) -> None:
     """Run the steps with functions of the caller's own, which Numba cannot keep from process to process."""
     gradient = np.zeros(weights.size)
@@ -144,17 +137,17 @@ def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state 
 
 
 @njit(cache=True, nogil=True)
-def _descend(rows: Numbers, targets: Numbers, order: Integers, noise: Numbers, weights: Numbers, run: Run) -> None:
+def _descend(rows: Floats, targets: Floats, order: Integers, noise: Floats, weights: Floats, run: Run) -> None:
     """Run the steps with the losses and sets of this package."""
     _descend_own(rows, targets, order, noise, weights, run, slope_of, project_onto)
 
 
 def descend(  # noqa: PLR0913 - plain arrays, one by one
-    rows: Numbers,
-    targets: Numbers,
+    rows: Floats,
+    targets: Floats,
     order: Integers,
-    noise: Numbers,
-    weights: Numbers,
+    noise: Floats,
+    weights: Floats,
     run: Run,
     *,
     slope: Callable[..., Any] | None = None,
@@ -176,7 +169,7 @@ def writing(project: Callable[..., Any]) -> Any:
     compiled = project if hasattr(project, "py_func") else njit(project)
 
     @njit(nogil=True)
-    def write(weights: Numbers, _shape: Numbers) -> None:
+    def write(weights: Floats, _shape: Floats) -> None:
         weights[:] = compiled(weights)
 
     return write
