@@ -29,6 +29,7 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path, *, thorou
     config = root / "mkdocs.yml"
     if not thorough:
         config = tmp_path / "mkdocs.yml"
+        (tmp_path / "proofs").symlink_to(root / "proofs")
         paths = {"docs_dir": root / "docs", "hooks": [root / "docs" / "proofs_nav.py"], "watch": []}
         lines = [f"{name}: {json.dumps(value, default=str)}" for name, value in paths.items()]
         config.write_text("\n".join([f"INHERIT: {root / 'mkdocs.yml'}", "plugins: [search]", *lines]))
