@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
-from celosia.core.errors import ParameterError
-from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Real
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.privacy.parameters import axis_of
-from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import RowSensitivity
-from celosia.statistics.base.products import Products
+from celosia.statistics.base.products import Products, SolvedSums
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.learn.privacy.parameters import Target
-    from celosia.statistics.base.estimate import Estimate
     from celosia.statistics.base.noise import Noise
 
 UNIT: Final = 2**34
@@ -37,7 +33,7 @@ UNIT: Final = 2**34
 
 
 @dataclass(frozen=True, slots=True)
-class ClassMoments(Measure):
+class ClassMoments(SolvedSums):
     """The count, the sums of centred columns, and the sums of what their squares are short of the largest square.
 
     ``norm`` is the noise that the weights suit best: ``"l1"`` for Laplace, ``"l2"`` for Gaussian noise. ``crowd`` is
@@ -62,11 +58,6 @@ class ClassMoments(Measure):
     def width(self) -> int:
         """A count, and two numbers for every column."""
         return 1 + 2 * len(self.columns)
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """None: an estimator solves for its own parameters."""
-        return ()
 
     @property
     def weights(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
@@ -149,21 +140,6 @@ class ClassMoments(Measure):
             count_noise=deviation / crowd,
             sum_noise=deviation / lengths,
             shortfall_noise=deviation / tops,
-        )
-
-    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> "Estimate":  # noqa: ARG002 - refuses
-        """Refuse: there is no quantity to answer."""
-        self._check(quantity)
-        raise AssertionError  # _check has refused every quantity
-
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:  # noqa: ARG002 - refuses
-        """Refuse: there is no quantity to answer."""
-        self._check(quantity)
-        return None
-
-    def _check(self, quantity: str) -> None:
-        raise ParameterError(
-            f"Moments of classes answer no {safe_repr(quantity)}: an estimator solves for what it wants."
         )
 
 

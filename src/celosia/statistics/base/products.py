@@ -9,7 +9,7 @@ the row sensitivity; the one here holds for any set.
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
@@ -31,8 +31,32 @@ Monomial = tuple[int, ...]
 """The places of the columns that are multiplied: none (a count), one or two."""
 
 
+class SolvedSums(Measure):
+    """Base of the sums that an estimator solves: they answer no quantity by themselves."""
+
+    __slots__ = ()
+
+    quantities: ClassVar[tuple[str, ...]] = ()
+    """None: an estimator solves for its own parameters."""
+
+    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> "Estimate":  # noqa: ARG002 - refuses
+        """Refuse: there is no quantity to answer."""
+        self._check(quantity)
+        raise AssertionError  # _check has refused every quantity
+
+    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:  # noqa: ARG002 - refuses
+        """Refuse: there is no quantity to answer."""
+        self._check(quantity)
+        return None
+
+    def _check(self, quantity: str) -> None:
+        raise ParameterError(
+            f"{type(self).__name__} can answer no {safe_repr(quantity)}: an estimator solves for what it wants."
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Products(Measure):
+class Products(SolvedSums):
     """Sums of products of centred columns, one for every monomial: ``()`` counts, ``(0,)`` is a column, ``(0, 1)`` two.
 
     ``weights``, if given, multiply them: integers that share out the precision of the noise.
@@ -101,11 +125,6 @@ class Products(Measure):
         return len(self.monomials)
 
     @property
-    def quantities(self) -> tuple[str, ...]:
-        """None: an estimator solves for its own quantities."""
-        return ()
-
-    @property
     def largest(self) -> tuple[int, ...]:
         """The largest absolute value of each feature, weights included.
 
@@ -158,21 +177,6 @@ class Products(Measure):
     @property
     def _weights(self) -> tuple[int, ...]:
         return (1,) * len(self.monomials) if self.weights is None else self.weights
-
-    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> "Estimate":  # noqa: ARG002 - refuses
-        """Refuse: there is no quantity to answer."""
-        self._check(quantity)
-        raise AssertionError  # _check has refused every quantity
-
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:  # noqa: ARG002 - refuses
-        """Refuse: there is no quantity to answer."""
-        self._check(quantity)
-        return None
-
-    def _check(self, quantity: str) -> None:
-        raise ParameterError(
-            f"Sums of products answer no {safe_repr(quantity)}: an estimator solves for what it wants."
-        )
 
 
 def _is_square(monomial: Monomial) -> bool:
