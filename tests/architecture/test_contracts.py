@@ -29,18 +29,18 @@ def test_no_import_is_ignored(contracts: dict[str, dict[str, Any]]) -> None:
 
 
 def test_every_room_has_its_place(contracts: dict[str, dict[str, Any]], rooms: set[str]) -> None:
-    contract = contracts["Rooms import downwards only"]
+    contract = contracts["Packages import downwards only"]
     assert contract["exhaustive"]
     assert {room for layer in contract["layers"] for room in layer.split(" | ")} == rooms | {"__main__"}
 
 
 def test_every_room_but_noise_is_kept_from_randomness(contracts: dict[str, dict[str, Any]], rooms: set[str]) -> None:
-    contract = contracts["Nobody adds noise by hand: randomness comes from the noise room"]
+    contract = contracts["Nobody adds noise by hand: randomness comes from celosia.noise"]
     assert set(contract["source_modules"]) == {f"celosia.{room}" for room in rooms - {"noise"}}
 
 
 def test_every_sampler_is_kept_from_the_rooms_that_only_ask(contracts: dict[str, dict[str, Any]], root: Path) -> None:
-    contract = contracts["Nobody adds noise by hand: these rooms leave drawing to mechanisms"]
+    contract = contracts["Nobody adds noise by hand: these packages leave drawing to mechanisms"]
     folder = root / "src" / "celosia"
     names = {".".join(file.relative_to(folder).with_suffix("").parts) for file in (folder / "noise").rglob("*.py")}
     modules = {f"celosia.{name.removesuffix('.__init__')}" for name in names} - {"celosia.noise.source"}

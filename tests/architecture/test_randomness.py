@@ -83,7 +83,7 @@ def violations(source: str) -> set[str]:
     return found
 
 
-def test_only_the_noise_room_draws(root: Path) -> None:
+def test_only_the_package_noise_draws(root: Path) -> None:
     package = root / "src" / "celosia"
     found = {}
     for file in sorted(package.rglob("*.py")):
