@@ -69,6 +69,10 @@ def test_approximate_excess_is_the_hockey_stick() -> None:
     assert excess(ApproxDP(epsilon=0, delta="0.25"), HALF, MOST) == pytest.approx(1)
     assert excess(ApproxDP(epsilon=0, delta="0.125"), MOST, HALF) == pytest.approx(2)
     assert excess(ApproxDP(epsilon=1, delta=0), HALF, ONE_SIDED) == math.inf
+    # The loss is on one side only, whichever is given first; and a hair above the claim is above it.
+    assert excess(ApproxDP(epsilon="0.5", delta="0.05"), HALF, MOST) == pytest.approx(1.756, abs=1e-3)
+    assert excess(ApproxDP(epsilon="0.5", delta="0.05"), MOST, HALF) == pytest.approx(1.756, abs=1e-3)
+    assert excess(ApproxDP(epsilon=0, delta="0.24"), HALF, MOST) > 1
 
 
 def test_renyi_excess_of_the_gaussian_is_alpha_over_two_variances() -> None:

@@ -58,6 +58,14 @@ def test_what_was_remembered_is_found(ledger: Ledger, event: Make, release: Answ
         assert all(item.answer is None for item in list_reservations(connection))
 
 
+def test_an_answer_of_another_event_is_not_handed_out(ledger: Ledger, event: Make, release: Answer) -> None:
+    tenth = event("0.1")
+    one = ledger.reserve(tenth, dataset="deaths", fingerprint="f")
+    ledger.commit(one, release(tenth), text="42")
+    other = ledger.reserve(event("0.2"), dataset="deaths", fingerprint="f")
+    assert (other.state, other.answer, other.fresh) == ("reserved", None, True)
+
+
 def test_an_answer_that_was_changed_is_not_handed_out(ledger: Ledger, event: Make, release: Answer) -> None:
     tenth = event("0.1")
     one = ledger.reserve(tenth, dataset="deaths", fingerprint="f")

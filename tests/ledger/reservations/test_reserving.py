@@ -148,7 +148,9 @@ def test_windows_close_and_open_again(event: Make) -> None:
             BudgetExceededError, match=r"left until 2026-01-02 00:00 UTC: it is used up, so ask .*, or wait"
         ):
             ledger.reserve(event("0.1"), dataset="deaths")
+        assert not ledger.account("deaths").admits(event("0.1"))
         now[0] += timedelta(minutes=1)
+        assert ledger.account("deaths").admits(event("0.1"))
         ledger.reserve(event(1), dataset="deaths")
         now[0] -= timedelta(hours=2)  # the clock goes back: the window does not
         with pytest.raises(BudgetExceededError, match="until 2026-01-03"):

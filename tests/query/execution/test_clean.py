@@ -463,3 +463,8 @@ def test_settled_steps_are_multiples_of_the_grid() -> None:
     assert computed(rows, lambda table: step_to_double(table.x, kind)).to_pylist() == [
         step * 0.1 for step in range(3001)
     ]
+
+
+def test_a_value_beyond_its_bounds_is_the_step_at_the_bound() -> None:
+    kind = Real(0, 1, grid="0.25")
+    assert [encode_value(value, kind) for value in (-3, 0, 0.6, 1, 7)] == [0, 0, 2, 4, 4]

@@ -15,7 +15,7 @@ from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection
 from celosia.query.plan.operations import OPERATIONS
-from celosia.query.plan.to_sql import DIALECT, render
+from celosia.query.plan.to_sql import DIALECT, quote_name, render
 from celosia.query.sql.expressions import parse_expression
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ def calls(draw: st.DrawFn, inner: st.SearchStrategy[Expression]) -> Expression:
 
 
 EXPRESSIONS = st.recursive(st.one_of(NAMES.map(Column), LITERALS), calls, max_leaves=12)
+
+
+def test_a_quote_in_a_name_is_doubled() -> None:
+    assert quote_name('q"q') == '"q""q"'
+    assert parse_expression(render(Column('q"q'))) == Column('q"q')
 
 
 @settings(max_examples=300)

@@ -359,3 +359,8 @@ def test_broken_texts_give_a_plan_or_our_error(cut: int, put: str, hospital: Tab
 def test_quantiles_are_exact(hospital: Tables) -> None:
     (aggregate,) = parse_sql("SELECT QUANTILE(age, 0.1) FROM deaths", hospital).aggregates
     assert aggregate.parameters == (Fraction(1, 10),)
+
+
+def test_distinct_rows_are_refused_with_a_way_out(hospital: Tables) -> None:
+    with pytest.raises(QueryError, match=r"SELECT DISTINCT would show values .* group by them, with COUNT"):
+        parse_sql("SELECT DISTINCT age FROM deaths", hospital)
