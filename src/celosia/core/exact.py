@@ -1,16 +1,19 @@
-"""Parameters, checked on entry: exact rational numbers, names and adjacencies.
+"""Parameters, checked on entry (exact rational numbers, names and adjacencies), and the values made of them.
 
 Privacy parameters are compared, added and subtracted for years; floats would drift. So every parameter becomes a
 ``Fraction`` on entry: ``"0.1"`` means exactly 1/10, the float ``0.1`` means exactly the binary fraction that it is.
 Values without a meaning (NaN, infinity, subnormals, booleans) are refused here, once, for all packages.
 """
 
+import dataclasses
 import math
 import operator
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import SupportsIndex, TypeAlias, cast
+from functools import partial
+from typing import ClassVar, Self, SupportsIndex, TypeAlias, cast
 
 from celosia.core.adjacency import Adjacency, SameChanges
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
@@ -28,6 +31,7 @@ _MIN_MAGNITUDE = Fraction(2) ** -1022  # the smallest normal double: below it a 
 _MAX_MAGNITUDE = 2**1023
 _MAX_EPSILON = 2**16
 _MAX_NAME_LENGTH = 200
+_MAX_LITERAL_LENGTH = 20  # digits of a fraction that str() does not round
 
 
 def exact(value: Exact, *, name: str) -> Fraction:
@@ -234,3 +238,67 @@ def safe_repr(value: object) -> str:
     except ValueError:  # Python refuses to write integers of more than 4300 digits
         text = f"a very long {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# ------------------------------------------------------------------------------------------------------- reprs
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ReprMixin:
+    """A frozen value whose ``repr`` is the call that makes it, with exact numbers and without defaults.
+
+    >>> from celosia.mechanisms import Laplace
+    >>> Laplace(epsilon="0.1", sensitivity=1)
+    Laplace(epsilon='0.1', sensitivity=1)
+    """
+
+    _last_in_repr: ClassVar[tuple[str, ...]] = ("grid", "dimension", "adjacency", "unit", "arithmetic")
+
+    def _position_in_repr(self, name: str) -> int:
+        return self._last_in_repr.index(name) if name in self._last_in_repr else -1
+
+    def _derived_fields(self) -> tuple[str, ...]:
+        """Return the names of the fields that the constructor computes from others, and does not accept beside them."""
+        return ()
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        # A copy is constructed from the parameters, without the derived fields.
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name in self._derived_fields():
+            del given[name]
+        return partial(type(self), **given), ()
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return self._format(_format_literal)
+
+    def __str__(self) -> str:
+        """Return the ``repr`` with long fractions rounded, to read but not to evaluate."""
+        return self._format(_format_rounded)
+
+    def _format(self, write: Callable[[object], str]) -> str:
+        shown = [
+            f"{field.name}={write(getattr(self, field.name))}"
+            for field in sorted(dataclasses.fields(self), key=lambda field: self._position_in_repr(field.name))
+            if getattr(self, field.name) != field.default and field.name not in self._derived_fields()
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _format_literal(value: object) -> str:
+    if isinstance(value, Fraction):
+        return format_exact(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_format_literal, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def _format_rounded(value: object) -> str:
+    """Format a value as a literal, but a fraction of many digits as an approximate number."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_format_rounded, value))}{',' if len(value) == 1 else ''})"
+    text = _format_literal(value)
+    return text if not isinstance(value, Fraction) or len(text) <= _MAX_LITERAL_LENGTH else f"≈{float(value):.6g}"

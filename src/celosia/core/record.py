@@ -7,65 +7,17 @@ versions and fields are refused: a reader that guesses would misprice.
 
 import dataclasses
 import json
-from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import format_exact, safe_repr
+from celosia.core.exact import ReprMixin, safe_repr
 from celosia.core.strict_json import read_json
 
 _MAX_RECORD_LENGTH = 5_000_000
 _MAX_NUMBER_LENGTH = 400
 _MAX_RECORD_DEPTH = 32
-_MAX_LITERAL_LENGTH = 20
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class ReprMixin:
-    """A frozen value whose ``repr`` is the call that makes it, with exact numbers and without defaults.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> Laplace(epsilon="0.1", sensitivity=1)
-    Laplace(epsilon='0.1', sensitivity=1)
-    """
-
-    _last_in_repr: ClassVar[tuple[str, ...]] = ("grid", "dimension", "adjacency", "unit", "arithmetic")
-
-    def _position_in_repr(self, name: str) -> int:
-        return self._last_in_repr.index(name) if name in self._last_in_repr else -1
-
-    def _derived_fields(self) -> tuple[str, ...]:
-        """Return the names of the fields that the constructor computes from others, and does not accept beside them."""
-        return ()
-
-    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
-        # A copy is constructed from the parameters, without the derived fields.
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in self._derived_fields():
-            del given[name]
-        return partial(type(self), **given), ()
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        return self._format(_format_literal)
-
-    def __str__(self) -> str:
-        """Return the ``repr`` with long fractions rounded, to read but not to evaluate."""
-        return self._format(_format_rounded)
-
-    def _format(self, write: Callable[[object], str]) -> str:
-        shown = [
-            f"{field.name}={write(getattr(self, field.name))}"
-            for field in sorted(dataclasses.fields(self), key=lambda field: self._position_in_repr(field.name))
-            if getattr(self, field.name) != field.default and field.name not in self._derived_fields()
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -125,22 +77,6 @@ class Record(ReprMixin):
         if not isinstance(record, cls):
             raise FormatError(f"The text holds a {type(record).__name__}, not a {cls.__name__}.")
         return record
-
-
-def _format_literal(value: object) -> str:
-    if isinstance(value, Fraction):
-        return format_exact(value)
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_format_literal, value))}{',' if len(value) == 1 else ''})"
-    return repr(value)
-
-
-def _format_rounded(value: object) -> str:
-    """Format a value as a literal, but a fraction of many digits as an approximate number."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_format_rounded, value))}{',' if len(value) == 1 else ''})"
-    text = _format_literal(value)
-    return text if not isinstance(value, Fraction) or len(text) <= _MAX_LITERAL_LENGTH else f"≈{float(value):.6g}"
 
 
 def _encode(value: object) -> object:

@@ -15,8 +15,7 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import Exact, exact_level
-from celosia.core.record import ReprMixin
+from celosia.core.exact import Exact, ReprMixin, exact_level
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
 from celosia.noise.source import source_or_system

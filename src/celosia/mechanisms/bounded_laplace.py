@@ -17,9 +17,17 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import BoundedLaplaceEvent
-from celosia.core.exact import Exact, exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
+from celosia.core.exact import (
+    Exact,
+    ReprMixin,
+    exact,
+    exact_epsilon,
+    exact_integer,
+    exact_level,
+    exact_positive,
+    safe_repr,
+)
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import (
     as_number_or_array,

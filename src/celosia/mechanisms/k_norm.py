@@ -15,9 +15,8 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
 from celosia.core.events import KNormEvent
-from celosia.core.exact import Exact, exact_adjacency, exact_epsilon, exact_integer, exact_text
+from celosia.core.exact import Exact, ReprMixin, exact_adjacency, exact_epsilon, exact_integer, exact_text
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
 from celosia.noise.max_norm import DiscreteMaxNorm

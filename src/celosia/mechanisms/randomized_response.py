@@ -18,9 +18,16 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_probability, exact_text
+from celosia.core.exact import (
+    Exact,
+    ReprMixin,
+    exact_epsilon,
+    exact_integer,
+    exact_level,
+    exact_probability,
+    exact_text,
+)
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.grid import as_number_or_array, is_integral

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_integer, exact_positive, exact_probability, safe_repr
-from celosia.core.record import ReprMixin
+from celosia.core.exact import Exact, ReprMixin, exact, exact_integer, exact_positive, exact_probability, safe_repr
 from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.noise.bernoulli import bernoulli, flip
 from celosia.noise.source import source_or_system

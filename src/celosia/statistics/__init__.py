@@ -12,8 +12,7 @@ from celosia.statistics.arrays.modes import ChoiceRelease, mode, top_k
 from celosia.statistics.arrays.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.arrays.spread import std, variance
 from celosia.statistics.base.choice import Choice
-from celosia.statistics.base.estimate import Estimate
-from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.measure import Estimate, Measure
 from celosia.statistics.base.noise import ContributionBounds, Noise, RowSensitivity, Sensitivity
 from celosia.statistics.base.products import Products, moments_up_to
 from celosia.statistics.base.summary_request import (

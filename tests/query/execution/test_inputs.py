@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.inputs import is_counted, plan_count, plan_sums
+from celosia.query.execution.row_level import is_counted, plan_count, plan_sums
 from celosia.query.execution.rows import Rows
 from celosia.query.plan.expressions import Column
 from celosia.query.planning.measurements import Measurement

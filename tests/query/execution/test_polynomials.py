@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.data.schema.axis import Axis
-from celosia.query.execution.inputs import Polynomial
+from celosia.query.execution.row_level import Polynomial
 from celosia.statistics import CrossMoments, FirstMoments, HalfHalfMean, Measure, MomentsOfAll, SecondMoments, Total
 
 AXIS = Axis(-3, 7, Fraction(1, 2))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.execution.inputs import plan_count, plan_sums
-from celosia.query.execution.row_level import RowLevel
+from celosia.query.execution.row_level import RowLevel, plan_count, plan_sums
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base, Key

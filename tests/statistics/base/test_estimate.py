@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.measure import Estimate
 
 
 def test_an_interval_reaches_to_both_sides() -> None:

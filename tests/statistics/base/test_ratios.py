@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.statistics.base.estimate import Ratio, lines, magnitudes, over, squares, variance_between, whole_counts
+from celosia.statistics.base.measure import Ratio, lines, magnitudes, over, squares, variance_between, whole_counts
 from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 
 SHARES = st.floats(0, 1)

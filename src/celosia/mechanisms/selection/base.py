@@ -18,6 +18,7 @@ from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import (
     Exact,
+    ReprMixin,
     exact_adjacency,
     exact_epsilon,
     exact_integer,
@@ -27,7 +28,6 @@ from celosia.core.exact import (
     safe_repr,
 )
 from celosia.core.guarantees import Guarantee, PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.noise.source import source_or_system

@@ -24,6 +24,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import KeySelectionEvent
 from celosia.core.exact import (
     Exact,
+    ReprMixin,
     exact_adjacency,
     exact_epsilon,
     exact_integer,
@@ -33,7 +34,6 @@ from celosia.core.exact import (
     safe_repr,
 )
 from celosia.core.guarantees import ApproxDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
 from celosia.noise.laplace import DiscreteLaplace

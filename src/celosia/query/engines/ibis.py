@@ -191,9 +191,8 @@ class IbisEngine(Engine):
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
         """Return the exact integers of each request."""
-        from celosia.query.execution.inputs import plan_sums
         from celosia.query.execution.person_level import PersonLevel
-        from celosia.query.execution.row_level import RowLevel
+        from celosia.query.execution.row_level import RowLevel, plan_sums
 
         if not len(cells):
             return tuple(np.zeros((0, request.measure.width), dtype=np.int64) for request in requests)
@@ -240,8 +239,7 @@ def _count_each(
     requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel"
 ) -> "dict[int, NDArray[Any]]":
     """Answer the requests that take a query each, by their places: counts by value, or of distinct values."""
-    from celosia.query.execution.inputs import is_counted, plan_count
-    from celosia.query.execution.row_level import RowLevel
+    from celosia.query.execution.row_level import RowLevel, is_counted, plan_count
 
     found = _count_cut_off(requests, level)
     for place, request in enumerate(requests):

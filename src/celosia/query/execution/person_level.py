@@ -23,8 +23,7 @@ from celosia.query.execution.bounding import (
 )
 from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.hashing import KeyedOrder
-from celosia.query.execution.inputs import CountInput, SumInput
-from celosia.query.execution.row_level import Sums, encode_labels, to_integers
+from celosia.query.execution.row_level import CountInput, SumInput, Sums, encode_labels, to_integers
 from celosia.query.execution.rows import PERSON
 from celosia.query.plan.expressions import kind_of
 

@@ -25,7 +25,7 @@ from celosia.core.structure import RepeatedEvent
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.selection.choices import choose_each, flip_each
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.measure import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

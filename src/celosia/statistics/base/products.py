@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from celosia.statistics.base.estimate import Estimate
+    from celosia.statistics.base.measure import Estimate
     from celosia.statistics.base.noise import Noise
 
 REACH: Final = 2**16

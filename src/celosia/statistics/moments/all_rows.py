@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import Estimate, whole_counts
-from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.measure import Estimate, Measure, whole_counts
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.bernstein import FirstMoments, simplex
 

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import (
+from celosia.statistics.base.measure import (
     Between,
     Estimate,
     Ratio,
     magnitudes,
     over,
+    parts_of,
     squares,
     variance_between,
     whole_counts,
 )
-from celosia.statistics.base.measure import parts_of
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.ratio_measure import RatioMeasure
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import Between, Estimate, whole_counts
-from celosia.statistics.base.measure import parts_of
+from celosia.statistics.base.measure import Between, Estimate, parts_of, whole_counts
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.moments.bernstein import bernstein, simplex
 from celosia.statistics.moments.ratio_measure import RatioMeasure

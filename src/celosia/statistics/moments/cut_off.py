@@ -12,8 +12,7 @@ import numpy as np
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import exact_integer
-from celosia.statistics.base.estimate import Estimate
-from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.measure import Estimate, Measure
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.noise_sums import sum_margin
 from celosia.statistics.moments.bernstein import simplex

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import Between, Estimate, Ratio, over
-from celosia.statistics.base.measure import nearer
+from celosia.statistics.base.measure import Between, Estimate, Ratio, nearer, over
 from celosia.statistics.base.noise import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.moments.ratio_measure import RatioMeasure
 

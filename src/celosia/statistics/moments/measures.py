@@ -14,8 +14,7 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import Estimate
-from celosia.statistics.base.measure import Measure, nearer, parts_of
+from celosia.statistics.base.measure import Estimate, Measure, nearer, parts_of
 from celosia.statistics.base.noise import ContributionBounds, RowSensitivity, Sensitivity
 
 if TYPE_CHECKING:

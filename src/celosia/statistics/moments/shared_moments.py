@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.estimate import Between, Estimate, Ratio, magnitudes, over
-from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.measure import Between, Estimate, Measure, Ratio, magnitudes, over
 from celosia.statistics.base.noise import Noise, RowSensitivity
 from celosia.statistics.moments.bernstein import FirstMoments
 

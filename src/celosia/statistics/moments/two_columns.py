@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.statistics.base.estimate import Between, Ratio, lines, magnitudes, over, squares, variance_between
+from celosia.statistics.base.measure import Between, Ratio, lines, magnitudes, over, squares, variance_between
 
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise

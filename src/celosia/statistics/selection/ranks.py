@@ -18,7 +18,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_level, exact_positive, exact_probability, safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.choice import Choice, Selections, gap_at_most
-from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.measure import Estimate
 from celosia.statistics.selection.quantile_ends import LEVEL, choose_ends, rows_beyond
 from celosia.statistics.selection.splitting import POINTS, Line, Problem, problems
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive
-from celosia.core.record import ReprMixin
+from celosia.core.exact import Exact, ReprMixin, exact_epsilon, exact_integer, exact_level, exact_positive
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
 from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity

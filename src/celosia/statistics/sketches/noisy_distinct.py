@@ -17,9 +17,8 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.enclosure import exp_at_least
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, safe_repr
+from celosia.core.exact import Exact, ReprMixin, exact_epsilon, exact_integer, exact_level, safe_repr
 from celosia.core.guarantees import PureDP
-from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.core.structure import GuaranteedEvent
 from celosia.mechanisms.randomized_response import RandomizedResponse
