@@ -62,6 +62,7 @@ QUESTIONS = {
     "correlation": BY_PATIENT.format("CORR(age, n) AS r", "MAX(age) AS age, CLIP(COUNT(*), 0, 50) AS n"),
     "cost of a patient": BY_PATIENT.format("AVG(cost) AS cost", "CLIP(SUM(cost), 0, 50000) AS cost"),
 }
+FORMATS = ("months", "stays", "join", "readmitted", "infections", "median age")  # every column of the file
 WHOLE = {"patients", "median age", "longest stays", "correlation", "cost of a patient"}  # nothing is cut off
 DIAGNOSES = (
     "SELECT UPPER(TRIM(diagnosis)) AS name, COUNT(*) AS n FROM admissions GROUP BY name ORDER BY n DESC LIMIT 10"
@@ -191,7 +192,7 @@ def check_held(walk: Walk, runs: int) -> None:
 
 
 def test_true_values_of_a_hospital_are_held(hospital: Hospital, tmp_path: Path, *, thorough: bool) -> None:
-    check_held(Walk.begin(tmp_path, hospital), 200 if thorough else 60)
+    check_held(Walk.begin(tmp_path, hospital), 200 if thorough else 40)
 
 
 @pytest.mark.thorough
@@ -199,7 +200,7 @@ def test_true_values_of_a_large_hospital_are_held(tmp_path: Path) -> None:
     check_held(Walk.begin(tmp_path, admit(30_000), SPANISH), 200)
 
 
-def test_the_same_rows_answer_alike_in_every_format(hospital: Hospital, tmp_path: Path) -> None:
+def test_the_same_rows_answer_alike_in_every_format(hospital: Hospital, tmp_path: Path, *, thorough: bool) -> None:
     """Decimal commas in Latin-1, texts in Parquet, date objects in a frame: with equal noise, equal answers."""
     walk = Walk.begin(tmp_path, hospital)
     (tmp_path / "es").mkdir()
@@ -209,7 +210,7 @@ def test_the_same_rows_answer_alike_in_every_format(hospital: Hospital, tmp_path
     pq.write_table(texts, tmp_path / "admissions.parquet")
     sources = (None, tmp_path / "admissions.parquet", frame_of(hospital))
     english, *others = (walk.open(seed=7, source=source) for source in sources)
-    for text in QUESTIONS.values():
+    for text in QUESTIONS.values() if thorough else map(QUESTIONS.__getitem__, FORMATS):
         expected = english.sql(text, epsilon=1).to_arrow(0.95)
         assert [other.sql(text, epsilon=1).to_arrow(0.95) == expected for other in others] == [True, True], text
         assert file.sql(spanish.spoken(text), epsilon=1).to_arrow(0.95) == expected, text

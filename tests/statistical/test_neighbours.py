@@ -65,7 +65,7 @@ WORLDS = {
 }
 SPARK = [pytest.mark.needs_java, pytest.mark.xdist_group("spark")]
 ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=SPARK)]
-QUICK = {"duckdb": (8, 3, 6, 3, 3, 3), "postgres": (3, 1, 3, 1, 2, 2), "spark": (1, 0, 1, 0, 1, 0)}
+QUICK = {"duckdb": (4, 2, 4, 2, 3, 2), "postgres": (2, 1, 2, 1, 1, 2), "spark": (0, 0, 1, 0, 1, 0)}
 """Plans of each kind of worlds."""
 
 
