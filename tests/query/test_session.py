@@ -170,7 +170,7 @@ class _Zero(_Meter):
 
 
 for _machine in (_Pure, _Approximate, _Zero):
-    _machine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    _machine.TestCase.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
 
 TestPure = _Pure.TestCase
 TestApproximate = _Approximate.TestCase

@@ -119,9 +119,8 @@ def test_every_other_text_is_taken_as_it_is(text: str) -> None:
 # --------------------------------------------------------------------------------------------------------- categories
 
 
-@pytest.mark.parametrize(
-    "given_values",
-    [
+def test_categories_come_one_by_one_or_in_a_list() -> None:
+    cases: list[tuple[object, ...]] = [
         ("F", "M"),
         (["F", "M"],),
         (("F", "M"),),
@@ -135,12 +134,11 @@ def test_every_other_text_is_taken_as_it_is(text: str) -> None:
         ({"F": "female", "M": "male"}.keys(),),
         (Sex,),
         tuple(Sex),
-    ],
-)
-def test_categories_come_one_by_one_or_in_a_list(given_values: tuple[object, ...]) -> None:
-    values = as_categories(given_values)
-    assert values == ("F", "M")
-    assert set(map(type, values)) == {str}
+    ]
+    for given_values in cases:
+        values = as_categories(given_values)
+        assert values == ("F", "M")
+        assert set(map(type, values)) == {str}
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,8 @@ def test_a_database_needs_the_name_of_a_table() -> None:
 # ---- names
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
+def test_names_are_made_identifiers() -> None:
+    cases: list[tuple[object, str]] = [
         ("deaths.parquet", "deaths"),
         ("registers/deaths-2021.CSV", "deaths_2021"),
         (Path("registers") / "deaths 2021.tsv.gz", "deaths_2021"),
@@ -206,9 +205,7 @@ def test_a_database_needs_the_name_of_a_table() -> None:
         (Database("postgresql://db/r", "Deaths of 2021"), "Deaths_of_2021"),
         (Files(("a/deaths.csv",), "csv"), "deaths"),
         (Files(("a.csv", "b.csv"), "csv"), "data"),
-    ],
-    ids=str,
-)
-def test_names_are_made_identifiers(source: object, name: str) -> None:
-    assert suggest_name(source) == name
-    assert name.isidentifier()
+    ]
+    for source, name in cases:
+        assert suggest_name(source) == name
+        assert name.isidentifier()

@@ -6,8 +6,6 @@ import datetime as dt
 import re
 from typing import Any
 
-import pytest
-
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import FALSE, ISO_DATE, TRUE, date_patterns, date_rewrites, number, parse_text
 
@@ -19,9 +17,8 @@ def at(*parts: int) -> dt.datetime:
     return dt.datetime(*parts, tzinfo=dt.UTC)  # type: ignore[misc, arg-type] # the parts of a time
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "form", "found"),
-    [
+def test_what_a_text_says() -> None:
+    cases: list[tuple[str, str, TextFormat, Any]] = [
         ("-1.5e2", "float64", TextFormat(), -150.0),
         ("1,5", "float64", TextFormat(), None),
         ("1,5", "float64", SPANISH, 1.5),
@@ -52,10 +49,9 @@ def at(*parts: int) -> dt.datetime:
         ("2021-12-31 23:30-05", "date", TextFormat(), dt.date(2021, 12, 31)),
         ("9999-12-31 23:30-05", "timestamp", TextFormat(), at(9999, 12, 31, 23, 59, 59)),
         ("0999-12-31", "date", TextFormat(), None),
-    ],
-)
-def test_what_a_text_says(text: str, wanted: str, form: TextFormat, found: Any) -> None:
-    assert parse_text(text, wanted, form) == found
+    ]
+    for text, wanted, form, found in cases:
+        assert parse_text(text, wanted, form) == found
 
 
 def test_patterns_mean_the_same_to_every_engine() -> None:

@@ -300,9 +300,8 @@ def one(name: str, *values: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "expected"),
-    [
+def test_what_has_no_value_is_null() -> None:
+    cases: list[tuple[str, tuple[Any, ...], Any]] = [
         ("/", (1, 0), None),
         ("/", (0, 0), None),
         ("/", (1.0, 0.0), None),
@@ -339,12 +338,11 @@ def one(name: str, *values: Any) -> Any:
         ("+", (1, dt.date(2021, 12, 31)), dt.date(2022, 1, 1)),
         ("+", (dt.date(2021, 12, 31), MAX_INTEGER), None),
         ("-", (dt.date(2021, 12, 31), None), None),
-    ],
-)
-def test_what_has_no_value_is_null(name: str, values: tuple[Any, ...], expected: Any) -> None:
-    found = one(name, *values)
-    assert found == expected
-    assert type(found) is type(expected)
+    ]
+    for name, values, expected in cases:
+        found = one(name, *values)
+        assert found == expected
+        assert type(found) is type(expected)
 
 
 def test_null_in_a_list_and_in_a_range_has_three_truth_values() -> None:

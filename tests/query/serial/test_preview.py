@@ -57,15 +57,15 @@ WRITTEN = preview_to_json(ASKED[1](asking().query()).preview(epsilon="0.5"))
 WRONG: list[Any] = [None, True, -1, 2**70, 1.5, math.nan, "", "2", "\ud800", [], {}, [[]], [None], b"bytes", object()]
 
 
-@pytest.mark.parametrize("path", list(paths(WRITTEN)), ids=str)
-def test_no_field_can_be_replaced_by_something_that_does_harm(path: tuple[Any, ...]) -> None:
-    for wrong in WRONG:
-        try:
-            preview = preview_from_json(put(WRITTEN, path, wrong))
-        except CelosiaError:
-            continue
-        else:
-            assert sent(preview) == preview
+def test_no_field_can_be_replaced_by_something_that_does_harm() -> None:
+    for path in paths(WRITTEN):
+        for wrong in WRONG:
+            try:
+                preview = preview_from_json(put(WRITTEN, path, wrong))
+            except CelosiaError:
+                continue
+            else:
+                assert sent(preview) == preview
 
 
 def test_a_field_that_nobody_knows_is_refused() -> None:

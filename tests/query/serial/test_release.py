@@ -223,15 +223,15 @@ WRONG: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", list(paths(WRITTEN)), ids=str)
-def test_no_field_can_be_replaced_by_something_that_does_harm(path: tuple[Any, ...]) -> None:
-    for wrong in WRONG:
-        try:
-            release = release_from_json(put(WRITTEN, path, wrong))
-        except CelosiaError:
-            continue
-        else:  # another note, another number: still a release that can be written
-            check_equal(release, sent(release))
+def test_no_field_can_be_replaced_by_something_that_does_harm() -> None:
+    for path in paths(WRITTEN):
+        for wrong in WRONG:
+            try:
+                release = release_from_json(put(WRITTEN, path, wrong))
+            except CelosiaError:
+                continue
+            else:  # another note, another number: still a release that can be written
+                check_equal(release, sent(release))
 
 
 def test_what_is_no_release_is_refused() -> None:

@@ -46,23 +46,22 @@ BOUNDINGS = [
 ]
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize("bounding", BOUNDINGS)
-@pytest.mark.parametrize("pure", [True, False])
-def test_what_is_run_costs_exactly_the_epsilon_that_was_given(
-    choice: Choice, bounding: ContributionBounds, *, pure: bool
-) -> None:
-    event = choice.event("0.7", bounding, pure=pure)
-    assert (event.adjacency, event.unit) == (bounding.adjacency, bounding.unit)
-    assert basic(event) == (Fraction(7, 10), Fraction(0))
-    assert make_guarantee("0.7", None, bounding) == PureDP(
-        epsilon="0.7", adjacency=bounding.adjacency, unit=bounding.unit
-    )
-    once = event.event if isinstance(event, RepeatedEvent) else event
-    times = event.times if isinstance(event, RepeatedEvent) else 1
-    assert times == bounding.groups * choice.parts(bounding, pure=pure)
-    flips = pure and not isinstance(choice, Quantiles)
-    assert type(once) is (PermuteAndFlipEvent if flips else ExponentialEvent)
+def test_what_is_run_costs_exactly_the_epsilon_that_was_given() -> None:
+    pure_cases: list[bool] = [True, False]
+    for pure in pure_cases:
+        for bounding in BOUNDINGS:
+            for choice in CHOICES:
+                event = choice.event("0.7", bounding, pure=pure)
+                assert (event.adjacency, event.unit) == (bounding.adjacency, bounding.unit)
+                assert basic(event) == (Fraction(7, 10), Fraction(0))
+                assert make_guarantee("0.7", None, bounding) == PureDP(
+                    epsilon="0.7", adjacency=bounding.adjacency, unit=bounding.unit
+                )
+                once = event.event if isinstance(event, RepeatedEvent) else event
+                times = event.times if isinstance(event, RepeatedEvent) else 1
+                assert times == bounding.groups * choice.parts(bounding, pure=pure)
+                flips = pure and not isinstance(choice, Quantiles)
+                assert type(once) is (PermuteAndFlipEvent if flips else ExponentialEvent)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
