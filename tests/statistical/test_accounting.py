@@ -644,11 +644,11 @@ class Ledger:
 
 @pytest.mark.parametrize(("make", "budget"), BUDGETS)
 def test_a_session_keeps_its_budget_whatever_is_chosen(
-    make: Callable[[], AdaptiveAccountant], budget: Guarantee
+    make: Callable[[], AdaptiveAccountant], budget: Guarantee, *, thorough: bool
 ) -> None:
     rng = np.random.default_rng(8)
     ledgers = []
-    for _ in range(3):
+    for _ in range(5 if thorough else 3):
         choices = menu(rng)
         ledgers.append(Ledger(lambda: Filter(make(), budget), choices))
         ended = outcomes(choices, ledgers[-1].admits, adversary(rng, choices))
@@ -709,9 +709,9 @@ def test_the_last_weights_on_quadratic_losses_are_exactly_normal(smoothness: int
     assert np.max(ratios) > 0.999  # and some are reached
 
 
-def test_prices_survive_json_other_threads_and_each_other() -> None:
+def test_prices_survive_json_other_threads_and_each_other(*, thorough: bool) -> None:
     rng = np.random.default_rng(5)
-    events = [structure(rng, AddRemove, None, 2).event for _ in range(6)]
+    events = [structure(rng, AddRemove, None, 2).event for _ in range(12 if thorough else 6)]
     before = [event.to_json() for event in events]
 
     def prices(event: Event) -> list[float | None]:

@@ -137,11 +137,11 @@ def test_the_tail_follows_the_distribution(monkeypatch: pytest.MonkeyPatch) -> N
     assert p_value(np.where(np.abs(draws) >= start, draws + np.sign(draws) * 8, draws), noise) < LEVEL
 
 
-def test_successive_draws_are_independent() -> None:
+def test_successive_draws_are_independent(*, thorough: bool) -> None:
     for count in (2, 3, 100):  # also at the seams of samples
         source = Seeded(6)
         noise = DiscreteLaplace(1)
-        draws = np.concatenate([noise.sample(count, source) for _ in range(24_000 // count)])
+        draws = np.concatenate([noise.sample(count, source) for _ in range((60_000 if thorough else 24_000) // count)])
         pairs = np.clip(draws[:-1], -2, 2) * 5 + np.clip(draws[1:], -2, 2) + 12
         one = np.exp(noise.log_mass(np.arange(-2, 3)))
         one[[0, 4]] = (1 - one[1:4].sum()) / 2
@@ -248,10 +248,10 @@ def test_orders_of_four() -> None:
 
 
 @pytest.mark.parametrize(("size", "chosen"), [(6, 2), (6, 3), (6, 4), (7, 1)])
-def test_subsets(size: int, chosen: int) -> None:
+def test_subsets(size: int, chosen: int, *, thorough: bool) -> None:
     source = Seeded(6)
     subsets = {each: index for index, each in enumerate(itertools.combinations(range(size), chosen))}
-    seen = [subsets[tuple(subset(size, chosen, source).tolist())] for _ in range(4_000)]
+    seen = [subsets[tuple(subset(size, chosen, source).tolist())] for _ in range(10_000 if thorough else 4_000)]
     assert chi_square(np.bincount(seen, minlength=len(subsets)), np.full(len(subsets), 1 / len(subsets))) > LEVEL
 
 

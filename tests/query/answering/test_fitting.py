@@ -334,7 +334,7 @@ def all_exact(fitting: Fitting, tables: Sequence[Table]) -> list[Any]:
 def test_a_person_with_few_rows_counts_with_all_of_them() -> None:
     frame = patients(120)
     limits: dict[str, Any] = {"person": "who", "max_groups_per_person": 9, "max_rows_per_group": 120}
-    for case in ("classes", "categories"):
+    for case in ("numbers", "classes", "categories"):
         chosen = CASES[case]
         keyed = chosen.get("by_class", False)
         alone, persons = (
