@@ -144,6 +144,7 @@ def test_the_interval_of_the_mean_holds_it_as_often_as_it_says(table: pa.Table) 
     assert held >= 50  # below with probability under 1e-3 if the level were exactly 95 %
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 10), Fraction(50)])
 def test_every_question_is_answered_at_any_epsilon(table: pa.Table, columns: Columns, epsilon: Fraction) -> None:
     session = open_session(table, len(QUESTIONS) * epsilon)

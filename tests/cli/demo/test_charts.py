@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from celosia.cli.demo.answers import Bars, Ranks
 from celosia.cli.demo.attack import Attack, Try
 from celosia.cli.demo.charts import age_histogram, age_quantiles, draw_attack, draw_charts, laplace_neighbours
-from celosia.cli.demo.story import tell_story
 from celosia.core import PureDP
-from celosia.noise import Seeded
+
+if TYPE_CHECKING:
+    from celosia.cli.demo.story import Story
+
+pytestmark = pytest.mark.xdist_group("cli demo")  # the story is told once for all of them
 
 
 def test_two_settings_and_two_neighbours_are_drawn() -> None:
@@ -59,6 +63,6 @@ def test_the_attack_is_drawn_with_the_age_that_was_looked_for() -> None:
     assert "ε = 2" in spec["title"]["subtitle"]
 
 
-def test_all_charts_of_a_story_go_by_the_names_of_their_files() -> None:
-    charts = draw_charts(tell_story(Fraction(1), Seeded(7), lambda _: None))
+def test_all_charts_of_a_story_go_by_the_names_of_their_files(story: Story) -> None:
+    charts = draw_charts(story)
     assert list(charts) == ["laplace-neighbours", "age-histogram", "age-quantiles", "attack"]

@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from celosia.cli.demo.show import print_story, share_left
-from celosia.cli.demo.story import Story, tell_story
 from celosia.core import ApproxDP, PureDP
-from celosia.noise import Seeded
 
+if TYPE_CHECKING:
+    from celosia.cli.demo.story import Story
 
-@pytest.fixture(scope="module")
-def story() -> Story:
-    return tell_story(Fraction(1), Seeded(7), lambda _: None)
+pytestmark = pytest.mark.xdist_group("cli demo")  # the story is told once for all of them
 
 
 def printed(story: Story, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int) -> str:

@@ -1,23 +1,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 
 from celosia.cli.demo.answers import QUESTIONS
-from celosia.cli.demo.story import STEPS, Story, tell_story
+from celosia.cli.demo.story import STEPS, tell_story
 from celosia.core import ParameterError, PureDP
-from celosia.noise import Seeded
+
+if TYPE_CHECKING:
+    from celosia.cli.demo.story import Story
+    from tests.cli.demo.conftest import Told
 
 
-@pytest.fixture(scope="module")
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def story(said: list[str]) -> Story:
-    return tell_story(Fraction(1, 2), Seeded(7), said.append)
+pytestmark = pytest.mark.xdist_group("cli demo")  # the story is told once for all of them
 
 
 def test_the_budget_is_used_up_exactly(story: Story) -> None:
@@ -36,16 +33,10 @@ def test_the_survey_and_the_attack_are_paid_for_elsewhere(story: Story) -> None:
     assert story.attack.cost == PureDP(epsilon=1)
 
 
-def test_every_step_is_announced(story: Story, said: list[str]) -> None:
-    assert story.rows == 200_000
-    assert len(said) == STEPS
-    assert said[-1] == "Attacking"
-
-
-def test_the_same_seed_tells_the_same_story(story: Story) -> None:
-    again = tell_story(Fraction(1, 2), Seeded(7), lambda _: None)
-    assert [answer.private for answer in again.answers] == [answer.private for answer in story.answers]
-    assert again.attack == story.attack
+def test_every_step_is_announced(told: Told) -> None:
+    assert told.story.rows == 200_000
+    assert len(told.steps) == STEPS
+    assert told.steps[-1] == "Attacking"
 
 
 def test_no_epsilon_no_story() -> None:
