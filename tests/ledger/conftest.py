@@ -39,8 +39,19 @@ def ledger() -> Iterator[Ledger]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def imported() -> None:
+    """Import what a reservation needs, which every forked child would import again."""
+    event = GuaranteedEvent(guarantee=PureDP(epsilon=1))
+    with open_ledger("memory://") as opened:
+        opened.set_budget(PureDP(epsilon=1), dataset="deaths")
+        opened.commit(
+            opened.reserve(event, dataset="deaths"), Release(value=42, event=event, guarantee=event.guarantee)
+        )
+
+
 @pytest.fixture
-def forked() -> Iterator[Callable[[Callable[[], None]], int]]:
+def forked(imported: None) -> Iterator[Callable[[Callable[[], None]], int]]:  # noqa: ARG001
     """Run something in a forked child and return its number; all that are left are waited for at the end."""
     children: list[int] = []
 

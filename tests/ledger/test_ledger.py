@@ -42,13 +42,16 @@ if TYPE_CHECKING:
     Answer = Callable[[Event], Release[int]]
     Fork = Callable[[Callable[[], None]], int]
 
-PROCESSES, TIMES, UNITS = 8, 50, 250
+PROCESSES = 8
 
 
-def test_eight_processes_never_spend_more_than_there_is(shared: str, forked: Fork, event: Make) -> None:
+def test_eight_processes_never_spend_more_than_there_is(
+    shared: str, forked: Fork, event: Make, *, thorough: bool
+) -> None:
+    times, units = (50, 250) if thorough else (20, 100)
     unit = event(1)
     opened = open_ledger(shared)
-    opened.set_budget(PureDP(epsilon=UNITS), dataset="deaths")
+    opened.set_budget(PureDP(epsilon=units), dataset="deaths")
     opened.reserve(event(0), dataset="deaths")  # the parent's connections and state are warm when it forks
     begin_read, begin_write = os.pipe()
     told_read, told_write = os.pipe()
@@ -57,7 +60,7 @@ def test_eight_processes_never_spend_more_than_there_is(shared: str, forked: For
         os.read(begin_read, 1)
         mine = opened if number % 2 else open_ledger(shared)
         answered = 0
-        for _ in range(TIMES):
+        for _ in range(times):
             try:
                 mine.reserve(unit, dataset="deaths", analyst=f"analyst-{number}")
                 answered += 1
@@ -70,16 +73,16 @@ def test_eight_processes_never_spend_more_than_there_is(shared: str, forked: For
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * PROCESSES
     os.close(told_write)
     with os.fdopen(told_read) as told:
-        answered = {number: int(times) for number, times in map(str.split, told)}
+        answered = {number: int(given) for number, given in map(str.split, told)}
     os.close(begin_read)
     os.close(begin_write)
     assert len(answered) == PROCESSES
-    assert sum(answered.values()) == UNITS
-    assert opened.account("deaths").spent == PureDP(epsilon=UNITS)
-    by_analyst = {f"analyst-{number}": times for number, times in answered.items() if times}
+    assert sum(answered.values()) == units
+    assert opened.account("deaths").spent == PureDP(epsilon=units)
+    by_analyst = {f"analyst-{number}": given for number, given in answered.items() if given}
     found = [line.body["analyst"] for line in opened.entries() if line.kind == "reserved"]
     assert {name: found.count(name) for name in by_analyst} == by_analyst
-    assert len(found) == UNITS + 1
+    assert len(found) == units + 1
     assert opened.verify().ok
     opened.close()
 

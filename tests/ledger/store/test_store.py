@@ -79,7 +79,6 @@ def read_told(read: int) -> Iterator[tuple[str, str]]:
 def test_a_kill_at_any_step_leaves_the_ledger_whole(shared: str, forked: Fork, event: Make, release: Answer) -> None:
     opened, unit = open_ledger(shared), event(1)
     opened.set_budget(PureDP(epsilon=10**6), dataset="deaths")
-    asks(opened, unit, release, lambda _: None)  # what is imported on the way is not imported by every child
     read, write = os.pipe()
     counted_read, counted_write = os.pipe()
 
