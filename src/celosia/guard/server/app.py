@@ -63,11 +63,9 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: Access
     )  # fmt: skip
     app.state.shared, app.state.access_log = SharedState(guard, rates=rates, places=_query_places(guard)), access_log
     _add_open_routes(app)
-    pages = pages_router(guard)
-    # The routes of an included router are not in the list of the application.
-    app.state.routes = (*app.routes, *ROUTER.routes, *pages.routes)
-    app.include_router(ROUTER)
-    app.include_router(pages)
+    # Including the routers would build each of their routes again, and leave it out of the application's list.
+    app.router.routes.extend((*ROUTER.routes, *pages_router(guard).routes))
+    app.state.routes = tuple(app.routes)
     _add_problems(app)
     _add_layers(app, guard, rates=rates, access_log=access_log)
     return app
