@@ -15,11 +15,11 @@ from celosia.guard.config.settings import Config
 from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
+from tests.guard.copies import dump_store, open_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
+CONFIG = Config(store="memory://", slot_milliseconds=0)
 SCHEMA = '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
 LOCAL, AUDITOR = Identity.local(), Identity(name="alda", role=Role.AUDITOR)
 COUNT = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
@@ -46,18 +46,26 @@ CHANGES = {
 }
 
 
-@pytest.fixture
-def guard(tmp_path: Path) -> Iterator[Guard]:
-    (tmp_path / "deaths.csv").write_text("age\n" + "7\n" * 100)
-    with Guard.open(Config(store="memory://", slot_milliseconds=0)) as guard:
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The store of a guard in which something of every kind was done."""
+    data = tmp_path_factory.mktemp("deaths") / "deaths.csv"
+    data.write_text("age\n" + "7\n" * 100)
+    with Guard.open(CONFIG) as guard:
         for name in ("ana", "eva"):
             guard.add_user(LOCAL, name, "analyst", dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
         guard.add_key(LOCAL, "ana")
         guard.revoke(LOCAL, "eva")
-        guard.add_dataset(LOCAL, "deaths", str(tmp_path / "deaths.csv"), SCHEMA, analysts=["ana", "eva"])
+        guard.add_dataset(LOCAL, "deaths", str(data), SCHEMA, analysts=["ana", "eva"])
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths")
         guard.new_version(LOCAL, "deaths")
         guard.share_dataset(LOCAL, "deaths", None)
+        return dump_store(guard)
+
+
+@pytest.fixture
+def guard(dumped: bytes) -> Iterator[Guard]:
+    with open_copy(dumped, CONFIG) as guard:
         yield guard
 
 

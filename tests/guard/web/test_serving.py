@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,7 +147,7 @@ def test_failures_of_the_store_name_no_machine(site: Site, monkeypatch: pytest.M
 
 def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
     limits = Limits(requests_per_minute=20)
-    object.__setattr__(site.guard.config, "limits", limits)  # before the application is made
+    site.guard.config = replace(site.guard.config, limits=limits)  # before the application is made
     app = create_app(site.guard, access_log=AccessLog(site.lines.append))
     replies = []
     for number in range(4):
