@@ -1,21 +1,22 @@
 """A guard that serves as usual, but kills itself once where it is told to: before an answer is committed, or after.
 
-Run with the path of a configuration. A file ``die before commit`` or ``die after commit`` beside it is the order; it is
-taken away by whoever obeys, so that one process dies for each.
+A file ``die before commit`` or ``die after commit`` beside the configuration is the order; it is taken away by whoever
+obeys, so that one process dies for each.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from celosia.guard.server.serve import serve
 from celosia.ledger import Ledger
 
-__all__: list[str] = []
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["serve_until_told_to_die"]
 
 
 def obey(order: Path) -> None:
@@ -27,8 +28,8 @@ def obey(order: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main() -> None:
-    config = Path(sys.argv[1])
+def serve_until_told_to_die(config: Path) -> None:
+    """Serve, in a process of its own: the ledger of all that it imports is changed."""
     commit = Ledger.commit
 
     def dying_commit(self: Ledger, *args: Any, **kwargs: Any) -> None:
@@ -38,7 +39,3 @@ def main() -> None:
 
     Ledger.commit = dying_commit  # type: ignore[method-assign]
     serve(config)
-
-
-if __name__ == "__main__":
-    main()

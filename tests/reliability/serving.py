@@ -1,7 +1,7 @@
 """A guard that serves in processes of its own, for tests: started, asked, killed, and always ended.
 
-``start_server`` sets up a store with a tiny table, users of every role and a budget, and runs ``celosia guard serve``
-on a free port of this machine. ``Client`` is a light HTTP client that keeps its connection.
+``start_server`` sets up a store with a tiny table, users of every role and a budget, and serves it on a free port of
+this machine. ``Client`` is a light HTTP client that keeps its connection.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import datetime as dt
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,14 +23,18 @@ from celosia.core import PureDP
 from celosia.core.errors import ParameterError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
+from celosia.guard.server.serve import serve
 from celosia.guard.service import Guard
+from tests.reliability.forked import ForkedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from celosia.core import Guarantee
 
-__all__ = ["DATASET", "ROLES", "Client", "Reply", "Served", "question", "set_up", "start_server"]
+__all__ = ["COMMAND", "DATASET", "ROLES", "Client", "Reply", "Served", "question", "set_up", "start_server"]
+
+COMMAND = (sys.executable, "-m", "celosia", "guard", "serve", "--config")
 
 ROLES = ("owner", "curator", "analyst", "auditor")
 DATASET = "people"
@@ -121,7 +124,7 @@ class Served:
     url: str
     config: Path
     keys: Mapping[str, str]
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedProcess
     log: Path
     errors: Path
     _clients: list[Client] = field(default_factory=list)
@@ -173,6 +176,7 @@ class Served:
             except subprocess.TimeoutExpired:
                 self.process.kill()  # its workers notice, and end
                 self.process.wait(PATIENCE)
+        assert self.process.returncode is not None
         return self.process.returncode
 
 
@@ -220,18 +224,21 @@ def start_server(
     folder: Path,
     store: str | None = None,
     *,
-    command: Sequence[str] | None = None,
-    environment: Mapping[str, str] | None = None,
+    serve: Callable[[Path], None] = serve,
+    command: Sequence[str] = (),
     **setup: Any,
 ) -> Iterator[Served]:
-    """Set up a guard and serve it; what it started is ended whatever happens."""
+    """Set up a guard and serve it, by a function or by a command; what it started is ended whatever happens."""
     path, keys = set_up(folder, store, **setup)
-    run = [*(command or [sys.executable, "-m", "celosia", "guard", "serve", "--config"]), str(path)]
     log, errors = folder / "server.log", folder / "server.err"
-    with log.open("wb") as out, errors.open("wb") as err:
-        process = subprocess.Popen(
-            run, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=os.environ | dict(environment or {})
-        )
+    log.touch()
+    errors.touch()
+    process: subprocess.Popen[bytes] | ForkedProcess
+    if command:
+        with log.open("wb") as out, errors.open("wb") as err:
+            process = subprocess.Popen([*command, str(path)], stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+    else:
+        process = ForkedProcess(serve, path, log, errors)
     served = Served("", path, keys, process, log, errors)
     try:
         deadline = time.monotonic() + PATIENCE

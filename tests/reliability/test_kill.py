@@ -7,7 +7,6 @@ import http.client
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core import PureDP
+from tests.reliability.dying_server import serve_until_told_to_die
 from tests.reliability.serving import DATASET, PATIENCE, Served, question, start_server
 from tests.reliability.stores import STORES, store_url
 
@@ -155,8 +155,8 @@ def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswere
 def test_a_kill_between_commit_and_reply_costs_nothing_twice(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    script = [sys.executable, str(Path(__file__).with_name("dying_server.py"))]
-    with start_server(tmp_path, store_url(kind, request), command=script, budget=BUDGET, workers=2) as served:
+    store = store_url(kind, request)
+    with start_server(tmp_path, store, serve=serve_until_told_to_die, budget=BUDGET, workers=2) as served:
         client = served.client()
         for number in range(5):
             (tmp_path / "die after commit").touch()

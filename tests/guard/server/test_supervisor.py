@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from celosia.guard.config.settings import Config
 from celosia.guard.server.listening import listen
 from celosia.guard.server.supervisor import Supervisor, pause_after
-from tests.reliability.serving import PATIENCE, question, set_up, start_server
+from tests.reliability.serving import COMMAND, PATIENCE, question, set_up, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def wait_until(holds: Callable[[], bool], output: Callable[[], str]) -> None:
 
 
 def test_one_life(tmp_path: Path) -> None:
-    with start_server(tmp_path, workers=2) as served:
+    with start_server(tmp_path, command=COMMAND, workers=2) as served:
         # One line, and it is the address.
         assert served.errors.read_text() == f"Serving at {served.url}\n"
         wait_until(lambda: len(served.workers()) == 2, served.output)
