@@ -182,7 +182,7 @@ class Served:
 
 def add_expired_user(guard: Guard, name: str, role: str) -> str:
     """Add a user whose key has expired by the time this returns; a slow machine gets a longer validity."""
-    for seconds in (0.5, 5.0, 50.0):
+    for seconds in (0.1, 1.0, 10.0, 60.0):
         expires = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
         with contextlib.suppress(ParameterError):  # expired before it was stored
             key = guard.add_user(Identity.local(), name, role, expires)

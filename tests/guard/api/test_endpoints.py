@@ -15,6 +15,7 @@ from tests.reliability.serving import DATASET, ROLES, Client, Served, add_expire
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from celosia.guard.service import Guard
     from tests.reliability.serving import Reply
 
 pytestmark = pytest.mark.xdist_group("guard api")  # what is started for them is started once
@@ -56,17 +57,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def guard(served: Served) -> Iterator[Guard]:
+    """The store of the server, opened here too."""
+    with served.guard() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def answer(served: Served) -> str:
     """The number of an answer that the analyst was given."""
     return str(served.client().ask(ASK, "the first").json["id"])
 
 
-def send(served: Served, client: Client, endpoint: tuple[str, str, Any, str], answer: str) -> Reply:
+def send(guard: Guard, client: Client, endpoint: tuple[str, str, Any, str], answer: str) -> Reply:
     method, path, body, _ = endpoint
     fresh = next(FRESH)
     if "expendable" in path:
-        with served.guard() as guard:
-            guard.add_user(Identity.local(), f"expendable{fresh}", "analyst")
+        guard.add_user(Identity.local(), f"expendable{fresh}", "analyst")
     path = path.replace("{id}", answer).replace("{fresh}", str(fresh))
     if isinstance(body, dict) and "name" in body:
         body = body | {"name": body["name"].replace("{fresh}", str(fresh))}
@@ -94,10 +101,10 @@ def fits(parts: list[str], template: list[str]) -> bool:
     )
 
 
-def test_a_role_may_do_what_the_table_says(served: Served, answer: str) -> None:
+def test_a_role_may_do_what_the_table_says(served: Served, guard: Guard, answer: str) -> None:
     for role in ROLES:
         for endpoint in ENDPOINTS:
-            reply = send(served, served.client(role), endpoint, answer)
+            reply = send(guard, served.client(role), endpoint, answer)
             if LETTERS[role] in endpoint[3]:
                 assert reply.status in GOOD, reply.body
             else:
@@ -107,24 +114,25 @@ def test_a_role_may_do_what_the_table_says(served: Served, answer: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def outsiders(served: Served) -> dict[str, str | None]:
+def outsiders(served: Served, guard: Guard) -> dict[str, str | None]:
     """Keys that are no good, one of each kind."""
     local = Identity.local()
-    with served.guard() as guard:
-        revoked = guard.add_user(local, "leaver", "owner")
-        guard.revoke(local, "leaver")
-        expired = add_expired_user(guard, "late", "owner")
+    revoked = guard.add_user(local, "leaver", "owner")
+    guard.revoke(local, "leaver")
+    expired = add_expired_user(guard, "late", "owner")
     good = served.keys["owner"]
     changed = good[:-1] + ("0" if good[-1] != "0" else "1")
     return {"none": None, "revoked": revoked, "expired": expired, "changed": changed, "empty": "", "odd": "a b\tc"}
 
 
-def test_nobody_gets_in_without_a_valid_key(served: Served, answer: str, outsiders: dict[str, str | None]) -> None:
+def test_nobody_gets_in_without_a_valid_key(
+    served: Served, guard: Guard, answer: str, outsiders: dict[str, str | None]
+) -> None:
     kind_cases: list[str] = ["none", "revoked", "expired", "changed", "empty", "odd"]
     for kind in kind_cases:
         for endpoint in ENDPOINTS:
             client = Client(served.url, outsiders[kind])
-            reply = send(served, client, endpoint, answer)
+            reply = send(guard, client, endpoint, answer)
             client.close()
             assert reply.status == 401
             assert reply.headers["www-authenticate"] == "Bearer"
@@ -136,9 +144,8 @@ def test_a_key_is_looked_at_before_a_body(served: Served) -> None:
     assert reply.status == 401
 
 
-def test_an_answer_belongs_to_whoever_asked(served: Served, answer: str) -> None:
-    with served.guard() as guard:
-        key = guard.add_user(Identity.local(), "neighbour", "analyst")
+def test_an_answer_belongs_to_whoever_asked(served: Served, guard: Guard, answer: str) -> None:
+    key = guard.add_user(Identity.local(), "neighbour", "analyst")
     client = Client(served.url, key)
     other, nobody = client.send("GET", f"/v1/queries/{answer}"), client.send("GET", f"/v1/queries/{'0' * 32}")
     assert client.send("GET", "/v1/queries").json == {"queries": []}

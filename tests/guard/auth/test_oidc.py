@@ -329,6 +329,7 @@ def test_a_new_key_is_found_soon(provider: Provider) -> None:
         (200, b" " * 1_100_000),
         (200, json.dumps({"keys": [{}] * 101}).encode()),
     ],
+    ids=["error", "redirect", "nonsense", "list", "number", "no text", "too long", "too many keys"],
 )
 def test_a_provider_out_of_order_is_survived_for_a_day(provider: Provider, status: int, body: bytes) -> None:
     clock = Clock()

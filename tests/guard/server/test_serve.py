@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import signal
 import socket
 import ssl
-import sys
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from celosia.guard.server.serve import serve
 from tests.reliability.serving import start_server
 
 if TYPE_CHECKING:
@@ -59,16 +60,13 @@ def test_it_speaks_tls(tmp_path: Path) -> None:
         assert b"strict-transport-security" in reply.lower()
 
 
-FORKLESS = """
-import os, sys
-del os.fork
-from celosia.guard.server.serve import serve
-serve(sys.argv[1])
-"""
+def serve_without_fork(path: Path) -> None:
+    del os.fork
+    serve(path)
 
 
 def test_where_nothing_forks_one_process_serves(tmp_path: Path) -> None:
-    with start_server(tmp_path, command=[sys.executable, "-c", FORKLESS], workers=2) as served:
+    with start_server(tmp_path, serve=serve_without_fork, workers=2) as served:
         assert served.workers() == []
         assert served.client().send("GET", "/v1/datasets").status == 200
         served.process.send_signal(signal.SIGTERM)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
+from typer.testing import CliRunner
+
+from celosia.cli.app import app
 from celosia.guard.config.settings import Config
+from celosia.guard.server import supervisor
 from celosia.guard.server.listening import listen
+from celosia.guard.server.serve import serve
 from celosia.guard.server.supervisor import Supervisor, pause_after
+from tests.reliability.forked import ForkedProcess
 from tests.reliability.serving import COMMAND, PATIENCE, question, set_up, start_server
 
 if TYPE_CHECKING:
@@ -67,7 +71,7 @@ def test_one_life(tmp_path: Path) -> None:
 
 
 def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None:
-    with start_server(tmp_path, workers=1, slot_milliseconds=2000) as served:
+    with start_server(tmp_path, workers=1, slot_milliseconds=1000) as served:
         client = served.client()
         body = b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1"}'
         headers = {
@@ -83,26 +87,26 @@ def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None
         assert served.process.wait(PATIENCE) == 0
 
 
+def serve_without_workers(path: Path) -> None:
+    supervisor.run_worker = lambda *_, **__: os._exit(1)  # type: ignore[assignment]
+    serve(path)
+
+
 def test_it_gives_up_when_nothing_comes_up(tmp_path: Path) -> None:
     path, _ = set_up(tmp_path)
-    script = (
-        "import os, sys; import celosia.guard.server.supervisor as s; from celosia.guard.server.serve import serve\n"
-        "s.run_worker = lambda *a, **k: os._exit(1)\nserve(sys.argv[1])"
-    )
-    command = [sys.executable, "-c", script, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode not in {0, -9}
-    assert done.stdout.count("ended") >= 5
+    server = ForkedProcess(serve_without_workers, path, tmp_path / "server.log", tmp_path / "server.err")
+    assert server.wait(PATIENCE) not in {0, -9}
+    assert (tmp_path / "server.log").read_text().count("ended") >= 5
 
 
 def test_a_store_that_is_none_is_said_at_once(tmp_path: Path) -> None:
     path, _ = set_up(tmp_path)
-    command = [sys.executable, "-m", "celosia", "guard", "serve", "--config", str(path)]
+    command = ["guard", "serve", "--config", str(path)]
     (tmp_path / "ledger.db").write_bytes(b"this is no database any more" * 400)
-    junk = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    junk = CliRunner().invoke(app, command)
     (tmp_path / "ledger.db").unlink()
-    none = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (junk.returncode, none.returncode) == (1, 2)
+    none = CliRunner().invoke(app, command)
+    assert (junk.exit_code, none.exit_code) == (1, 2)
     assert "is not a database, or is damaged" in junk.stderr
     assert "there is no ledger" in none.stderr
     assert not (tmp_path / "ledger.db").exists()
