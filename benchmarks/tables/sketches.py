@@ -8,6 +8,7 @@ on every machine. How long updates and queries take is measured where the script
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from dataclasses import dataclass
@@ -64,11 +65,18 @@ class Entry:
     ask: Callable[[Any], float | NDArray[np.generic]]
 
 
+@functools.cache
 def stream(seed: int) -> NDArray[np.int64]:
     """Values by Zipf's law, below 2^16, by the inverse of its distribution: the same whatever NumPy's sampler does."""
     weights = np.arange(1.0, 2**16) ** -1.1
     uniforms = np.random.default_rng(seed).random(VALUES)
     return np.searchsorted(np.cumsum(weights) / weights.sum(), uniforms).astype(np.int64)
+
+
+@functools.cache
+def count_values(seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different values of a stream, and how often each is there."""
+    return np.unique(stream(seed), return_counts=True)
 
 
 def membership(sketch: Any, seed: int) -> float:
@@ -80,7 +88,7 @@ def membership(sketch: Any, seed: int) -> float:
 
 def frequency(sketch: Any, seed: int) -> float:
     """The root mean square error of all frequencies, as a share of the total."""
-    values, counts = np.unique(stream(seed), return_counts=True)
+    values, counts = count_values(seed)
     sketch.update(stream(seed))
     return math.sqrt(np.mean((sketch.estimate(values) - counts) ** 2)) / VALUES
 
@@ -98,7 +106,7 @@ def ranges(sketch: DyadicCountMin, seed: int) -> float:
 
 def norm(sketch: AMS, seed: int) -> float:
     """The relative error of the sum of squared frequencies."""
-    counts = np.unique(stream(seed), return_counts=True)[1]
+    counts = count_values(seed)[1]
     sketch.update(stream(seed))
     return sketch.estimate() / float(np.sum(counts.astype(np.float64) ** 2)) - 1
 
