@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,15 +51,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
-    """One browser for all tests here; each test opens a context of its own."""
+    """One browser for all tests here."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"], timeout=1000 * PATIENCE
-        )
+        # One process draws, for starting another takes longer than most tests.
+        args = ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--renderer-process-limit=1"]
+        opened = playwright.chromium.launch(executable_path=chromium, args=args, timeout=1000 * PATIENCE)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser, served: Served) -> Iterator[Window]:
+    """One window for all tests here but those whose browser has other settings: a new one takes a second or two."""
+    opened = Window(browser, served)
+    yield opened
+    opened.context.close()
 
 
 class Watch:
@@ -73,6 +81,10 @@ class Watch:
         context.on("request", self._asked)
         context.on("requestfailed", self._failed)
 
+    def check(self) -> None:
+        """Raise AssertionError if there is anything."""
+        assert self.faults == []
+
     def _said(self, message: ConsoleMessage) -> None:
         # An answer that a test provokes (a sign-in that is refused) shows in the console as the browser's own line.
         # A preview that is still under way when its page is left is given up, and htmx says so; one that failed for
@@ -82,7 +94,7 @@ class Watch:
             self.faults.append(f"{message.type}: {message.text}")
 
     def _asked(self, request: Request) -> None:
-        if not request.url.startswith((f"{self._url}/", "data:")):
+        if not request.url.startswith((f"{self._url}/", "data:", "about:blank")):
             self.faults.append(f"request to {request.url}")
 
     def _failed(self, request: Request) -> None:
@@ -91,18 +103,27 @@ class Watch:
             self.faults.append(f"failed {request.url}: {request.failure}")
 
 
-@contextmanager
-def open_page(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:
-    """A page in a context of its own; at the end nothing may have gone wrong in it."""
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-    context.set_default_timeout(1000 * PATIENCE)
-    watch = Watch(context, served.url)
-    try:
-        page = context.new_page()
-        yield page
-    finally:
-        context.close()
-    assert watch.faults == []
+class Window:
+    """A page in a context of its own, watched."""
+
+    def __init__(self, browser: Browser, served: Served, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.context.set_default_timeout(1000 * PATIENCE)
+        self.watch = Watch(self.context, served.url)
+        self.page = self.context.new_page()
+
+    @contextmanager
+    def open_page(self, width: int = 1200, height: int = 900) -> Iterator[Page]:
+        """The page of somebody who was never here; at the end nothing may have gone wrong in it."""
+        self.watch.faults.clear()
+        self.context.clear_cookies()
+        self.page.set_viewport_size({"width": width, "height": height})
+        try:
+            yield self.page
+        finally:
+            self.page.emulate_media(media="null", color_scheme="null")
+            self.page.goto("about:blank")
+        self.watch.check()
 
 
 def sign_in_by_hand(page: Page, served: Served, who: str, lang: str = "en") -> None:
@@ -135,8 +156,8 @@ def spent(page: Page) -> float:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_an_analyst_previews_asks_and_sees_the_budget_shrink(browser: Browser, served: Served, lang: str) -> None:
-    with open_page(browser, served) as page:
+def test_an_analyst_previews_asks_and_sees_the_budget_shrink(window: Window, served: Served, lang: str) -> None:
+    with window.open_page() as page:
         page.goto(f"{served.url}/?lang={lang}")
         page.wait_for_url("**/sign-in")
         shoot(page, f"{lang}-1-sign-in")
@@ -187,9 +208,9 @@ def see_the_chart(page: Page, *, bars: int) -> None:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_curator_changes_a_bound(browser: Browser, served: Served, lang: str) -> None:
+def test_a_curator_changes_a_bound(window: Window, served: Served, lang: str) -> None:
     high = "115" if lang == "en" else "118"
-    with open_page(browser, served) as page:
+    with window.open_page() as page:
         sign_in(page, served, "curator", lang)
         page.goto(f"{served.url}/datasets/people/curation")
         page.fill("#high-1", high)
@@ -204,8 +225,8 @@ def test_a_curator_changes_a_bound(browser: Browser, served: Served, lang: str) 
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_an_auditor_verifies_the_log(browser: Browser, served: Served, lang: str) -> None:
-    with open_page(browser, served) as page:
+def test_an_auditor_verifies_the_log(window: Window, served: Served, lang: str) -> None:
+    with window.open_page() as page:
         sign_in(page, served, "auditor", lang)
         page.goto(f"{served.url}/log")
         head = page.inner_text("#head-hash")
@@ -216,8 +237,8 @@ def test_an_auditor_verifies_the_log(browser: Browser, served: Served, lang: str
         shoot(page, f"{lang}-10-log")
 
 
-def test_an_owner_makes_and_revokes_a_key(browser: Browser, served: Served) -> None:
-    with open_page(browser, served) as page:
+def test_an_owner_makes_and_revokes_a_key(window: Window, served: Served) -> None:
+    with window.open_page() as page:
         sign_in(page, served, "owner")
         page.goto(f"{served.url}/users")
         page.fill("#name", "berta")
@@ -228,20 +249,20 @@ def test_an_owner_makes_and_revokes_a_key(browser: Browser, served: Served) -> N
         assert key not in page.content()
         page.click(f"[aria-label*='{key.split('_')[1]}']")
         page.wait_for_url("**/users?done=revoked")
-        with open_page(browser, served) as other:
-            other.goto(f"{served.url}/sign-in")
-            other.fill("#key", key)
-            other.click("main button[type=submit]")
-            other.wait_for_selector("[role=alert]")
+    with window.open_page() as page:
+        page.goto(f"{served.url}/sign-in")
+        page.fill("#key", key)
+        page.click("main button[type=submit]")
+        page.wait_for_selector("[role=alert]")
 
 
 # Spanish words are longer.
 @pytest.mark.parametrize("lang", [pytest.param("en", marks=pytest.mark.thorough), "es"])
-def test_narrow_screens_never_scroll_sideways(browser: Browser, served: Served, lang: str) -> None:
+def test_narrow_screens_never_scroll_sideways(window: Window, served: Served, lang: str) -> None:
     from playwright.sync_api import expect
 
-    options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
-    with open_page(browser, served, **options) as page:
+    with window.open_page(360, 740) as page:
+        page.emulate_media(color_scheme="dark")
         sign_in(page, served, "eva", lang)
         page.goto(f"{served.url}/datasets/people/ask?tab=form")
         page.wait_for_selector("#cost")
@@ -267,8 +288,8 @@ def cut_tables(page: Page) -> int:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_numbers_and_their_intervals_are_whole_on_narrow_screens(browser: Browser, served: Served, lang: str) -> None:
-    with open_page(browser, served, viewport={"width": 360, "height": 740}) as page:
+def test_numbers_and_their_intervals_are_whole_on_narrow_screens(window: Window, served: Served, lang: str) -> None:
+    with window.open_page(360, 740) as page:
         sign_in(page, served, "eva", lang)
         page.goto(f"{served.url}/datasets/people/ask")
         page.fill("#sql", "SELECT sex, COUNT(*), SUM(income), AVG(income), AVG(age) FROM people GROUP BY sex")
@@ -288,10 +309,10 @@ def test_numbers_and_their_intervals_are_whole_on_narrow_screens(browser: Browse
         shoot(page, f"{lang}-17-narrow-answers")
 
 
-def test_a_question_that_is_deleted_takes_its_preview_along(browser: Browser, served: Served) -> None:
+def test_a_question_that_is_deleted_takes_its_preview_along(window: Window, served: Served) -> None:
     from playwright.sync_api import expect
 
-    with open_page(browser, served) as page:
+    with window.open_page() as page:
         sign_in(page, served, "eva")
         page.goto(f"{served.url}/datasets/people/ask")
         page.wait_for_selector("#cost")
@@ -302,10 +323,10 @@ def test_a_question_that_is_deleted_takes_its_preview_along(browser: Browser, se
         page.wait_for_selector("#cost")
 
 
-def test_nor_do_the_other_roles_pages(browser: Browser, served: Served) -> None:
+def test_nor_do_the_other_roles_pages(window: Window, served: Served) -> None:
     """In Spanish, whose words are longer."""
     pages = {"curator": ["/datasets/people/curation", "/budget"], "auditor": ["/log"], "owner": ["/users"]}
-    with open_page(browser, served, viewport={"width": 360, "height": 740}) as page:
+    with window.open_page(360, 740) as page:
         for who, paths in pages.items():
             sign_in(page, served, who, "es")
             for path in paths:
@@ -317,7 +338,8 @@ def test_nor_do_the_other_roles_pages(browser: Browser, served: Served) -> None:
 
 
 def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, served: Served) -> None:
-    with open_page(browser, served, java_script_enabled=False) as page:
+    window = Window(browser, served, java_script_enabled=False)
+    with closing(window.context), window.open_page() as page:
         sign_in_by_hand(page, served, "leo")
         page.goto(f"{served.url}/datasets/people/ask?tab=form")
         assert not page.is_visible("#slider")
@@ -336,8 +358,8 @@ def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, ser
         shoot(page, "en-14-without-script")
 
 
-def test_the_keyboard_is_enough(browser: Browser, served: Served) -> None:
-    with open_page(browser, served) as page:
+def test_the_keyboard_is_enough(window: Window, served: Served) -> None:
+    with window.open_page() as page:
         page.goto(f"{served.url}/sign-in?lang=en")
         assert page.evaluate("document.activeElement.id") == "key"  # where one begins to type
         page.keyboard.type(served.keys["leo"])
@@ -369,8 +391,8 @@ def walk_to(page: Page, tag: str, words: str) -> None:
     pytest.fail(f"the keyboard does not reach {tag} {words!r}")
 
 
-def test_answers_print_on_paper(browser: Browser, served: Served) -> None:
-    with open_page(browser, served) as page:
+def test_answers_print_on_paper(window: Window, served: Served) -> None:
+    with window.open_page() as page:
         sign_in(page, served, "leo")
         page.goto(f"{served.url}/datasets/people/ask")
         page.fill("#sql", SQL)
@@ -382,22 +404,22 @@ def test_answers_print_on_paper(browser: Browser, served: Served) -> None:
         shoot(page, "en-15-print")
 
 
-def test_a_policy_that_is_broken_would_be_seen(browser: Browser, served: Served) -> None:
+def test_a_policy_that_is_broken_would_be_seen(window: Window, served: Served) -> None:
     """The watch itself: inline style and script, and a request elsewhere, are told."""
-    context = browser.new_context()
-    watch = Watch(context, served.url)
-    page = context.new_page()
-    page.goto(f"{served.url}/sign-in")
-    page.evaluate(
-        """() => {
-        const part = document.createElement('div'); part.innerHTML = '<p style="color: red">x</p>';
-        document.body.append(part);
-        const script = document.createElement('script'); script.textContent = '1'; document.body.append(script);
-        const image = new Image(); image.src = 'http://127.0.0.2:9/x.png';
-        }"""
-    )
-    deadline = time.monotonic() + PATIENCE
-    while not all(policy in "\n".join(watch.faults) for policy in ("style-src", "script-src", "img-src")):
-        assert time.monotonic() < deadline, watch.faults
-        page.wait_for_timeout(20)
-    context.close()
+    with window.open_page() as page:
+        page.goto(f"{served.url}/sign-in")
+        page.evaluate(
+            """() => {
+            const part = document.createElement('div'); part.innerHTML = '<p style="color: red">x</p>';
+            document.body.append(part);
+            const script = document.createElement('script'); script.textContent = '1'; document.body.append(script);
+            const image = new Image(); image.src = 'http://127.0.0.2:9/x.png';
+            }"""
+        )
+        deadline = time.monotonic() + PATIENCE
+        while not all(policy in "\n".join(window.watch.faults) for policy in ("style-src", "script-src", "img-src")):
+            assert time.monotonic() < deadline, window.watch.faults
+            page.wait_for_timeout(20)
+        with pytest.raises(AssertionError):
+            window.watch.check()
+        window.watch.faults.clear()
