@@ -10,7 +10,8 @@ import io
 import itertools
 import json
 import re
-from dataclasses import dataclass, field
+import shutil
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,7 +34,7 @@ from tests.reliability.inside import LOCAL
 from tests.reliability.serving import ROLES, start_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.reliability.serving import Served
 
@@ -123,29 +124,49 @@ def _drop_table(address: str) -> None:
 # ---------------------------------------------------------------------------------------------------- asking everything
 
 
-def _questions(one: Watcher) -> list[str]:
-    """All of them by those who may ask; to the others one is refused as the next."""
-    return [*QUESTIONS, *WRONG] if one.who == "analyst" else [QUESTIONS[0], WRONG[0]]
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is asked, and of which data sets: of those in ``full`` everything that is wrong as well."""
+
+    number: int  # part of every question, so that no stored answer fits
+    names: list[str]
+    full: list[str]
+
+    def questions(self, one: Watcher, dataset: str) -> list[str]:
+        """All of them by those who may ask; to the others one is refused as the next."""
+        if one.who != "analyst" or dataset not in self.names:
+            return [QUESTIONS[0], WRONG[0]]
+        # What is wrong is refused before data are read, and so alike for all data sets of an engine.
+        return [*QUESTIONS, *(WRONG if dataset in self.full else WRONG[:1])]
+
+    def questions_on_pages(self, one: Watcher, dataset: str) -> list[str]:
+        """All of them of one data set: a page shows what the API tells."""
+        return self.questions(one, dataset) if dataset in self.full[:1] else [QUESTIONS[0], WRONG[0]]
 
 
-def ask_the_api(one: Watcher, names: list[str], turn: str) -> None:
+def ask_the_api(one: Watcher, turn: Turn) -> None:
     """Every route with something right and something wrong."""
+    names = turn.names
     one.api("GET", "/v1/health")
     one.api("GET", "/v1/datasets")
     for name in (*names, "nowhere"):
         one.api("GET", "/v1/datasets/{name}", name=name)
-        for place, sql in enumerate(_questions(one)):
-            asked = {"dataset": name, "sql": sql.format(name=name, mark=f"{MARK}_{place}"), "epsilon": SMALL}
+        for place, sql in enumerate(turn.questions(one, name)):
+            asked = {
+                "dataset": name,
+                "sql": sql.format(name=name, mark=f"{MARK}_{turn.number}_{place}"),
+                "epsilon": SMALL,
+            }
             delta = {"delta": "1e-9"} if "GROUP BY name" in sql else {}
             one.api("POST", "/v1/previews", asked | delta)
-            one.api("POST", "/v1/queries", asked | delta, key=f"{turn} {name} {place}")
+            one.api("POST", "/v1/queries", asked | delta, key=f"{turn.number} {name} {place}")
         one.api("GET", "/v1/budget", query=f"dataset={name}")
     one.api("POST", "/v1/queries", b"{", key="broken")
     one.api("POST", "/v1/queries", {"dataset": names[0], "sql": "SELECT 1", "epsilon": "x"}, key="wrong")
     one.api("POST", "/v1/queries", {"dataset": names[0]})
     listed = one.api("GET", "/v1/queries", query="limit=50")
     ids = [answer["id"] for answer in listed.json["queries"]] if listed.status == 200 else []
-    for number in [*ids, "0" * 32]:
+    for number in [*(ids if turn.full else ids[:2]), "0" * 32]:  # what was answered before stays as it was
         one.api("GET", "/v1/queries/{id}", id=number)
     one.api("GET", "/v1/queries", query="limit=x")
     one.api("GET", "/v1/budget")
@@ -167,18 +188,23 @@ def ask_the_api(one: Watcher, names: list[str], turn: str) -> None:
         one.api("GET", path)
 
 
-def ask_the_pages(one: Watcher, names: list[str], turn: str) -> None:
+def ask_the_pages(one: Watcher, turn: Turn) -> None:
     """Every page with something right and something wrong."""
-    for name in (*names, "nowhere"):
-        for page in PAGES:
-            if page.method == "GET" and "{id}" not in page.path:
-                one.look(page.path, name=name)
+    names = turn.names
+    pages = [page.path for page in PAGES if page.method == "GET" and "{id}" not in page.path]
+    for path in pages:
+        if "{name}" not in path:
+            one.look(path)
+    for name in ("nowhere", *reversed(names)):
+        for path in pages:
+            if "{name}" in path:
+                one.look(path, name=name)
         one.look("/datasets/{name}/ask", name=name)
-        for place, sql in enumerate(_questions(one)):
-            form = {"tab": "sql", "sql": sql.format(name=name, mark=f"{MARK}_{place}"), "epsilon": SMALL}
+        for place, sql in enumerate(turn.questions_on_pages(one, name)):
+            form = {"tab": "sql", "sql": sql.format(name=name, mark=f"{MARK}_{turn.number}_{place}"), "epsilon": SMALL}
             form |= {"delta": "1e-9"} if "GROUP BY name" in sql else {}
             one.fill("/datasets/{name}/preview", form, name=name, fragment=place % 2 == 0)
-            one.fill("/datasets/{name}/ask", form | {"key": f"page {turn} {name} {place}"}, name=name)
+            one.fill("/datasets/{name}/ask", form | {"key": f"page {turn.number} {name} {place}"}, name=name)
         chosen = {"tab": "form", "aggregate": "mean", "column": "income", "group": "sex", "epsilon": "0.0001"}
         one.fill("/datasets/{name}/preview", chosen, name=name)
         one.fill("/datasets/{name}/bounds", {"column": "income", "low": "0", "high": "10000"}, name=name)
@@ -186,7 +212,7 @@ def ask_the_pages(one: Watcher, names: list[str], turn: str) -> None:
         one.fill("/datasets/{name}/versions", {}, name=name)
     answers = one.look("/answers")
     ids = [part[:32] for part in answers.body.decode().split('href="/answers/')[1:]]
-    for number in [*ids[:8], "0" * 32]:
+    for number in [*ids[: 5 if turn.full else 1], "0" * 32]:  # the last are one of each question
         for part in (
             "/answers/{id}",
             *(f"/answers/{{id}}/{kind}" for kind in ("chart.json", "chart.svg", "answer.csv", "answer.json")),
@@ -205,8 +231,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
     folder = tmp_path_factory.mktemp("canaries")
     (folder / FOLDER).mkdir()
     files = {name: folder / FOLDER / f"{name}.parquet" for name in ("kept", "taken", "spoilt")}
-    for path in files.values():
-        write_rows(path)
+    write_rows(files["kept"])
+    for name in ("taken", "spoilt"):
+        shutil.copy(files["kept"], files[name])
     address = _postgres(request)
     names = [*files]
     with start_server(folder, workers=1) as served:
@@ -222,12 +249,12 @@ def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
         watchers = {role: Watcher(served.url, role, served.keys[role]) for role in ROLES}
         watchers["nobody"] = Watcher(served.url, "nobody")
         asked = Everything(served, names, watchers)
-        ask(asked, names, "with the data")
+        ask(asked, Turn(1, names, [names[0], names[-1]]))
         files["taken"].unlink()
         files["spoilt"].write_bytes(b"PAR1" + TEXTS[1].encode() * 1_000 + b"PAR1")
         if address is not None:
             _drop_table(address)
-        ask(asked, names[1:], "without")
+        ask(asked, Turn(2, names[1:], []))
         add_users(asked)
         with served.guard() as guard:
             written = io.StringIO()
@@ -237,7 +264,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
         asked.stored = b"".join(path.read_bytes() for path in folder.glob("ledger.db*"))
         for path in folder.glob("ledger.db*"):
             path.write_bytes(TEXTS[1].encode() * 1_000)
-        ask(asked, names[:1], "without a ledger")
+        ask(asked, Turn(3, names[:1], []))
         yield asked
 
 
@@ -258,23 +285,24 @@ def add_users(asked: Everything) -> None:
     asked.watchers["auditor"].api("GET", "/v1/log", query="limit=1000")
 
 
-def ask(asked: Everything, names: list[str], turn: str) -> None:
+def ask(asked: Everything, turn: Turn) -> None:
+    # All of it by those who may ask; one data set is enough to see what others are told.
+    short = replace(turn, names=turn.names[:1])
     for who, watcher in asked.watchers.items():
-        if turn == "with the data" and watcher.key:
+        if turn.full and watcher.key:
             watcher.sign_in("es" if who in {"curator", "analyst"} else "en")
-        # All of it by those who may ask; one data set is enough to see what others are told.
-        ask_the_api(watcher, names if who == "analyst" else names[:1], turn)
-        ask_the_pages(watcher, names if who == "analyst" else names[:1], turn)
+        ask_the_api(watcher, turn if who == "analyst" else short)
+        ask_the_pages(watcher, turn if who == "analyst" else short)
 
 
 # ------------------------------------------------------------------------------------------------------ finding nothing
 
 
-def found_in_replies(asked: Everything) -> list[str]:
-    """The leaks in all replies, each with where it was."""
-    found = []
-    for one in asked.exchanges:
-        secrets = sorted(set(asked.secrets) - asked.may_see(one))
+def found_in_replies(asked: Everything, exchanges: Iterable[Exchange]) -> list[str]:
+    """The leaks in replies, each with where it was."""
+    found, all_secrets = [], set(asked.secrets)
+    for one in exchanges:
+        secrets = sorted(all_secrets - asked.may_see(one))
         told = list(leaks(one.text, secrets=secrets, pictures=one.is_picture))
         told += [FOLDER] if one.who in {"analyst", "nobody"} and FOLDER in one.text else []
         found += [f"{one.who} {one.method} {one.route} {one.status}: {leak}" for leak in told]
@@ -308,7 +336,7 @@ def test_questions_were_answered_and_then_failed(everything: Everything) -> None
 
 
 def test_no_canary_is_in_any_reply(everything: Everything) -> None:
-    assert found_in_replies(everything) == []
+    assert found_in_replies(everything, everything.exchanges) == []
 
 
 def test_no_canary_is_in_the_servers_log(everything: Everything) -> None:
@@ -340,32 +368,26 @@ def _told(text: str, who: str = "analyst", kind: str = "application/json") -> Ex
     return Exchange(who, "GET", "/v1/datasets", 200, [("content-type", kind)], text.encode())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"There are {NUMBERS[0]} rows.",
-        json.dumps({"rows": NUMBERS[0]}),
-        f"<td>{NUMBERS[1]:,}</td>",
-        f"<td>{NUMBERS[1]:,}</td>".replace(",", "."),
-        f"{NUMBERS[2]:,}".replace(",", "\u202f"),
-        f"n={NUMBERS[2]}.",
-        f"Could not convert '{TEXTS[1]}' to INT64",
-        f'{{"values": [{TEXTS[0]}]}}',
-        f"person {TEXTS[2]}",
-        'Traceback (most recent call last):\n  File "x.py", line 1, in y',
-        f"connection to postgresql://postgres:{PASSWORD}@db failed",
-        f"No files found that match /srv/{FOLDER}/kept.parquet",
-    ],
-    ids=lambda text: text[:30],
-)
-@pytest.mark.sampled(3)
-def test_a_planted_leak_is_found(text: str, everything: Everything) -> None:
-    watcher = everything.watchers["analyst"]
-    watcher.kept.append(_told(text))
-    try:
-        assert found_in_replies(everything)
-    finally:
-        watcher.kept.pop()
+PLANTED = [
+    f"There are {NUMBERS[0]} rows.",
+    json.dumps({"rows": NUMBERS[0]}),
+    f"<td>{NUMBERS[1]:,}</td>",
+    f"<td>{NUMBERS[1]:,}</td>".replace(",", "."),
+    f"{NUMBERS[2]:,}".replace(",", "\u202f"),
+    f"n={NUMBERS[2]}.",
+    f"Could not convert '{TEXTS[1]}' to INT64",
+    f'{{"values": [{TEXTS[0]}]}}',
+    f"person {TEXTS[2]}",
+    'Traceback (most recent call last):\n  File "x.py", line 1, in y',
+    f"connection to postgresql://postgres:{PASSWORD}@db failed",
+    f"No files found that match /srv/{FOLDER}/kept.parquet",
+]
+
+
+def test_a_planted_leak_is_found(everything: Everything) -> None:
+    for text in PLANTED:
+        assert found_in_replies(everything, [_told(text)]), text
+    assert not found_in_replies(everything, [_told("There are no rows.")])
 
 
 def test_a_planted_key_is_found_in_replies_and_logs(everything: Everything) -> None:
@@ -373,15 +395,10 @@ def test_a_planted_key_is_found_in_replies_and_logs(everything: Everything) -> N
     line = f"2026-01-01T00:00:00Z GET /v1/users 200 Authorization: Bearer {key}\n"
     assert list(leaks(line, secrets=everything.secrets))
     headers = Exchange("owner", "GET", "/v1/users", 200, [("location", f"/users?key={key}")], b"")
-    everything.watchers["owner"].kept.append(headers)
-    try:
-        assert found_in_replies(everything)
-    finally:
-        everything.watchers["owner"].kept.pop()
+    assert found_in_replies(everything, [headers])
 
 
-@pytest.mark.parametrize(
-    "text", ["1047290", "0.104729", "104729a", "ab104729", "1104729", "104729.5", "2026-01-01T00:00:00.104729+00:00"]
-)
-def test_numbers_that_only_look_alike_are_no_leak(text: str) -> None:
-    assert list(leaks(text)) == []
+def test_numbers_that_only_look_alike_are_no_leak() -> None:
+    alike = ["1047290", "0.104729", "104729a", "ab104729", "1104729", "104729.5", "2026-01-01T00:00:00.104729+00:00"]
+    for text in alike:
+        assert list(leaks(text)) == [], text
