@@ -94,7 +94,7 @@ def kill_at_random(served: Served, kills: int, replies: Callable[[], int], chanc
 def test_kills_lose_no_charge_and_no_service(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
-    kills = 100 if thorough else 25
+    kills = 100 if thorough else 10
     with start_server(tmp_path, store_url(kind, request), budget=BUDGET, workers=2) as served:
         enough = threading.Event()
         askers = [Asker(served.client(), number, enough) for number in range(ASKERS)]
@@ -153,12 +153,13 @@ def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswere
 
 @pytest.mark.parametrize("kind", STORES)
 def test_a_kill_between_commit_and_reply_costs_nothing_twice(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
+    times = 5 if thorough else 2
     store = store_url(kind, request)
     with start_server(tmp_path, store, serve=serve_until_told_to_die, budget=BUDGET, workers=2) as served:
         client = served.client()
-        for number in range(5):
+        for number in range(times):
             (tmp_path / "die after commit").touch()
             with pytest.raises(GONE):
                 client.ask(question(number), str(number))
@@ -168,14 +169,14 @@ def test_a_kill_between_commit_and_reply_costs_nothing_twice(
             assert spent(served) == (number + 1) * UNIT
         (tmp_path / "die before commit").touch()
         with pytest.raises(GONE):
-            client.ask(question(5), "5")
-        lost = [client.ask(question(5), "5", wait=0) for _ in range(2)]
+            client.ask(question(times), "lost")
+        lost = [client.ask(question(times), "lost", wait=0) for _ in range(2)]
         assert [reply.status for reply in lost] == [202, 202]
         assert lost[0].json == lost[1].json
         assert lost[0].json["release"] is None
         assert lost[0].headers["location"] == f"/v1/queries/{lost[0].json['id']}"
-        assert spent(served) == 6 * UNIT
-        assert client.ask(question(5), "another key").status == 200
+        assert spent(served) == (times + 1) * UNIT
+        assert client.ask(question(times), "another key").status == 200
         with served.guard() as guard:
             assert [one.id for one in guard.ledger.open_reservations()] == [lost[0].json["id"]]
             assert guard.ledger.verify().ok

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Both = Sequence[Inside] | Sequence[Served]
 
-QUESTIONS, THOROUGH_QUESTIONS, SERVED_QUESTIONS = 150, 500, 12
+QUESTIONS, THOROUGH_QUESTIONS, SERVED_QUESTIONS = 60, 500, 12
 COUNT = {"dataset": "rows", "sql": "SELECT COUNT(*) AS n FROM rows", "epsilon": "1"}
 BY_CATEGORY = {"dataset": "rows", "sql": "SELECT c, SUM(i) AS total FROM rows GROUP BY c", "epsilon": "1"}
 
