@@ -193,7 +193,7 @@ def last_weights(name: str, shrink: float, amplification: str) -> Distinction:
 
 @pytest.mark.parametrize("amplification", ["iteration", "none"])
 @pytest.mark.parametrize("name", ["PNSGDClassifier", "PNSGDRegressor"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_end_of_a_descent_tells_no_more_than_is_claimed_unless_the_noise_is_gone(
     name: str, amplification: str
 ) -> None:

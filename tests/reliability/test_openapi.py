@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("openapi")  # what is started for them is started once
 
-EXAMPLES = 6
+EXAMPLES, THOROUGH_EXAMPLES = 4, 12
 CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
@@ -135,10 +135,11 @@ def test_every_reply_is_as_documented(world: Inside, document: BaseSchema, *, th
     everything = operations(document)
     assert len(everything) >= 16
     keys = {role: world.keys[role] for role in (ROLES if thorough else QUICK_ROLES)}
+    examples = THOROUGH_EXAMPLES if thorough else EXAMPLES
     statuses: Counter[int] = Counter()
     for operation in everything.values():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            statuses += try_out(operation, mode, *keys.values())
+            statuses += try_out(operation, mode, *keys.values(), examples=examples)
     assert {200, 403, 422} <= statuses.keys(), statuses
     assert not [line for line in world.lines if "unforeseen" in line]
     assert world.guard.ledger.verify().ok
@@ -150,11 +151,13 @@ def test_without_a_key_everything_but_health_is_refused(document: BaseSchema) ->
         assert set(statuses) == ({200} if label == "GET /v1/health" else {401}), label
 
 
-def test_questions_are_answered_as_documented(world: Inside, document: BaseSchema) -> None:
+def test_questions_are_answered_as_documented(world: Inside, document: BaseSchema, *, thorough: bool) -> None:
     """The most is promised of answers, so they are tried more often."""
     everything = operations(document)
     for label in ("POST /v1/queries", "POST /v1/previews", "GET /v1/queries/{id}"):
-        tried = try_out(everything[label], GenerationMode.POSITIVE, world.keys["analyst"], examples=40)
+        tried = try_out(
+            everything[label], GenerationMode.POSITIVE, world.keys["analyst"], examples=40 if thorough else 20
+        )
         assert tried[404 if "id" in label else 200] >= 3, (label, tried)
     [one, *_] = world.client().send("GET", "/v1/queries").json["queries"]
     case = everything["GET /v1/queries/{id}"].Case(path_parameters={"id": one["id"]})

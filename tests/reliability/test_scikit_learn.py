@@ -7,7 +7,9 @@ share all of their noisy code with another. What differential privacy forbids is
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -18,10 +20,10 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import celosia as cl
 from celosia import learn
@@ -61,6 +63,10 @@ TWINS = ("FuzzyCMeans", "PNSGDRegressor", "Ridge")
 """Estimators whose noisy code is that of another."""
 
 
+def _thorough(case: Any) -> Any:
+    return pytest.param(case, marks=pytest.mark.thorough)
+
+
 def _without_privacy(name: str) -> Any:
     kind = getattr(learn, name)
     return kind(epsilon=_PLAIN, **({"classes": "public"} if "classes" in kind().get_params() else {}))
@@ -77,25 +83,30 @@ def _searches(epsilon: float) -> list[Any]:
 _LABELS = "labels_ would be what is known of each record: a private model keeps none; predict tells them"
 
 
-def _not_for_private(estimator: BaseEstimator) -> dict[str, str]:
-    return {"check_clustering": _LABELS} if type(estimator).__name__ in CLUSTERERS else {}
+def _run_checks(estimator: Any, expected: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run all checks on an estimator; those that are expected to fail, and no others, must do so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator, expected_failed_checks=dict(expected), on_skip=None, on_fail=None)
+    failed = [(one["check_name"], one["exception"]) for one in results if one["status"] == "failed"]
+    assert not failed
+    assert {one["check_name"] for one in results if one["expected_to_fail"]} == expected.keys()
+    assert all(one["status"] == "xfail" for one in results if one["expected_to_fail"])
+    assert sum(one["status"] == "passed" for one in results) >= 40
 
 
-@parametrize_with_checks(  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    [*map(_without_privacy, BASES), _searches(_PLAIN)[0]]
-)
-@pytest.mark.filterwarnings("ignore")
-def test_without_privacy_base_classes_pass_the_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+def _not_for_private(name: str) -> dict[str, str]:
+    return {"check_clustering": _LABELS} if name in CLUSTERERS else {}
 
 
-@pytest.mark.thorough
-@parametrize_with_checks(  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    [*(_without_privacy(name) for name in CHECKED if name not in BASES), _searches(_PLAIN)[1]]
-)
-@pytest.mark.filterwarnings("ignore")
-def test_without_privacy_all_others_pass_the_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+@pytest.mark.parametrize("name", [name if name in BASES else _thorough(name) for name in CHECKED])
+def test_without_privacy_estimators_pass_the_checks(name: str) -> None:
+    _run_checks(_without_privacy(name))
+
+
+@pytest.mark.parametrize("place", [0, _thorough(1)])
+def test_without_privacy_searches_pass_the_checks(place: int) -> None:
+    _run_checks(_searches(_PLAIN)[place])
 
 
 @pytest.fixture
@@ -119,25 +130,16 @@ def the_same_noise() -> Iterator[None]:
         yield
 
 
-@parametrize_with_checks(  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    [*(_private(name, epsilon=_EPSILON) for name in CHECKED if name not in TWINS), _searches(_EPSILON)[0]],
-    expected_failed_checks=_not_for_private,
-)
+@pytest.mark.parametrize("name", [_thorough(name) if name in TWINS else name for name in CHECKED])
 @pytest.mark.usefixtures("the_same_noise")
-@pytest.mark.filterwarnings("ignore")
-def test_with_noise_estimators_pass_the_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_with_noise_estimators_pass_the_checks(name: str) -> None:
+    _run_checks(_private(name, epsilon=_EPSILON), _not_for_private(name))
 
 
-@pytest.mark.thorough
-@parametrize_with_checks(  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    [*(_private(name, epsilon=_EPSILON) for name in TWINS), _searches(_EPSILON)[1]],
-    expected_failed_checks=_not_for_private,
-)
+@pytest.mark.parametrize("place", [0, _thorough(1)])
 @pytest.mark.usefixtures("the_same_noise")
-@pytest.mark.filterwarnings("ignore")
-def test_with_noise_their_twins_pass_the_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_with_noise_searches_pass_the_checks(place: int) -> None:
+    _run_checks(_searches(_EPSILON)[place])
 
 
 # ---- what the checks do not ask
@@ -181,18 +183,17 @@ def test_frames_have_names_and_give_the_same_model() -> None:
                 getattr(named, verb)(frame({key.upper(): value for key, value in columns.items()}))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("adjacency", [cl.AddRemove, ReplaceOne])
-def test_every_model_tells_what_it_promises(name: str, adjacency: Any) -> None:
-    model = _fitting(name, epsilon=2, adjacency=adjacency, source=Seeded(3))
-    if "PNSGD" in name:
-        model.set_params(adjacency=ReplaceOne)
-    model.fit(_rows(name), _target(name))
-    assert model.guarantee_.epsilon == 2
-    assert model.guarantee_.adjacency is (ReplaceOne if "PNSGD" in name else adjacency)
-    assert model.event_.adjacency is model.guarantee_.adjacency
-    assert model.seeded_
-    assert np.all(np.asarray(model.noise_scale_) > 0)
+def test_every_model_tells_what_it_promises() -> None:
+    for name, adjacency in product(NAMES, (cl.AddRemove, ReplaceOne)):
+        model = _fitting(name, epsilon=2, adjacency=adjacency, source=Seeded(3))
+        if "PNSGD" in name:
+            model.set_params(adjacency=ReplaceOne)
+        model.fit(_rows(name), _target(name))
+        assert model.guarantee_.epsilon == 2
+        assert model.guarantee_.adjacency is (ReplaceOne if "PNSGD" in name else adjacency)
+        assert model.event_.adjacency is model.guarantee_.adjacency
+        assert model.seeded_
+        assert np.all(np.asarray(model.noise_scale_) > 0)
 
 
 def test_what_cannot_be_private_is_refused_and_nothing_is_spent() -> None:
@@ -222,26 +223,26 @@ def test_what_cannot_be_private_is_refused_and_nothing_is_spent() -> None:
         assert not account.history
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_without_bounds_or_classes_nothing_is_read(name: str) -> None:
-    known = _fitting(name).get_params()
-    for parameter in ("categories",) if "categories" in known else ("bounds", "bounds_y", "classes"):
-        if parameter in known:
-            with pytest.raises(UnboundedDataError, match=parameter):
-                _fitting(name).set_params(**{parameter: None}).fit(_rows(name), _target(name))
+def test_without_bounds_or_classes_nothing_is_read() -> None:
+    for name in NAMES:
+        known = _fitting(name).get_params()
+        for parameter in ("categories",) if "categories" in known else ("bounds", "bounds_y", "classes"):
+            if parameter in known:
+                with pytest.raises(UnboundedDataError, match=parameter):
+                    _fitting(name).set_params(**{parameter: None}).fit(_rows(name), _target(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_parameters_go_round(name: str) -> None:
-    model = _fitting(name, epsilon=2)
-    twin = clone(model)
-    assert {key: repr(value) for key, value in twin.get_params().items()} == {
-        key: repr(value) for key, value in model.get_params().items()
-    }
-    assert twin.set_params(epsilon=3).epsilon == 3
-    assert name in model._repr_html_()
-    assert name in repr(model)
-    assert model._repr_html_() != model.fit(_rows(name), _target(name))._repr_html_()
+def test_parameters_go_round() -> None:
+    for name in NAMES:
+        model = _fitting(name, epsilon=2)
+        twin = clone(model)
+        assert {key: repr(value) for key, value in twin.get_params().items()} == {
+            key: repr(value) for key, value in model.get_params().items()
+        }
+        assert twin.set_params(epsilon=3).epsilon == 3
+        assert name in model._repr_html_()
+        assert name in repr(model)
+        assert model._repr_html_() != model.fit(_rows(name), _target(name))._repr_html_()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if hasattr(getattr(learn, name), "set_output")])
