@@ -193,7 +193,7 @@ def test_an_epsilon_is_charged_in_full_or_refused(
 
 
 def test_what_is_left_is_never_more_than_it_was(tmp_path: Path) -> None:
-    """AdaSSPRequest add up to one exactly: a fourth is refused, however small it is."""
+    """Thirds add up to one exactly: a fourth is refused, however small it is."""
     guard, keys = open_guard()
     (tmp_path / "a.csv").write_text("age\n1\n")
     schema = cl.Schema(age=cl.Integer(0, 9)).to_toml()
