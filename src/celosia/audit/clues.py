@@ -150,7 +150,20 @@ def _along(difference: Numbers) -> Callable[[Draws], Numbers]:
     return lambda draws: _finite(draws.numbers) @ difference[: draws.numbers.shape[1]]
 
 
+def _remember(measure: Callable[[Draws], Numbers]) -> Callable[[Draws], Numbers]:
+    """Return the function with the result of its last call kept: all cuts of a feature measure the same draws."""
+    kept: list[tuple[Draws, Numbers]] = []
+
+    def remembered(draws: Draws) -> Numbers:
+        if not kept or kept[0][0] is not draws:
+            kept[:] = [(draws, measure(draws))]
+        return kept[0][1]
+
+    return remembered
+
+
 def _thresholds(feature: _Feature, first: Draws, second: Draws) -> Iterator[Clue]:
+    feature = _Feature(words=feature.words, measure=_remember(feature.measure))
     values = np.concatenate([feature.measure(first), feature.measure(second)])
     values = values[~np.isnan(values)]
     if values.size == 0:
@@ -231,22 +244,21 @@ def _among(keys: NDArray[np.uint64]) -> Callable[[Draws], Flags]:
 
 
 def _low_bits(index: int, name: str) -> Iterator[Clue]:
+    grain = _remember(lambda draws: _grain(_column(draws, index)))
     for bits in _BITS:
-        yield Clue(words=f"{name} a multiple of 2^-{bits}", holds=_multiple(index, bits, wanted=True))
-        yield Clue(words=f"{name} not a multiple of 2^-{bits}", holds=_multiple(index, bits, wanted=False))
-    fine = _multiple(index, _MANTISSA, wanted=False)
+        yield Clue(words=f"{name} a multiple of 2^-{bits}", holds=_multiple(grain, bits, wanted=True))
+        yield Clue(words=f"{name} not a multiple of 2^-{bits}", holds=_multiple(grain, bits, wanted=False))
+    fine = _multiple(grain, _MANTISSA, wanted=False)
     yield Clue(
         words=f"|{name}| < 1/4 and not a multiple of 2^-{_MANTISSA}",
         holds=lambda draws: (np.abs(_column(draws, index)) < 0.25) & fine(draws),
     )
 
 
-def _multiple(index: int, bits: int, *, wanted: bool) -> Callable[[Draws], Flags]:
-    def holds(draws: Draws) -> Flags:
-        grain = _grain(_column(draws, index))
-        return np.asarray(grain >= -bits if wanted else grain < -bits, dtype=np.bool_)
-
-    return holds
+def _multiple(grain: Callable[[Draws], Numbers], bits: int, *, wanted: bool) -> Callable[[Draws], Flags]:
+    if wanted:
+        return lambda draws: np.asarray(grain(draws) >= -bits, dtype=np.bool_)
+    return lambda draws: np.asarray(grain(draws) < -bits, dtype=np.bool_)
 
 
 def _grains(index: int, name: str, inputs: list[float]) -> Iterator[_Feature]:

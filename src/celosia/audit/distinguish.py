@@ -23,12 +23,12 @@ from celosia.noise import Seeded
 
 Families = Literal["all", "low-order bits"]
 Events = Mapping[str, Callable[[Any], ArrayLike]]
+Flags = NDArray[np.uint64]
 
 _SEARCHED = 1 << 16
 _BEAM = 6
 _DEPTH = 3
 _TESTED = 2
-_ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +145,7 @@ def compare(  # noqa: PLR0913 - the draws, the inputs they came from, and how ha
     seen = first.part(0, searched), second.part(0, searched)
     fresh = first.part(searched, samples), second.part(searched, samples)
     clues = _named(events) if events is not None else _families(*seen, a, b, families)
+    flags = tuple(_flags(clues, part) for part in seen)
     # Two directions, and the few best events of each, share the failure probability.
     share = failure / (2 * _TESTED)
     best = Distinction(
@@ -160,7 +161,7 @@ def compare(  # noqa: PLR0913 - the draws, the inputs they came from, and how ha
         failure=failure,
     )
     for swapped in (False, True):
-        for clue in _search(clues, seen[swapped], seen[not swapped], samples - searched, delta, share):
+        for clue in _search(clues, flags[::-1] if swapped else flags, searched, samples - searched, delta, share):
             tested = _test(clue, fresh[swapped], fresh[not swapped], best, delta, share, swapped=swapped)
             best = max(best, tested, key=lambda found: found.epsilon)
     return best
@@ -196,12 +197,22 @@ def _test(
     )
 
 
-def _search(clues: list[Clue], here: Draws, there: Draws, trials: int, delta: float, failure: float) -> list[Clue]:
+def _flags(clues: list[Clue], draws: Draws) -> Flags:
+    """Return a row for each clue that says on which draws it holds, 64 draws to a word."""
+    rows = np.zeros((len(clues), -(-len(draws) // 64)), dtype=np.uint64)
+    for row, clue in zip(rows.view(np.uint8), clues, strict=True):
+        packed = np.packbits(clue.holds(draws))
+        row[: packed.size] = packed
+    return rows
+
+
+def _search(
+    clues: list[Clue], flags: tuple[Flags, ...], searched: int, trials: int, delta: float, failure: float
+) -> list[Clue]:
     """Return the most distinguishing clues and conjunctions, by the bound that fresh draws are expected to give."""
     if not clues:
         return []
-    flags = [np.stack([np.packbits(clue.holds(draws)) for clue in clues]) for draws in (here, there)]
-    growth = trials / len(here)
+    growth = trials / searched
 
     def score(hits: NDArray[np.float64], hits_neighbour: NDArray[np.float64]) -> NDArray[np.float64]:
         return _bounds(hits * growth, trials, hits_neighbour * growth, trials, delta, failure)
@@ -232,16 +243,16 @@ def _conjunction(clues: list[Clue], members: tuple[int, ...]) -> Clue:
     return clue
 
 
-def _joint(beam: list[tuple[int, ...]], flags: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Count how often each conjunction of the beam and each single clue hold together, eight draws to a byte."""
+def _joint(beam: list[tuple[int, ...]], flags: Flags) -> NDArray[np.float64]:
+    """Count how often each conjunction of the beam and each single clue hold together."""
     counts = np.zeros((len(beam), len(flags)))
     for row, members in enumerate(beam):
         counts[row] = _count(flags & np.bitwise_and.reduce(flags[list(members)], axis=0))
     return counts
 
 
-def _count(flags: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return np.asarray(_ONES[flags].sum(axis=1, dtype=np.int64), dtype=np.float64)
+def _count(flags: Flags) -> NDArray[np.float64]:
+    return np.asarray(np.bitwise_count(flags).sum(axis=1, dtype=np.int64), dtype=np.float64)
 
 
 def _bounds(
