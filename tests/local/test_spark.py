@@ -53,7 +53,9 @@ def test_spark_gives_the_bits_of_one_process(
 ) -> None:
     monkeypatch.setattr("celosia.local.spark._MERGE_WIDTH", width)  # more parts than one task merges
     sent = records(500)
-    frame = spark.createDataFrame([(record,) for record in [*sent, *HOSTILE]], "report binary").repartition(parts)
+    # An Arrow table goes straight to Java; a list would start a Python of its own first.
+    rows = pa.table({"report": pa.array([*sent, *HOSTILE], type=pa.binary())})
+    frame = spark.createDataFrame(rows).repartition(parts)
     found = aggregate(frame, PROTOCOL)
     whole = PROTOCOL.aggregate().absorb([*sent, *HOSTILE])
     assert found == whole

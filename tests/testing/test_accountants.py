@@ -49,6 +49,9 @@ SOME = [
 ]
 
 
+LAWS = [witness.event for witness in SOME][::3]
+
+
 def fixed_orders() -> RenyiAccountant:
     return RenyiAccountant([1.5, 2, 4, 8, 32])
 
@@ -66,10 +69,13 @@ def fixed_orders() -> RenyiAccountant:
         PLDAccountant,
     ],
 )
-def test_every_accountant_of_ours_passes(make: Callable[[], Accountant]) -> None:
-    checks = {check.name: check.found for check in check_accountant(make)}
+def test_every_accountant_of_ours_passes(make: Callable[[], Accountant], *, thorough: bool) -> None:
+    # Every table is compared in any case. The laws concern the accountant more than the event: some events show them.
+    events = [witness.event for witness in witnesses()]
+    found = check_accountant(make, events=events if thorough else events[::3])
+    checks = {check.name: check.found for check in found}
     assert int(checks["soundness"].split()[0]) > 60
-    assert int(checks["repetition"].split()[0]) > 20
+    assert int(checks["repetition"].split()[0]) > (20 if thorough else 6)
 
 
 class WithoutTimes(ZCDPAccountant):
@@ -206,7 +212,7 @@ MUTANTS: dict[type[Accountant], str] = {
 def test_mutants_are_caught() -> None:
     for mutant, part in MUTANTS.items():
         with pytest.raises(ConformanceError, match=rf"^({part}): "):
-            check_accountant(mutant, tables=SOME)
+            check_accountant(mutant, events=LAWS, tables=SOME)
 
 
 def test_a_mutant_that_loses_a_tenth_of_the_scale_is_caught() -> None:
@@ -218,7 +224,7 @@ def test_a_mutant_that_loses_a_tenth_of_the_scale_is_caught() -> None:
 
     # The table of Gaussian noise is compared where the bound is tight; a single step is enough.
     with pytest.raises(ConformanceError, match="soundness: at epsilon"):
-        check_accountant(TenPercentMoreNoise, tables=SOME)
+        check_accountant(TenPercentMoreNoise, events=LAWS, tables=SOME)
 
 
 def test_events_of_the_caller_are_tried() -> None:

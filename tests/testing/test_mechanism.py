@@ -78,8 +78,8 @@ def test_mutants_that_misbehave_are_caught() -> None:
 
 @pytest.mark.usefixtures("_few_compared")
 def test_a_table_that_lies_is_caught_by_the_draws() -> None:
+    mutant = turned(TableThatLies, noisy(Fraction(9, 10)))
     with pytest.raises(ConformanceError, match="table: 20000 draws have a p-value"):
-        mutant = turned(TableThatLies, noisy(Fraction(9, 10)))
         check_mechanism(mutant, [(0, 1)], samples=20_000, runner=mutant.draw, processes=2)
 
 
