@@ -72,7 +72,7 @@ def fit(protocol: Protocol[Any], payload: NDArray[np.uint8], masses: Floats) -> 
     return float(stats.chisquare(observed[keep], expected[keep] * observed.sum() / expected[keep].sum()).pvalue)
 
 
-def check_draws(protocol: Protocol[Any], value: Any, *, many: int = 60_000, few: int = 4_000, seed: int = 1) -> None:
+def check_draws(protocol: Protocol[Any], value: Any, *, many: int = 60_000, few: int = 1_500, seed: int = 1) -> None:
     """Both ways of drawing follow the law, and would be caught if epsilon were a tenth larger than is told."""
     masses = np.exp(protocol.log_masses(value, protocol.outputs()))  # type: ignore[arg-type] # the law was listed
     payload = protocol.privatize([value] * many, source=Seeded(seed)).payload

@@ -51,10 +51,10 @@ def test_many_answers_have_the_count_of_any_randomizer() -> None:
     assert generic == pytest.approx(0.053, abs=1e-3)
     assert float(shuffle(many, 10_000, "1e-6").epsilon) <= generic
     assert best(many.shuffled_event(10_000), "1e-6").epsilon <= generic * 1.001
-    for size in (2, 3, 4, 5, 10, 30, 100, 1000):
-        for local in ("1/4", 1, 3):
-            count = shuffled_epsilon(local, 2_000, "1e-6", categories=size)
-            assert count <= shuffled_epsilon(local, 2_000, "1e-6")
+    for local in ("1/4", 1, 3):
+        generic = shuffled_epsilon(local, 2_000, "1e-6")
+        for size in (2, 3, 4, 5, 10, 30, 100, 1000):
+            assert shuffled_epsilon(local, 2_000, "1e-6", categories=size) <= generic
 
 
 def test_what_randomizes_an_answer_has_the_sharper_count() -> None:

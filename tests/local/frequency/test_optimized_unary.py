@@ -46,9 +46,9 @@ def test_every_bit_of_long_vectors_has_its_probability(symmetric: bool) -> None:
         expected[value] = 1 - expected[0] if symmetric else 0.5
         assert np.abs((shares - expected) / np.sqrt(expected * (1 - expected) / 20_000)).max() < 5
         assert not np.unpackbits(payload, axis=1, bitorder="little")[:, 150:].any()
-        one = laws.one_by_one(protocol, value, 300, value)
+        one = laws.one_by_one(protocol, value, 120, value)
         ones = np.unpackbits(one, axis=1, bitorder="little")[:, :150].mean(axis=0)
-        assert np.abs((ones - expected) / np.sqrt(expected * (1 - expected) / 300)).max() < 5
+        assert np.abs((ones - expected) / np.sqrt(expected * (1 - expected) / 120)).max() < 5
 
 
 @KINDS

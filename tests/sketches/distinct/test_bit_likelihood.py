@@ -42,8 +42,8 @@ def test_no_number_is_likelier(seed: int, values: int, coins: tuple[float, float
 
 
 @pytest.mark.parametrize("coins", [(1.0, 0.0), (0.88, 0.12), (0.5, 0.05)])
-def test_it_is_right_on_average_and_covers(coins: tuple[float, float]) -> None:
-    rng, values, trials = np.random.default_rng(5), 5_000, 150
+def test_it_is_right_on_average_and_covers(coins: tuple[float, float], *, thorough: bool) -> None:
+    rng, values, trials = np.random.default_rng(5), 5_000, 150 if thorough else 75
     errors, outside = np.empty(trials), 0
     for trial in range(trials):
         bits = drawn(values, rng, *coins)
