@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
 from pathlib import Path
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 def root() -> Path:
     """Top of the repository."""
     return Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def trees(root: Path) -> dict[Path, ast.Module]:
-    """The syntax tree of every file of the package, by its path within it."""
-    package = root / "src" / "celosia"
-    files = sorted(package.rglob("*.py"))
-    return {file.relative_to(package): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 @pytest.fixture(scope="session")

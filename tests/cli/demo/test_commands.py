@@ -27,8 +27,9 @@ FILES = [
 
 
 def run(*arguments: str, columns: int = 80) -> tuple[str, str]:
-    result = CliRunner().invoke(app, ["demo", *arguments], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    result = CliRunner().invoke(app, ["demo", *arguments], env={"COLUMNS": str(columns)})
     assert result.exit_code == 0, result.stderr
+    assert "\x1b" not in result.stdout  # it is no terminal
     return result.stdout, result.stderr
 
 
@@ -63,13 +64,17 @@ def charted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, run("--seed", "7", "--output", str(folder))[0]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("columns", "epsilon"), [(60, "1e-6"), (80, "1"), (200, "1/3")])
-def test_the_cost_stays_in_view_whatever_the_width(columns: int, epsilon: str) -> None:
-    text, _ = run("--no-output", "--epsilon", epsilon, columns=columns)
+def check_width(text: str, columns: int) -> None:
+    """Nothing is wider than the terminal, and the last column is the cost."""
     assert max(len(line) for line in text.splitlines()) <= columns
     head = next(line for line in text.splitlines() if line.startswith("Question "))
     assert head.rstrip().endswith("ε")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("columns", "epsilon"), [(60, "1"), (200, "1/3")])
+def test_the_cost_stays_in_view_whatever_the_width(columns: int, epsilon: str) -> None:
+    check_width(run("--no-output", "--epsilon", epsilon, columns=columns)[0], columns)
 
 
 def test_the_true_column_is_explained(printed: str) -> None:
@@ -103,9 +108,10 @@ def test_without_a_seed_the_answers_change_and_nothing_is_warned_or_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    first, warning = run("--no-output", "--epsilon", "0.01")
-    assert warning == ""
-    assert first != run("--no-output", "--epsilon", "0.01")[0]
+    first, warning = run("--no-output", "--epsilon", "1e-6")
+    assert warning == ""  # nor is there any progress
+    check_width(first, 80)
+    assert first != run("--no-output", "--epsilon", "1e-6")[0]
     assert not list(tmp_path.iterdir())
 
 
@@ -132,6 +138,7 @@ def test_a_second_run_replaces_the_first(charted: tuple[Path, str], tmp_path: Pa
     assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
+@pytest.mark.thorough  # the commands above print into no terminal either
 def test_a_real_process_prints_no_escape_codes_and_no_progress_into_a_pipe(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "celosia", "demo", "--no-output"]
     environment = os.environ | {"COLUMNS": "80"}
