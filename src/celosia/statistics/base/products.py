@@ -8,7 +8,7 @@ the row sensitivity; the one here holds for any set.
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from celosia.core.errors import ParameterError
@@ -65,13 +65,18 @@ class Products(SolvedSums):
     >>> products = Products((Axis(0, 10, Fraction(1)),), ((), (0,), (0, 0)))
     >>> products.reaches, products.features(10)
     ((65530,), (1, 65530, 4294180900))
+    >>> Products((Axis(0, 2**20, Fraction(1)),), ((0,),)).axes
+    (Axis(0, 65536, 16),)
     """
 
     columns: tuple[Axis, ...]
     monomials: tuple[Monomial, ...]
     weights: tuple[int, ...] | None = None
+    axes: tuple[Axis, ...] = field(init=False, compare=False, repr=False)
+    """The axes of the columns, of at most 2^16 steps each."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", tuple(axis.coarsen(REACH) for axis in self.columns))
         for monomial in self.monomials:
             if len(monomial) > 2 or not all(0 <= place < len(self.columns) for place in monomial):
                 raise ParameterError(
@@ -83,16 +88,6 @@ class Products(SolvedSums):
                     f"weights must be one for each of {len(self.monomials)} monomials, not {len(self.weights)}."
                 )
             object.__setattr__(self, "weights", tuple(exact_integer(weight, name="weights") for weight in self.weights))
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes of the columns, of at most 2^16 steps each.
-
-        >>> from celosia.data.schema.axis import axis_between
-        >>> Products((axis_between(0, 1),), ((0,),)).axes
-        (Axis(0, 65536, 1.52587890625e-05),)
-        """
-        return tuple(axis.coarsen(REACH) for axis in self.columns)
 
     @property
     def multipliers(self) -> tuple[int, ...]:
