@@ -359,6 +359,7 @@ def test_coins_that_can_prove_the_truth_have_no_epsilon() -> None:
             RandomizedResponseEvent(epsilon=2**1023, coins=coins)
 
 
-@pytest.mark.parametrize("coins", [(0, 0), (1, 1), ("1/3", "1/3")])
-def test_coins_that_ignore_the_truth_are_free(coins: tuple[Any, Any]) -> None:
-    assert RandomizedResponseEvent(epsilon=0, coins=coins).epsilon == 0
+def test_coins_that_ignore_the_truth_are_free() -> None:
+    cases: list[tuple[Any, Any]] = [(0, 0), (1, 1), ("1/3", "1/3")]
+    for coins in cases:
+        assert RandomizedResponseEvent(epsilon=0, coins=coins).epsilon == 0

@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -225,25 +226,24 @@ _OPERATIONS = [operator.add, operator.le, operator.lt, operator.ge, operator.gt]
 _ALL = [dataclasses.replace(guarantee, **scope) for guarantee, _ in GOLDEN for scope in _SCOPES]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("operation", _OPERATIONS)
-def test_nothing_of_another_kind_adjacency_or_unit_mixes(operation: Callable[[Any, Any], Any]) -> None:
-    for a, b in itertools.permutations(_ALL, 2):
-        with pytest.raises(GuaranteeMismatchError) as caught:
-            operation(a, b)
-        assert isinstance(caught.value, TypeError)
-        assert repr(a) in str(caught.value)
-        assert repr(b) in str(caught.value)
-        assert a != b
+def test_nothing_of_another_kind_adjacency_or_unit_mixes() -> None:
+    for operation in _OPERATIONS:
+        for a, b in itertools.permutations(_ALL, 2):
+            with pytest.raises(GuaranteeMismatchError) as caught:
+                operation(a, b)
+            assert isinstance(caught.value, TypeError)
+            assert repr(a) in str(caught.value)
+            assert repr(b) in str(caught.value)
+            assert a != b
 
 
-@pytest.mark.parametrize("operation", _OPERATIONS)
-@pytest.mark.parametrize("other", [1, 1.0, 0.0, "1", None, Fraction(1), [1], object()])
-def test_a_naked_number_is_no_guarantee(operation: Callable[[Any, Any], Any], other: object) -> None:
-    for guarantee in _ALL:
-        with pytest.raises(GuaranteeMismatchError):
-            operation(guarantee, other)
-        with pytest.raises(GuaranteeMismatchError):
-            operation(other, guarantee)
+def test_a_naked_number_is_no_guarantee() -> None:
+    for operation, other in product(_OPERATIONS, (1, 1.0, 0.0, "1", None, Fraction(1), [1], object())):
+        for guarantee in _ALL:
+            with pytest.raises(GuaranteeMismatchError):
+                operation(guarantee, other)
+            with pytest.raises(GuaranteeMismatchError):
+                operation(other, guarantee)
 
 
 def test_a_mismatch_never_quotes_what_is_no_guarantee() -> None:
@@ -297,10 +297,9 @@ def test_groups_of_approximate_guarantees_are_the_geometric_sum_rounded_up(
         assert group.delta <= min(exact * (1 + Fraction(1, 2**64)), Fraction(1))
 
 
-@pytest.mark.timeout(10)
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "size", "expected"),
-    [
+@pytest.mark.timeout(120)  # a sum of 10^12 terms, or a number of 10^300 digits, would never end
+def test_extreme_groups_end() -> None:
+    cases: list[tuple[Any, Any, int, Fraction | int]] = [
         (1, 0, 10**9, 0),
         (2**60, 0, 1000, 0),
         (2**60, "1e-9", 2, 1),
@@ -308,13 +307,11 @@ def test_groups_of_approximate_guarantees_are_the_geometric_sum_rounded_up(
         (1, "1e-9", 10**15, 1),
         (0, "1e-9", 10**6, Fraction(1, 1000)),
         (0, "1e-9", 10**12, 1),
-    ],
-)
-@pytest.mark.timeout(120)  # a sum of 10^12 terms, or a number of 10^300 digits, would never end
-def test_extreme_groups_end(epsilon: Any, delta: Any, size: int, expected: Fraction | int) -> None:
-    group = ApproxDP(epsilon=epsilon, delta=delta).group(size)
-    assert group.delta == expected
-    assert ApproxDP.from_json(group.to_json()) == group
+    ]
+    for epsilon, delta, size, expected in cases:
+        group = ApproxDP(epsilon=epsilon, delta=delta).group(size)
+        assert group.delta == expected
+        assert ApproxDP.from_json(group.to_json()) == group
 
 
 def test_large_groups_use_the_larger_bound() -> None:
@@ -449,11 +446,12 @@ def test_a_renyi_curve_has_as_many_epsilons_as_increasing_orders_above_one() -> 
             RenyiDP(orders=orders, epsilons=epsilons)
 
 
-@pytest.mark.parametrize("sequence", [list, tuple, np.array])
-def test_a_renyi_curve_is_read_from_any_sequence(sequence: Callable[[Any], Any]) -> None:
-    curve = RenyiDP(orders=sequence([2, 3]), epsilons=sequence([0.5, 1.0]))
-    assert curve == RenyiDP(orders=(2, 3), epsilons=("0.5", 1))
-    assert isinstance(curve.orders, tuple)
+def test_a_renyi_curve_is_read_from_any_sequence() -> None:
+    cases: list[Callable[[Any], Any]] = [list, tuple, np.array]
+    for sequence in cases:
+        curve = RenyiDP(orders=sequence([2, 3]), epsilons=sequence([0.5, 1.0]))
+        assert curve == RenyiDP(orders=(2, 3), epsilons=("0.5", 1))
+        assert isinstance(curve.orders, tuple)
 
 
 def test_a_unit_is_a_short_printable_text() -> None:
@@ -489,18 +487,19 @@ def test_every_kind_of_guarantee_has_a_golden_text() -> None:
     assert {kind.__name__ for kind in KINDS} < set(celosia.core.__all__)
 
 
-@pytest.mark.parametrize(("guarantee", "text"), [*GOLDEN, (_SAME_CHANGES, _SAME_CHANGES_TEXT)])
-def test_the_texts_of_version_1_never_change(guarantee: Guarantee, text: str) -> None:
-    assert guarantee.to_json() == text
-    assert type(guarantee).from_json(text) == Guarantee.from_json(text) == Record.from_json(text) == guarantee
+def test_the_texts_of_version_1_never_change() -> None:
+    cases: list[tuple[Guarantee, str]] = [*GOLDEN, (_SAME_CHANGES, _SAME_CHANGES_TEXT)]
+    for guarantee, text in cases:
+        assert guarantee.to_json() == text
+        assert type(guarantee).from_json(text) == Guarantee.from_json(text) == Record.from_json(text) == guarantee
 
 
-@pytest.mark.parametrize(("guarantee", "text"), GOLDEN)
-def test_a_guarantee_is_read_as_its_own_kind_only(guarantee: Guarantee, text: str) -> None:
-    for kind in KINDS:
-        if kind is not type(guarantee):
-            with pytest.raises(FormatError, match=f"not a {kind.__name__}"):
-                kind.from_json(text)
+def test_a_guarantee_is_read_as_its_own_kind_only() -> None:
+    for guarantee, text in GOLDEN:
+        for kind in KINDS:
+            if kind is not type(guarantee):
+                with pytest.raises(FormatError, match=f"not a {kind.__name__}"):
+                    kind.from_json(text)
 
 
 @given(_several(1, _every))

@@ -100,10 +100,10 @@ def test_every_iteration_has_a_golden_text() -> None:
     assert known == {type(event) for event, _ in GOLDEN}
 
 
-@pytest.mark.parametrize(("event", "text"), GOLDEN)
-def test_the_texts_of_version_1_never_change(event: Event, text: str) -> None:
-    assert event.to_json() == text
-    assert Event.from_json(text) == event
+def test_the_texts_of_version_1_never_change() -> None:
+    for event, text in GOLDEN:
+        assert event.to_json() == text
+        assert Event.from_json(text) == event
 
 
 @given(_events)

@@ -130,11 +130,11 @@ def _whole(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(("event", "text"), GOLDEN)
-def test_the_texts_of_version_1_never_change(event: Event, text: str) -> None:
-    assert event.to_json() == _whole(text)
-    assert Event.from_json(_whole(text)) == event
-    assert type(event).from_json(_whole(text)) == event
+def test_the_texts_of_version_1_never_change() -> None:
+    for event, text in GOLDEN:
+        assert event.to_json() == _whole(text)
+        assert Event.from_json(_whole(text)) == event
+        assert type(event).from_json(_whole(text)) == event
 
 
 def test_every_structure_has_a_golden_text() -> None:
@@ -143,12 +143,12 @@ def test_every_structure_has_a_golden_text() -> None:
     assert {kind.__name__ for kind in known} < set(celosia.core.__all__)
 
 
-@pytest.mark.parametrize("event", [event for event, _ in GOLDEN])
-def test_copies_and_reprs_are_the_event_again(event: Event) -> None:
-    assert copy.deepcopy(event) == event
-    assert pickle.loads(pickle.dumps(event)) == event
-    assert eval(repr(event), vars(celosia.core)) == event
-    assert hash(copy.copy(event)) == hash(event)
+def test_copies_and_reprs_are_the_event_again() -> None:
+    for event in [event for event, _ in GOLDEN]:
+        assert copy.deepcopy(event) == event
+        assert pickle.loads(pickle.dumps(event)) == event
+        assert eval(repr(event), vars(celosia.core)) == event
+        assert hash(copy.copy(event)) == hash(event)
 
 
 def test_a_structure_has_the_scope_of_its_parts() -> None:

@@ -83,12 +83,12 @@ def x_log_x(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return np.asarray(special.xlogy(t, t), dtype=np.float64)
 
 
-@pytest.mark.parametrize("tiny", [1e-80, 1e-120, 1e-300])
-def test_steep_ratios_keep_their_logarithm(tiny: float) -> None:
-    p, q = [0.5, 0.5], [tiny, 1 - tiny]
-    assert f_divergence(p, q, x_log_x) == pytest.approx(kl(p, q), rel=1e-9)
-    far = (stats.norm(0, 1), stats.norm(100, 1))
-    assert f_divergence(*far, x_log_x) == pytest.approx(5000, rel=1e-6)
+def test_steep_ratios_keep_their_logarithm() -> None:
+    for tiny in (1e-80, 1e-120, 1e-300):
+        p, q = [0.5, 0.5], [tiny, 1 - tiny]
+        assert f_divergence(p, q, x_log_x) == pytest.approx(kl(p, q), rel=1e-9)
+        far = (stats.norm(0, 1), stats.norm(100, 1))
+        assert f_divergence(*far, x_log_x) == pytest.approx(5000, rel=1e-6)
 
 
 def test_a_high_power_of_a_steep_ratio_is_finite() -> None:

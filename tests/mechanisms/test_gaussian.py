@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -52,22 +53,19 @@ def hockey_stick(variance: float, shift: tuple[int, ...], epsilon: float) -> flo
 # ---------------------------------------------------------------------------------------------------------- one number
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), TARGETS)
-def test_integers_reach_the_target_and_one_per_cent_less_noise_does_not(
-    epsilon: str, delta: str, sensitivity: int
-) -> None:
-    mechanism = Gaussian(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
-    rate, target = float(Fraction(epsilon)), float(delta)
-    variance = float(mechanism.event.variance)
-    for gap in range(1, sensitivity + 1):
-        assert hockey_stick(variance, (gap,), rate) <= target * (1 + 1e-9)
-    assert hockey_stick(variance, (sensitivity,), rate) >= target * (1 - 1e-3)
-    assert hockey_stick(variance * 0.99**2, (sensitivity,), rate) > target * 1.005
-    assert hockey_stick(variance, (sensitivity + 1,), rate) > target * 1.2  # a sensitivity too small by one
+def test_integers_reach_the_target_and_one_per_cent_less_noise_does_not() -> None:
+    for epsilon, delta, sensitivity in TARGETS:
+        mechanism = Gaussian(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+        rate, target = float(Fraction(epsilon)), float(delta)
+        variance = float(mechanism.event.variance)
+        for gap in range(1, sensitivity + 1):
+            assert hockey_stick(variance, (gap,), rate) <= target * (1 + 1e-9)
+        assert hockey_stick(variance, (sensitivity,), rate) >= target * (1 - 1e-3)
+        assert hockey_stick(variance * 0.99**2, (sensitivity,), rate) > target * 1.005
+        assert hockey_stick(variance, (sensitivity + 1,), rate) > target * 1.2  # a sensitivity too small by one
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), TARGETS)
-def test_google_prices_the_calibration_alike(epsilon: str, delta: str, sensitivity: int) -> None:
+def check_google_prices_the_calibration_alike(epsilon: str, delta: str, sensitivity: int) -> None:
     sigma = Gaussian(epsilon=epsilon, delta=delta, sensitivity=sensitivity).sigma
 
     def priced(scale: float) -> float:
@@ -78,6 +76,11 @@ def test_google_prices_the_calibration_alike(epsilon: str, delta: str, sensitivi
 
     assert priced(sigma) == pytest.approx(float(delta), rel=2e-3)
     assert priced(0.99 * sigma) > float(delta) * 1.01
+
+
+def test_google_prices_the_calibration_alike() -> None:
+    for epsilon, delta, sensitivity in TARGETS:
+        check_google_prices_the_calibration_alike(epsilon, delta, sensitivity)
 
 
 @pytest.mark.parametrize("sensitivity", ["1", "0.1", "1/3", "2.75"])
@@ -151,15 +154,14 @@ def test_arrays_of_any_size_need_hardly_more_noise_than_real_numbers() -> None:
     assert loud.variance == pytest.approx(float(1 / (2 * largest_rho(Fraction(40), Fraction(1, 10**6)))), rel=1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("real", [False, True])
-def test_rho_is_half_the_squared_sensitivity_over_the_variance(size: int, *, real: bool) -> None:
-    mechanism = Gaussian(rho="0.1", sensitivity_squared=2)
-    event: Any = mechanism.release(np.zeros(size, dtype=np.float64 if real else np.int64)).event
-    assert event.sensitivity_squared / (2 * event.variance) <= Fraction(1, 10)
-    assert float(event.sensitivity_squared / (2 * event.variance)) == pytest.approx(0.1, rel=1e-12)
-    in_units = event.variance * event.grid**2
-    assert 10 <= in_units <= (10 * Fraction(1001, 1000) ** 2 if real else 10)
+def test_rho_is_half_the_squared_sensitivity_over_the_variance() -> None:
+    for size, real in product((1, 2, 5), (False, True)):
+        mechanism = Gaussian(rho="0.1", sensitivity_squared=2)
+        event: Any = mechanism.release(np.zeros(size, dtype=np.float64 if real else np.int64)).event
+        assert event.sensitivity_squared / (2 * event.variance) <= Fraction(1, 10)
+        assert float(event.sensitivity_squared / (2 * event.variance)) == pytest.approx(0.1, rel=1e-12)
+        in_units = event.variance * event.grid**2
+        assert 10 <= in_units <= (10 * Fraction(1001, 1000) ** 2 if real else 10)
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
@@ -224,16 +226,18 @@ def test_a_delta_is_a_probability_that_doubles_can_tell() -> None:
             Gaussian(epsilon=1, delta=delta, sensitivity=1)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "sensitivity"),
-    [("1e-200", "1e-6", 1), ("1e-5", "1e-9", 1), (800, "1e-6", 10**6), (2**16, "1e-100", 1), ("0.01", "1e-6", 2**300)],
-)
-@pytest.mark.parametrize("dimension", [None, 3])
-def test_extreme_targets_are_met_or_refused_and_nothing_else(
-    epsilon: Any, delta: str, sensitivity: int, dimension: int | None
-) -> None:
-    mechanism = Gaussian(epsilon=epsilon, delta=delta, sensitivity=sensitivity, dimension=dimension)
-    assert 0 < mechanism.sigma < math.inf
+def test_extreme_targets_are_met_or_refused_and_nothing_else() -> None:
+    cases: list[tuple[Any, str, int]] = [
+        ("1e-200", "1e-6", 1),
+        ("1e-5", "1e-9", 1),
+        (800, "1e-6", 10**6),
+        (2**16, "1e-100", 1),
+        ("0.01", "1e-6", 2**300),
+    ]
+    dimension_cases: list[int | None] = [None, 3]
+    for (epsilon, delta, sensitivity), dimension in product(cases, dimension_cases):
+        mechanism = Gaussian(epsilon=epsilon, delta=delta, sensitivity=sensitivity, dimension=dimension)
+        assert 0 < mechanism.sigma < math.inf
 
 
 def test_a_target_beyond_all_noise_is_refused_at_once() -> None:
@@ -245,13 +249,14 @@ def test_a_target_beyond_all_noise_is_refused_at_once() -> None:
             Gaussian(epsilon="1e-300", delta="1e-190", sensitivity=1, dimension=dimension)
 
 
-@pytest.mark.parametrize("dimension", [None, 4])
-def test_the_classical_calibration_is_the_textbooks_formula(dimension: int | None) -> None:
-    mechanism = Gaussian(epsilon="0.5", delta="1e-5", sensitivity=3, calibration="classical", dimension=dimension)
-    expected = math.sqrt(2 * math.log(1.25e5)) * 3 / 0.5
-    assert mechanism.sigma == pytest.approx(expected, rel=1e-12)
-    assert mechanism.sigma > Gaussian(epsilon="0.5", delta="1e-5", sensitivity=3, dimension=dimension).sigma
-    assert mechanism.guarantee == ApproxDP(epsilon="0.5", delta="1e-5")
+def test_the_classical_calibration_is_the_textbooks_formula() -> None:
+    cases: list[int | None] = [None, 4]
+    for dimension in cases:
+        mechanism = Gaussian(epsilon="0.5", delta="1e-5", sensitivity=3, calibration="classical", dimension=dimension)
+        expected = math.sqrt(2 * math.log(1.25e5)) * 3 / 0.5
+        assert mechanism.sigma == pytest.approx(expected, rel=1e-12)
+        assert mechanism.sigma > Gaussian(epsilon="0.5", delta="1e-5", sensitivity=3, dimension=dimension).sigma
+        assert mechanism.guarantee == ApproxDP(epsilon="0.5", delta="1e-5")
 
 
 def test_the_classical_calibration_is_refused_from_epsilon_one_on() -> None:
@@ -261,11 +266,11 @@ def test_the_classical_calibration_is_refused_from_epsilon_one_on() -> None:
             Gaussian(epsilon=epsilon, delta="1e-6", sensitivity=1, calibration="classical")
 
 
-@pytest.mark.parametrize("delta", ["0.2", "0.5", "0.9", "0.999"])
-def test_the_classical_calibration_is_never_less_than_what_is_needed(delta: str) -> None:
-    # The formula is a theorem for continuous noise, and at a large delta not even there.
-    mechanism = Gaussian(epsilon="0.9", delta=delta, sensitivity=1, calibration="classical")
-    assert hockey_stick(float(mechanism.event.variance), (1,), 0.9) <= float(delta)
+def test_the_classical_calibration_is_never_less_than_what_is_needed() -> None:
+    for delta in ("0.2", "0.5", "0.9", "0.999"):
+        # The formula is a theorem for continuous noise, and at a large delta not even there.
+        mechanism = Gaussian(epsilon="0.9", delta=delta, sensitivity=1, calibration="classical")
+        assert hockey_stick(float(mechanism.event.variance), (1,), 0.9) <= float(delta)
 
 
 # ------------------------------------------------------------------------------------------------------ the real noise
@@ -288,31 +293,28 @@ def p_value(noise: Any, variance: float) -> float:
     return float(stats.chisquare(pooled[0][keep], pooled[1][keep] * pooled[0].sum() / pooled[1][keep].sum()).pvalue)
 
 
-@pytest.mark.parametrize("sigma", ["0.7", "3", "40"])
-@pytest.mark.parametrize("kind", ["array", "real array", "numbers"])
-def test_what_is_released_has_the_distribution_of_the_event(sigma: str, kind: str) -> None:
-    mechanism = Gaussian(sigma=sigma, sensitivity=1)
-    if kind == "numbers":
-        source = Seeded(4)
-        release = mechanism.release(9, source=source)
-        noise = np.array([mechanism.release(9, source=source).value for _ in range(30_000)]) - 9
-    else:
-        true = np.full(100_000, 9, dtype=np.int64 if kind == "array" else np.float64)
-        release = mechanism.release(true, source=Seeded(4))
-        noise = np.rint((release.value - true) / float(release.event.grid)).astype(np.int64)  # type: ignore[attr-defined]
-    variance = float(release.event.variance)  # type: ignore[attr-defined]
-    assert p_value(noise, variance) > 1e-6
-    assert p_value(noise, variance * 1.21) < 1e-6
-    assert p_value(noise, variance / 1.21) < 1e-6
-    assert p_value(noise, variance * 4) < 1e-6
+def test_what_is_released_has_the_distribution_of_the_event() -> None:
+    for sigma, kind in product(("0.7", "3", "40"), ("array", "real array", "numbers")):
+        mechanism = Gaussian(sigma=sigma, sensitivity=1)
+        if kind == "numbers":
+            source = Seeded(4)
+            release = mechanism.release(9, source=source)
+            noise = np.array([mechanism.release(9, source=source).value for _ in range(30_000)]) - 9
+        else:
+            true = np.full(100_000, 9, dtype=np.int64 if kind == "array" else np.float64)
+            release = mechanism.release(true, source=Seeded(4))
+            noise = np.rint((release.value - true) / float(release.event.grid)).astype(np.int64)  # type: ignore[attr-defined]
+        variance = float(release.event.variance)  # type: ignore[attr-defined]
+        assert p_value(noise, variance) > 1e-6
+        assert p_value(noise, variance * 1.21) < 1e-6
+        assert p_value(noise, variance / 1.21) < 1e-6
+        assert p_value(noise, variance * 4) < 1e-6
 
 
 # --------------------------------------------------------------------------------------------------------- error bars
 
 
-@pytest.mark.parametrize("sigma", ["0.5", "1", "4.2308", "999", "1001", "20000"])
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-9])
-def test_intervals_cover_at_least_the_level_and_no_narrower_one_does(sigma: str, level: float) -> None:
+def check_intervals_cover_at_least_the_level_and_no_narrower_one_does(sigma: str, level: float) -> None:
     mechanism = Gaussian(sigma=sigma, sensitivity=1)
     margin = mechanism.error(level)
     variance = float(mechanism.event.variance)
@@ -326,3 +328,9 @@ def test_intervals_cover_at_least_the_level_and_no_narrower_one_does(sigma: str,
     assert covered(margin - 1) < level
     low, high = mechanism.release(5, source=Seeded(1)).confidence_interval(level)
     assert high - low == 2 * margin
+
+
+def test_intervals_cover_at_least_the_level_and_no_narrower_one_does() -> None:
+    level_cases: list[float] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-9]
+    for sigma, level in product(("0.5", "1", "4.2308", "999", "1001", "20000"), level_cases):
+        check_intervals_cover_at_least_the_level_and_no_narrower_one_does(sigma, level)

@@ -4,6 +4,7 @@ import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,13 +102,10 @@ def check(event: Any, a: list[float], b: list[float], norm: int) -> None:
         assert abs(int(to_steps(a[0], event.grid)) - int(to_steps(b[0], event.grid))) ** norm <= allowed
 
 
-CASES = pytest.mark.parametrize(
-    ("sensitivity", "norm", "size"),
-    [(sensitivity, norm, size) for sensitivity in SENSITIVITIES for norm in (1, 2) for size in (1, 2, 7)],
-)
+CASES = [(sensitivity, norm, size) for sensitivity in SENSITIVITIES for norm in (1, 2) for size in (1, 2, 7)]
 
 
-@CASES
+@pytest.mark.parametrize(("sensitivity", "norm", "size"), CASES)
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.sampled(4)
@@ -120,7 +118,7 @@ def test_rounded_neighbours_are_within_the_events_sensitivity(
     check(event, a, b, norm)
 
 
-@CASES
+@pytest.mark.parametrize(("sensitivity", "norm", "size"), CASES)
 @pytest.mark.sampled(4)
 def test_ten_thousand_neighbours_are_within_the_events_sensitivity(sensitivity: Fraction, norm: int, size: int) -> None:
     event = event_of(sensitivity, norm, size)
@@ -143,33 +141,33 @@ def test_ten_thousand_neighbours_are_within_the_events_sensitivity(sensitivity: 
     assert Fraction(99, 100) * sensitivity**norm <= largest <= sensitivity**norm
 
 
-@pytest.mark.parametrize("size", [1, 4])
-def test_without_the_extra_steps_neighbours_would_be_too_far_apart(size: int) -> None:
-    # Every coordinate from just below a half to just above the next one: each moves one step further than it is.
-    sensitivity = Fraction(1)
-    event: Any = Laplace(epsilon=1, sensitivity=sensitivity, dimension=size).release(np.zeros(size)).event
-    grid = float(event.grid)
-    wide = round(sensitivity / size / event.grid) - 1
-    a = np.full(size, math.nextafter(grid / 2, 0))
-    b = np.full(size, math.nextafter(grid / 2 + wide * grid, math.inf))
-    apart = int(np.abs(np.asarray(to_steps(b, event.grid)) - np.asarray(to_steps(a, event.grid))).sum())
-    assert distance(a.tolist(), b.tolist(), 1) <= sensitivity
-    true_steps = math.floor(distance(a.tolist(), b.tolist(), 1) / event.grid)
-    assert apart == size * (wide + 1) > true_steps  # paying nothing would be a lie …
-    assert apart <= event.sensitivity == sensitivity / event.grid + size  # … and what is paid is enough
+def test_without_the_extra_steps_neighbours_would_be_too_far_apart() -> None:
+    for size in (1, 4):
+        # Every coordinate from just below a half to just above the next one: each moves one step further than it is.
+        sensitivity = Fraction(1)
+        event: Any = Laplace(epsilon=1, sensitivity=sensitivity, dimension=size).release(np.zeros(size)).event
+        grid = float(event.grid)
+        wide = round(sensitivity / size / event.grid) - 1
+        a = np.full(size, math.nextafter(grid / 2, 0))
+        b = np.full(size, math.nextafter(grid / 2 + wide * grid, math.inf))
+        apart = int(np.abs(np.asarray(to_steps(b, event.grid)) - np.asarray(to_steps(a, event.grid))).sum())
+        assert distance(a.tolist(), b.tolist(), 1) <= sensitivity
+        true_steps = math.floor(distance(a.tolist(), b.tolist(), 1) / event.grid)
+        assert apart == size * (wide + 1) > true_steps  # paying nothing would be a lie …
+        assert apart <= event.sensitivity == sensitivity / event.grid + size  # … and what is paid is enough
 
 
-@pytest.mark.parametrize("sensitivity", [*SENSITIVITIES, Fraction(2047), Fraction(2048)])
-@pytest.mark.parametrize("size", [1, 2, 1000])
-def test_rounding_costs_less_than_a_thousandth(sensitivity: Fraction, size: int) -> None:
-    event: Any = Laplace(epsilon=1, sensitivity=sensitivity).release(np.zeros(size)).event
-    assert size * event.grid <= sensitivity / FINENESS < sensitivity / 1000
-    assert event.sensitivity * event.grid <= sensitivity * Fraction(1001, 1000)
-    squared: Any = Gaussian(rho=1, sensitivity=sensitivity).release(np.zeros(size)).event
-    assert squared.sensitivity_squared * squared.grid**2 <= (sensitivity * Fraction(1001, 1000)) ** 2
-    assert size * squared.grid**2 <= (sensitivity / FINENESS) ** 2
-    # Not finer than needed either: twice the step would already cost too much.
-    assert 4 * size * event.grid > sensitivity / FINENESS
+def test_rounding_costs_less_than_a_thousandth() -> None:
+    sensitivity_cases: list[Fraction] = [*SENSITIVITIES, Fraction(2047), Fraction(2048)]
+    for sensitivity, size in product(sensitivity_cases, (1, 2, 1000)):
+        event: Any = Laplace(epsilon=1, sensitivity=sensitivity).release(np.zeros(size)).event
+        assert size * event.grid <= sensitivity / FINENESS < sensitivity / 1000
+        assert event.sensitivity * event.grid <= sensitivity * Fraction(1001, 1000)
+        squared: Any = Gaussian(rho=1, sensitivity=sensitivity).release(np.zeros(size)).event
+        assert squared.sensitivity_squared * squared.grid**2 <= (sensitivity * Fraction(1001, 1000)) ** 2
+        assert size * squared.grid**2 <= (sensitivity / FINENESS) ** 2
+        # Not finer than needed either: twice the step would already cost too much.
+        assert 4 * size * event.grid > sensitivity / FINENESS
 
 
 def test_integers_of_every_type_are_rounded_as_in_exact_arithmetic() -> None:
@@ -195,14 +193,14 @@ def test_integers_of_every_type_are_rounded_as_in_exact_arithmetic() -> None:
             assert np.asarray(to_steps(values, step)).tolist() == expected
 
 
-@pytest.mark.parametrize("exponent", [61, 62, 63, 70])
-def test_a_grid_wider_than_a_word_keeps_integer_neighbours_together(exponent: int) -> None:
-    sensitivity = Fraction(2) ** (exponent - 1)
-    event: Any = Laplace(epsilon=1, sensitivity=sensitivity, grid=Fraction(2) ** exponent).event
-    far = int(sensitivity) // 2
-    a, b = (np.array([max(-(2**63), min(2**63 - 1, number))]) for number in (-far, far))
-    apart = np.asarray(to_steps(b, event.grid)) - np.asarray(to_steps(a, event.grid))
-    assert int(apart[0]) <= event.sensitivity == 1
+def test_a_grid_wider_than_a_word_keeps_integer_neighbours_together() -> None:
+    for exponent in (61, 62, 63, 70):
+        sensitivity = Fraction(2) ** (exponent - 1)
+        event: Any = Laplace(epsilon=1, sensitivity=sensitivity, grid=Fraction(2) ** exponent).event
+        far = int(sensitivity) // 2
+        a, b = (np.array([max(-(2**63), min(2**63 - 1, number))]) for number in (-far, far))
+        apart = np.asarray(to_steps(b, event.grid)) - np.asarray(to_steps(a, event.grid))
+        assert int(apart[0]) <= event.sensitivity == 1
 
 
 # ---------------------------------------------------------------------------------------------------- what is accepted
@@ -235,16 +233,16 @@ def test_a_number_is_taken_exactly() -> None:
         assert size_of(number) == 1
 
 
-@pytest.mark.parametrize("text", ["1e999999999", "-1e999999999", "1e-999999999", "1e2001", "9e2000", "1e2002"])
-def test_a_decimal_is_never_written_out_at_any_length(text: str) -> None:
-    number = as_number_or_array(Decimal(text))
-    assert isinstance(number, Fraction)
-    assert abs(number) <= 10**2001
-    # Clipping keeps the order, and moves no two apart.
-    assert (number > 0) == (text[0] != "-" and "e-" not in text)
-    near = as_number_or_array(Decimal("9e2000"))
-    assert isinstance(near, Fraction)
-    assert as_number_or_array(Decimal("1e2001")) >= near
+def test_a_decimal_is_never_written_out_at_any_length() -> None:
+    for text in ("1e999999999", "-1e999999999", "1e-999999999", "1e2001", "9e2000", "1e2002"):
+        number = as_number_or_array(Decimal(text))
+        assert isinstance(number, Fraction)
+        assert abs(number) <= 10**2001
+        # Clipping keeps the order, and moves no two apart.
+        assert (number > 0) == (text[0] != "-" and "e-" not in text)
+        near = as_number_or_array(Decimal("9e2000"))
+        assert isinstance(near, Fraction)
+        assert as_number_or_array(Decimal("1e2001")) >= near
 
 
 WRONG: list[Any] = [
@@ -306,23 +304,21 @@ def test_an_error_does_not_tell_how_long_a_text_was() -> None:
     assert len(messages) == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_a_list_of_integers_stays_one_whatever_their_size() -> None:
+    cases: list[tuple[Any, Any]] = [
         ([2**63, -1], [MOST, -1]),
         ([2**64, 1], [MOST, 1]),
         ([-(10**400), 5], [-MOST, 5]),
         ([[2**63, -1], [7, True]], [[MOST, -1], [7, 1]]),
         ((np.uint64(2**63), -1), [MOST, -1]),
         ([np.uint64(5), np.int64(-1)], [5, -1]),
-    ],
-)
-def test_a_list_of_integers_stays_one_whatever_their_size(value: Any, expected: Any) -> None:
-    # NumPy makes floats of [2**63, -1] and objects of [2**64]: the type of the answer would tell the data.
-    array = as_number_or_array(value)
-    assert isinstance(array, np.ndarray)
-    assert is_integral(array)
-    assert np.asarray(to_steps(array, Fraction(1))).tolist() == expected
+    ]
+    for value, expected in cases:
+        # NumPy makes floats of [2**63, -1] and objects of [2**64]: the type of the answer would tell the data.
+        array = as_number_or_array(value)
+        assert isinstance(array, np.ndarray)
+        assert is_integral(array)
+        assert np.asarray(to_steps(array, Fraction(1))).tolist() == expected
 
 
 @given(st.integers(-(2**80), 2**80), st.integers(-3, 3))
@@ -355,11 +351,12 @@ def test_the_fine_step_is_the_largest_power_of_two_below(number: Fraction) -> No
     assert step.denominator & (step.denominator - 1) == 0
 
 
-@pytest.mark.parametrize("grid", [1, 0.5, "1/8", Fraction(4), 2**62, "0.25"])
-def test_a_grid_is_a_power_of_two(grid: Any) -> None:
-    step = grid_step(grid)
-    assert step is not None
-    assert Fraction(grid) == step
+def test_a_grid_is_a_power_of_two() -> None:
+    cases: list[Any] = [1, 0.5, "1/8", Fraction(4), 2**62, "0.25"]
+    for grid in cases:
+        step = grid_step(grid)
+        assert step is not None
+        assert Fraction(grid) == step
 
 
 def test_another_grid_is_refused() -> None:
@@ -381,11 +378,11 @@ def test_a_number_is_rounded_to_the_nearest_step(number: Fraction, exponent: int
     assert abs(steps * step - number) <= step / 2
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
-def test_reals_of_every_width_round_alike(dtype: str) -> None:
-    values = np.array([0.25, -0.75, 1.5, 0.1, 1000.0, -0.0], dtype=dtype)
-    expected = [round(Fraction(*value.as_integer_ratio()) * 4) for value in values]
-    assert np.asarray(to_steps(values, Fraction(1, 4))).tolist() == expected
+def test_reals_of_every_width_round_alike() -> None:
+    for dtype in ("float16", "float32", "float64", "longdouble"):
+        values = np.array([0.25, -0.75, 1.5, 0.1, 1000.0, -0.0], dtype=dtype)
+        expected = [round(Fraction(*value.as_integer_ratio()) * 4) for value in values]
+        assert np.asarray(to_steps(values, Fraction(1, 4))).tolist() == expected
 
 
 def test_beyond_the_doubles_and_below_them_nothing_warns() -> None:
@@ -395,16 +392,16 @@ def test_beyond_the_doubles_and_below_them_nothing_warns() -> None:
         assert np.asarray(to_steps(values, Fraction(2) ** 900)).tolist()[2] == 0
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_sum_beyond_the_doubles_is_saturated(sign: int) -> None:
-    largest = sign * sys.float_info.max
-    assert from_steps(sign * 10**400, Fraction(1)) == largest
-    assert from_steps(sign * 2**40, Fraction(2) ** 1000) == largest
-    assert from_steps(np.array([sign * 2**40]), Fraction(2) ** 1000).tolist() == [largest]
-    released = add_to_array(np.array([sign * 1.7e308]), np.array([sign * 2**50]), Fraction(2) ** 980)
-    assert released.tolist() == [largest]
-    # Many steps are not yet a large number.
-    assert from_steps(sign * 2**1040, Fraction(2) ** -1000) == sign * 2.0**40
+def test_a_sum_beyond_the_doubles_is_saturated() -> None:
+    for sign in (1, -1):
+        largest = sign * sys.float_info.max
+        assert from_steps(sign * 10**400, Fraction(1)) == largest
+        assert from_steps(sign * 2**40, Fraction(2) ** 1000) == largest
+        assert from_steps(np.array([sign * 2**40]), Fraction(2) ** 1000).tolist() == [largest]
+        released = add_to_array(np.array([sign * 1.7e308]), np.array([sign * 2**50]), Fraction(2) ** 980)
+        assert released.tolist() == [largest]
+        # Many steps are not yet a large number.
+        assert from_steps(sign * 2**1040, Fraction(2) ** -1000) == sign * 2.0**40
 
 
 @given(st.integers(-(2**53), 2**53), st.integers(-900, 900))
@@ -419,13 +416,14 @@ def test_sums_are_saturated_without_wrapping(steps: int, noise: int) -> None:
     assert add_steps(np.array([steps]), np.array([noise])).tolist() == [clip(steps + noise)]
 
 
-@pytest.mark.parametrize("dtype", [*INTEGER_TYPES, ">u8", ">i8"])
-def test_no_integer_type_wraps_when_noise_is_added(dtype: str) -> None:
-    limits = [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
-    values: NDArray[Any] = np.array(limits * 2, dtype=dtype)
-    for noise in (-(2**63) + 2, -1, 0, 1, 2**63 - 2):
-        released = add_to_array(values, np.full(4, noise), None)
-        assert released.tolist() == [clip(clip(limit) + noise) for limit in limits * 2]
+def test_no_integer_type_wraps_when_noise_is_added() -> None:
+    cases: list[str] = [*INTEGER_TYPES, ">u8", ">i8"]
+    for dtype in cases:
+        limits = [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
+        values: NDArray[Any] = np.array(limits * 2, dtype=dtype)
+        for noise in (-(2**63) + 2, -1, 0, 1, 2**63 - 2):
+            released = add_to_array(values, np.full(4, noise), None)
+            assert released.tolist() == [clip(clip(limit) + noise) for limit in limits * 2]
 
 
 def test_noise_that_is_too_wide_is_told_of_epsilon_and_rho_and_not_of_a_scale() -> None:

@@ -37,7 +37,7 @@ def test_intervals_cover_the_level_and_hardly_more() -> None:
     level_cases: list[float] = [0.5, 0.95, 0.999]
     for mechanism in mechanism_cases:
         for level in level_cases:
-            n = 200
+            n = 80
             if_true, if_not = mechanism._probabilities()
             ends = [
                 Proportions(counts=np.array([n - said, said]), if_true=if_true, if_not=if_not).confidence_interval(
@@ -47,7 +47,7 @@ def test_intervals_cover_the_level_and_hardly_more() -> None:
             ]
             low, high = np.array(ends).T
             covered = []
-            for t in range(0, n + 1, 20):
+            for t in range(0, n + 1, 8):
                 inside = (low <= t / n + 1e-12) & (t / n <= high + 1e-12)
                 covered.append(float(law(t, n, if_true, if_not)[inside].sum()))
             assert min(covered) >= level - 1e-9
@@ -78,8 +78,9 @@ def test_a_proportion_is_for_two_answers_and_a_repr_shows_the_estimate() -> None
     assert repr(estimate).endswith("…], answers=9)")
 
 
-@pytest.mark.parametrize("said", [[True] * 5, [False] * 5])
-def test_unanimous_answers_reach_the_end_of_the_scale(said: list[bool]) -> None:
-    low, high = RandomizedResponse(epsilon=3).estimate(said).confidence_interval()
-    assert (high if said[0] else 1 - low) == 1
-    assert 0 <= low < high <= 1
+def test_unanimous_answers_reach_the_end_of_the_scale() -> None:
+    cases: list[list[bool]] = [[True] * 5, [False] * 5]
+    for said in cases:
+        low, high = RandomizedResponse(epsilon=3).estimate(said).confidence_interval()
+        assert (high if said[0] else 1 - low) == 1
+        assert 0 <= low < high <= 1

@@ -5,6 +5,7 @@ import dataclasses
 import math
 import pickle
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,13 @@ def table(mechanism: RandomizedResponse) -> np.ndarray[Any, np.dtype[np.float64]
 # ----------------------------------------------------------------------------------------------------------- the price
 
 
-@ALL
-def test_the_table_uses_epsilon_and_no_more(mechanism: RandomizedResponse) -> None:
-    masses = table(mechanism)
-    assert masses.sum(axis=1) == pytest.approx(np.ones(mechanism.categories), abs=1e-12)
-    loss = np.log(masses.max(axis=0) / masses.min(axis=0)).max()
-    assert loss == pytest.approx(float(mechanism.epsilon), rel=1e-9)
-    assert mechanism.guarantee == PureDP(epsilon=mechanism.epsilon, adjacency=ReplaceOne, unit=mechanism.unit)
+def test_the_table_uses_epsilon_and_no_more() -> None:
+    for mechanism in MECHANISMS:
+        masses = table(mechanism)
+        assert masses.sum(axis=1) == pytest.approx(np.ones(mechanism.categories), abs=1e-12)
+        loss = np.log(masses.max(axis=0) / masses.min(axis=0)).max()
+        assert loss == pytest.approx(float(mechanism.epsilon), rel=1e-9)
+        assert mechanism.guarantee == PureDP(epsilon=mechanism.epsilon, adjacency=ReplaceOne, unit=mechanism.unit)
 
 
 def test_the_textbooks_numbers() -> None:
@@ -65,9 +66,7 @@ def test_the_textbooks_numbers() -> None:
     assert masses[0, 1] == pytest.approx(1 / (math.exp(2) + 4))
 
 
-@pytest.mark.parametrize("truth", ["3/4", "0.9", "1/3", "0.51", "2/7", "0.999999"])
-@pytest.mark.parametrize("categories", [2, 3, 10])
-def test_epsilon_is_rounded_up_never_down(truth: str, categories: int) -> None:
+def check_epsilon_is_rounded_up_never_down(truth: str, categories: int) -> None:
     mechanism = (
         RandomizedResponse(truth=truth, categories=categories) if Fraction(truth) != Fraction(1, categories) else None
     )
@@ -83,28 +82,33 @@ def test_epsilon_is_rounded_up_never_down(truth: str, categories: int) -> None:
     assert (mechanism.epsilon.denominator & (mechanism.epsilon.denominator - 1)) == 0
 
 
-@pytest.mark.parametrize("epsilon", [40, 700, 10_000])
-def test_a_large_epsilon_has_a_table_too(epsilon: int) -> None:
-    logs = RandomizedResponse(epsilon=epsilon, categories=3).log_masses(1, [0, 1, 2])
-    assert logs == pytest.approx([-epsilon, 0, -epsilon], abs=1e-9)
-    assert RandomizedResponse(epsilon=epsilon).release([True, False]).value.tolist() == [True, False]
+def test_epsilon_is_rounded_up_never_down() -> None:
+    for truth, categories in product(("3/4", "0.9", "1/3", "0.51", "2/7", "0.999999"), (2, 3, 10)):
+        check_epsilon_is_rounded_up_never_down(truth, categories)
+
+
+def test_a_large_epsilon_has_a_table_too() -> None:
+    for epsilon in (40, 700, 10_000):
+        logs = RandomizedResponse(epsilon=epsilon, categories=3).log_masses(1, [0, 1, 2])
+        assert logs == pytest.approx([-epsilon, 0, -epsilon], abs=1e-9)
+        assert RandomizedResponse(epsilon=epsilon).release([True, False]).value.tolist() == [True, False]
 
 
 # ---------------------------------------------------------------------------------------------------------- the answers
 
 
-@ALL
-def test_answers_have_the_probabilities_of_the_table(mechanism: RandomizedResponse) -> None:
-    masses, count = table(mechanism), 40_000
-    for truth in range(mechanism.categories):
-        said = mechanism.release(np.full(count, truth), source=Seeded(truth)).value
+def test_answers_have_the_probabilities_of_the_table() -> None:
+    for mechanism in MECHANISMS:
+        masses, count = table(mechanism), 40_000
+        for truth in range(mechanism.categories):
+            said = mechanism.release(np.full(count, truth), source=Seeded(truth)).value
+            observed = np.bincount(said, minlength=mechanism.categories)
+            assert stats.chisquare(observed, masses[truth] * count).pvalue > 1e-6
+        # Able to fail: a truth probability a tenth off.
+        off = masses[0] * np.where(np.arange(mechanism.categories) == 0, 1.1, 1)
+        said = mechanism.release(np.zeros(400_000, dtype=np.int8), source=Seeded(1)).value
         observed = np.bincount(said, minlength=mechanism.categories)
-        assert stats.chisquare(observed, masses[truth] * count).pvalue > 1e-6
-    # Able to fail: a truth probability a tenth off.
-    off = masses[0] * np.where(np.arange(mechanism.categories) == 0, 1.1, 1)
-    said = mechanism.release(np.zeros(400_000, dtype=np.int8), source=Seeded(1)).value
-    observed = np.bincount(said, minlength=mechanism.categories)
-    assert stats.chisquare(observed, off / off.sum() * 400_000).pvalue < 1e-6
+        assert stats.chisquare(observed, off / off.sum() * 400_000).pvalue < 1e-6
 
 
 def test_answers_keep_their_type_and_shape() -> None:
@@ -181,23 +185,22 @@ def test_seed_seven_gives_these_answers_everywhere() -> None:
 # --------------------------------------------------------------------------------------------------------- the estimate
 
 
-@ALL
-@pytest.mark.parametrize("yes", [0, 3, 10])
-def test_estimates_are_unbiased(mechanism: RandomizedResponse, yes: int) -> None:
+def test_estimates_are_unbiased() -> None:
     """The exact expectation: estimates are linear, so that the expected counts decide."""
-    k, n = mechanism.categories, 10
-    truths = np.array([1] * yes + [0] * (n - yes))
-    expected = table(mechanism)[truths].sum(axis=0)
-    proportions = mechanism.estimate([0, 1])
-    estimate = dataclasses.replace(proportions, counts=expected)
-    shares = np.bincount(truths, minlength=k) / n
-    assert estimate.values == pytest.approx(shares, abs=1e-9)
-    if k == 2:
-        assert estimate.proportion == pytest.approx(yes / n, abs=1e-9)
-        assert estimate.values[1] == estimate.proportion
-    else:
-        with pytest.raises(InputError, match="two answers"):
-            _ = estimate.proportion
+    for mechanism, yes in product(MECHANISMS, (0, 3, 10)):
+        k, n = mechanism.categories, 10
+        truths = np.array([1] * yes + [0] * (n - yes))
+        expected = table(mechanism)[truths].sum(axis=0)
+        proportions = mechanism.estimate([0, 1])
+        estimate = dataclasses.replace(proportions, counts=expected)
+        shares = np.bincount(truths, minlength=k) / n
+        assert estimate.values == pytest.approx(shares, abs=1e-9)
+        if k == 2:
+            assert estimate.proportion == pytest.approx(yes / n, abs=1e-9)
+            assert estimate.values[1] == estimate.proportion
+        else:
+            with pytest.raises(InputError, match="two answers"):
+                _ = estimate.proportion
 
 
 def said_yes(mechanism: RandomizedResponse, yes: int, n: int, category: int = 1) -> Any:
@@ -309,24 +312,24 @@ def test_two_coins_that_tell_all_or_nothing_are_refused() -> None:
             RandomizedResponse.two_coins(heads, yes)
 
 
-@ALL
-def test_it_is_a_frozen_value(mechanism: RandomizedResponse) -> None:
-    assert isinstance(mechanism, Mechanism)
-    again = eval(repr(mechanism), {"RandomizedResponse": RandomizedResponse})
-    for other in (again, copy.copy(mechanism), copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
-        assert other == mechanism
-        assert hash(other) == hash(mechanism)
-        assert repr(other) == repr(mechanism)
-        assert other.event == mechanism.event
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        mechanism.epsilon = Fraction(2)  # type: ignore[misc]
-    assert [other == mechanism for other in MECHANISMS].count(True) == 1
-    assert Event.from_json(mechanism.event.to_json()) == mechanism.event
-    assert mechanism.event.adjacency is ReplaceOne
-    assert mechanism.release(1).guarantee == mechanism.guarantee
-    assert mechanism.release(1).event == mechanism.event
-    assert list(mechanism.outputs(1) or []) == list(range(mechanism.categories))
-    assert mechanism.outputs([1, 0]) is None
+def test_it_is_a_frozen_value() -> None:
+    for mechanism in MECHANISMS:
+        assert isinstance(mechanism, Mechanism)
+        again = eval(repr(mechanism), {"RandomizedResponse": RandomizedResponse})
+        for other in (again, copy.copy(mechanism), copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
+            assert other == mechanism
+            assert hash(other) == hash(mechanism)
+            assert repr(other) == repr(mechanism)
+            assert other.event == mechanism.event
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            mechanism.epsilon = Fraction(2)  # type: ignore[misc]
+        assert [other == mechanism for other in MECHANISMS].count(True) == 1
+        assert Event.from_json(mechanism.event.to_json()) == mechanism.event
+        assert mechanism.event.adjacency is ReplaceOne
+        assert mechanism.release(1).guarantee == mechanism.guarantee
+        assert mechanism.release(1).event == mechanism.event
+        assert list(mechanism.outputs(1) or []) == list(range(mechanism.categories))
+        assert mechanism.outputs([1, 0]) is None
 
 
 def test_a_part_can_be_replaced() -> None:

@@ -14,12 +14,12 @@ from celosia.mechanisms.real_gaussian import RealGaussian
 from celosia.noise import DiscreteGaussian, Seeded
 
 
-@pytest.mark.parametrize("sigma", ["1", "0.001", "1e-9", "3.7", "1e12", "1/3"])
-def test_draws_are_normal(sigma: str) -> None:
-    draws = RealGaussian(sigma).sample(200_000, source=Seeded(11)) / float(Fraction(sigma))
-    assert stats.kstest(draws, "norm").pvalue > 0.001
-    assert draws.std() == pytest.approx(1, abs=0.006)
-    assert abs(draws.mean()) < 0.009
+def test_draws_are_normal() -> None:
+    for sigma in ("1", "0.001", "1e-9", "3.7", "1e12", "1/3"):
+        draws = RealGaussian(sigma).sample(200_000, source=Seeded(11)) / float(Fraction(sigma))
+        assert stats.kstest(draws, "norm").pvalue > 0.001
+        assert draws.std() == pytest.approx(1, abs=0.006)
+        assert abs(draws.mean()) < 0.009
 
 
 def test_ten_per_cent_too_little_noise_is_noticed() -> None:

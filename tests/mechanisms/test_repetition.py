@@ -124,7 +124,8 @@ def test_what_is_no_law_is_refused() -> None:
             one_of(0)
 
 
-@pytest.mark.parametrize("eta", [-1 / 2, 0, 1, 2, 1000])
-def test_a_mean_of_hardly_more_than_one_run_is_drawn_at_once(eta: float) -> None:
-    search = Repetitions(mean="1.000000001", eta=eta)
-    assert [search.draw(Seeded(seed)) for seed in range(3)] == [1, 1, 1]
+def test_a_mean_of_hardly_more_than_one_run_is_drawn_at_once() -> None:
+    cases: list[float] = [-1 / 2, 0, 1, 2, 1000]
+    for eta in cases:
+        search = Repetitions(mean="1.000000001", eta=eta)
+        assert [search.draw(Seeded(seed)) for seed in range(3)] == [1, 1, 1]

@@ -24,12 +24,14 @@ def law(scale: str, reach: int, place: int) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-@pytest.mark.parametrize(("scale", "reach"), CASES)
-def test_the_table_is_that_of_the_definition(scale: str, reach: int) -> None:
-    noise = BoundedDiscreteLaplace(scale, reach)
-    for place in range(reach + 1):
-        assert np.exp(noise.log_mass(place, np.arange(reach + 1))) == pytest.approx(law(scale, reach, place), rel=1e-9)
-        assert np.isneginf(noise.log_mass(place, [-1, reach + 1])).all()
+def test_the_table_is_that_of_the_definition() -> None:
+    for scale, reach in CASES:
+        noise = BoundedDiscreteLaplace(scale, reach)
+        for place in range(reach + 1):
+            assert np.exp(noise.log_mass(place, np.arange(reach + 1))) == pytest.approx(
+                law(scale, reach, place), rel=1e-9
+            )
+            assert np.isneginf(noise.log_mass(place, [-1, reach + 1])).all()
 
 
 @pytest.mark.parametrize(("scale", "reach"), CASES)
@@ -37,11 +39,11 @@ def test_draws_follow_the_table(scale: str, reach: int) -> None:
     noise, values = BoundedDiscreteLaplace(scale, reach), np.arange(reach + 1)
     for place in {0, 1, reach // 2, reach}:
         expected = law(scale, reach, place)
-        likely = expected > 1e-4
         for drawn in (
-            noise.sample(np.full(60_000, place), Seeded(place)),
-            np.array([noise.draw(place, source) for source in [Seeded(place + 9)] for _ in range(4_000)]),
+            noise.sample(np.full(20_000, place), Seeded(place)),
+            np.array([noise.draw(place, source) for source in [Seeded(place + 9)] for _ in range(1_000)]),
         ):
+            likely = expected * drawn.size > 2
             assert drawn.min() >= 0
             assert drawn.max() <= reach
             counts = (drawn[:, None] == values).sum(axis=0)
@@ -82,25 +84,25 @@ def test_an_end_takes_as_many_words_as_the_middle() -> None:
     assert max(counts) < 1.01 * min(counts)  # rejection would take 1.5 times as many at an end
 
 
-@pytest.mark.parametrize("place", [0, 1, 7, 29, 30])
-def test_coins_that_doubles_cannot_decide_are_decided_exactly(place: int) -> None:
-    noise = BoundedDiscreteLaplace("7/3", 30)
-    exact = law("7/3", 30, place)[place:].sum()
-    low, high = noise._upwards(place)(200)
-    assert 0 <= high - low <= 2**8
-    assert low / 2**200 <= exact * (1 + 1e-12)
-    assert high / 2**200 >= exact * (1 - 1e-12)
-    far = BoundedDiscreteLaplace(10**30, 30)._upwards(place)(100)  # hardly any decay: all places weigh alike
-    assert far[0] / 2**100 == pytest.approx((31 - place) / 31, rel=1e-9)
+def test_coins_that_doubles_cannot_decide_are_decided_exactly() -> None:
+    for place in (0, 1, 7, 29, 30):
+        noise = BoundedDiscreteLaplace("7/3", 30)
+        exact = law("7/3", 30, place)[place:].sum()
+        low, high = noise._upwards(place)(200)
+        assert 0 <= high - low <= 2**8
+        assert low / 2**200 <= exact * (1 + 1e-12)
+        assert high / 2**200 >= exact * (1 - 1e-12)
+        far = BoundedDiscreteLaplace(10**30, 30)._upwards(place)(100)  # hardly any decay: all places weigh alike
+        assert far[0] / 2**100 == pytest.approx((31 - place) / 31, rel=1e-9)
 
 
-@pytest.mark.parametrize(("scale", "reach"), CASES)
-def test_the_margin_is_the_smallest_for_all_places(scale: str, reach: int) -> None:
-    noise = BoundedDiscreteLaplace(scale, reach)
-    laws = [law(scale, reach, place) for place in range(reach + 1)]
-    for level in (0.1, 0.5, 0.9, 0.99):
-        held = [min(p[max(0, x - k) : x + k + 1].sum() for x, p in enumerate(laws)) for k in range(reach + 1)]
-        assert noise.margin(level) == next(k for k, share in enumerate(held) if share >= level)
+def test_the_margin_is_the_smallest_for_all_places() -> None:
+    for scale, reach in CASES:
+        noise = BoundedDiscreteLaplace(scale, reach)
+        laws = [law(scale, reach, place) for place in range(reach + 1)]
+        for level in (0.1, 0.5, 0.9, 0.99):
+            held = [min(p[max(0, x - k) : x + k + 1].sum() for x, p in enumerate(laws)) for k in range(reach + 1)]
+            assert noise.margin(level) == next(k for k, share in enumerate(held) if share >= level)
 
 
 def test_wide_intervals_and_large_scales() -> None:

@@ -12,22 +12,22 @@ from celosia.noise.cells import CellDistribution
 NOISES: list[CellDistribution] = [DiscreteLaplace(10), DiscreteGaussian(100), Geometric(10)]
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
-def test_a_source_repeats_and_the_system_does_not(noise: CellDistribution) -> None:
-    one, other = (noise.sample(100, Seeded(3)) for _ in range(2))
-    assert (one == other).all()
-    assert noise.draw(Seeded(3)) == noise.draw(Seeded(3))
-    assert (noise.sample(100) != noise.sample(100)).any()
-    assert len({noise.draw() for _ in range(200)}) > 5
+def test_a_source_repeats_and_the_system_does_not() -> None:
+    for noise in NOISES:
+        one, other = (noise.sample(100, Seeded(3)) for _ in range(2))
+        assert (one == other).all()
+        assert noise.draw(Seeded(3)) == noise.draw(Seeded(3))
+        assert (noise.sample(100) != noise.sample(100)).any()
+        assert len({noise.draw() for _ in range(200)}) > 5
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
-def test_a_sample_is_an_array_of_64_bit_integers(noise: CellDistribution) -> None:
-    for count in (0, 1, 1000):
-        sample = noise.sample(count)
-        assert sample.shape == (count,)
-        assert sample.dtype == np.int64
-    assert type(noise.draw()) is int
+def test_a_sample_is_an_array_of_64_bit_integers() -> None:
+    for noise in NOISES:
+        for count in (0, 1, 1000):
+            sample = noise.sample(count)
+            assert sample.shape == (count,)
+            assert sample.dtype == np.int64
+        assert type(noise.draw()) is int
 
 
 def test_a_count_is_a_whole_number() -> None:

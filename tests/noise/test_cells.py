@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import os
 import threading
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +32,7 @@ from tests.noise.scripted import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from celosia.noise.decide import Enclosure
 
@@ -55,13 +55,13 @@ SHAPES: dict[str, Callable[[Fraction], Cells]] = {
     # No sampler has both terms yet; the tables support them.
     "mixed": lambda scale: cells_for(1 / scale, 1 / scale**2, signed=True),
 }
-every_table = pytest.mark.parametrize("table", [(shape, scale) for shape in SHAPES for scale in SCALES], ids=str)
+EVERY_TABLE = [(shape, scale) for shape in SHAPES for scale in SCALES]
 _tables = st.builds(lambda shape, scale: SHAPES[shape](scale), st.sampled_from(list(SHAPES)), st.sampled_from(SCALES))
 
 
-@pytest.fixture
-def tables(table: tuple[str, Fraction]) -> Cells:
-    return SHAPES[table[0]](table[1])
+def every_table(step: int = 1) -> Iterator[Cells]:
+    """Make the tables of all shapes and scales, or of every ``step``-th."""
+    return (SHAPES[shape](scale) for shape, scale in EVERY_TABLE[::step])
 
 
 def check_tiling(tables: Cells) -> None:
@@ -105,14 +105,14 @@ def check(tables: Cells) -> None:
     check_acceptances(tables)
 
 
-@every_table
-def test_the_cells_tile_the_numbers(tables: Cells) -> None:
-    check_tiling(tables)
+def test_the_cells_tile_the_numbers() -> None:
+    for tables in every_table():
+        check_tiling(tables)
 
 
-@every_table
-def test_no_acceptance_probability_exceeds_one(tables: Cells) -> None:
-    check_acceptances(tables)
+def test_no_acceptance_probability_exceeds_one(*, thorough: bool) -> None:
+    for tables in every_table(1 if thorough else 3):
+        check_acceptances(tables)
 
 
 @dataclasses.dataclass
@@ -146,35 +146,34 @@ class Settled:
         self.reached[abs(number)] += 1
 
 
-@every_table
-@pytest.mark.sampled(4)
 def test_proposal_times_acceptance_is_the_same_multiple_of_every_weight(
-    tables: Cells, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, *, thorough: bool
 ) -> None:
-    settled = Settled(tables)
-    monkeypatch.setattr(cells, "exp_enclosure", settled.record)
-    tail = len(tables.starts) - 1
-    for cell in range(tail):
-        width = 1 << tables.widths[cell]
-        for offset, sign in itertools.product({0, width // 3, width - 1}, (0, 1)):
-            settled.propose(cell, offset, sign)
-    for doublings, offset in itertools.product((1, 2, 5, 40), {0, (1 << tables.widths[tail]) - 1}):
-        settled.propose(tail, offset, 1, doublings)
-    assert settled.multiples == {tables.rate / 4096 / (2 if tables.signed else 1)}
-    # Cells of the tail follow each other as the others do.
-    for number in (tables.starts[tail], tables.starts[tail] + (5 << tables.widths[tail]) - 1):
-        assert settled.reached[number] == 1
+    for tables in every_table(1 if thorough else 7):
+        settled = Settled(tables)
+        monkeypatch.setattr(cells, "exp_enclosure", settled.record)
+        tail = len(tables.starts) - 1
+        for cell in range(tail):
+            width = 1 << tables.widths[cell]
+            for offset, sign in product({0, width // 3, width - 1}, (0, 1)):
+                settled.propose(cell, offset, sign)
+        for doublings, offset in product((1, 2, 5, 40), {0, (1 << tables.widths[tail]) - 1}):
+            settled.propose(tail, offset, 1, doublings)
+        assert settled.multiples == {tables.rate / 4096 / (2 if tables.signed else 1)}
+        # Cells of the tail follow each other as the others do.
+        for number in (tables.starts[tail], tables.starts[tail] + (5 << tables.widths[tail]) - 1):
+            assert settled.reached[number] == 1
 
 
-@every_table
-def test_the_logarithms_are_right_to_far_within_the_slack(tables: Cells) -> None:
-    for cell, stated in enumerate(tables.log_factors[:-1]):
-        factor = tables.rate * 2 ** tables.widths[cell] / tables.shares[cell]
-        if tables.signed and cell == 0:
-            factor /= 2
-        low, high = log(factor, 100)
-        assert low - 2**58 <= Fraction(stated) * 2**100 <= high + 2**58  # 2^-42: a sixty-fourth of the slack
-    assert math.isnan(tables.log_factors[-1])
+def test_the_logarithms_are_right_to_far_within_the_slack() -> None:
+    for tables in every_table():
+        for cell, stated in enumerate(tables.log_factors[:-1]):
+            factor = tables.rate * 2 ** tables.widths[cell] / tables.shares[cell]
+            if tables.signed and cell == 0:
+                factor /= 2
+            low, high = log(factor, 100)
+            assert low - 2**58 <= Fraction(stated) * 2**100 <= high + 2**58  # 2^-42: a sixty-fourth of the slack
+        assert math.isnan(tables.log_factors[-1])
 
 
 def test_wrong_tables_are_found() -> None:
@@ -302,12 +301,7 @@ def test_the_tail_is_settled_in_integers(tables: Cells, doublings: int, offset: 
             assert set(answers(tables, [*looked_at, beyond + 1])) == {None}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.sampled(4)
-def test_without_floating_point_the_draws_are_the_same(shape: str, scale: Fraction) -> None:
-    tables = SHAPES[shape](scale)
-    blind = dataclasses.replace(tables, log_factors=(math.nan,) * len(tables.log_factors), tail_chance=1.0)
+def test_without_floating_point_the_draws_are_the_same(*, thorough: bool) -> None:
     # A word for the tail is left out: a blind table would look at it more closely.
     words = [word for word in Seeded(11).words(1500).tolist() if word & 4095 != 4095]
 
@@ -317,30 +311,30 @@ def test_without_floating_point_the_draws_are_the_same(shape: str, scale: Fracti
             numbers.append(tables.draw(source))
         return numbers
 
-    assert drawn(tables) == drawn(blind)
+    for tables in every_table(1 if thorough else 7):
+        blind = dataclasses.replace(tables, log_factors=(math.nan,) * len(tables.log_factors), tail_chance=1.0)
+        assert drawn(tables) == drawn(blind)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale", [scale for scale in SCALES if scale <= 2**40])
-def test_a_single_draw_is_a_sample_of_one(shape: str, scale: Fraction) -> None:
-    tables = SHAPES[shape](scale)
-    script = Seeded(5).words(3000).tolist()
-    first, second = Scripted(script), Scripted(script)
-    for _ in range(200):
-        assert tables.draw(first) == tables.sample(1, second)[0]
-        assert first.left == second.left
+def test_a_single_draw_is_a_sample_of_one() -> None:
+    for shape, scale in product(SHAPES, [scale for scale in SCALES if scale <= 2**40]):
+        tables = SHAPES[shape](scale)
+        script = Seeded(5).words(3000).tolist()
+        first, second = Scripted(script), Scripted(script)
+        for _ in range(200):
+            assert tables.draw(first) == tables.sample(1, second)[0]
+            assert first.left == second.left
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale", SCALES)
-def test_a_draw_takes_little_more_than_one_word(shape: str, scale: Fraction) -> None:
-    tables = SHAPES[shape](scale)
-    source = Counting(1)
-    for _ in range(2000):
-        tables.draw(source)
-    needed = 1 if tables.coin_bits < 52 else 2 + max(0, -(-(tables.offset_bits - 51) // 64))
-    assert source.total < 1.1 * 2000 * needed
-    assert needed == 1 or scale > 2**29
+def test_a_draw_takes_little_more_than_one_word() -> None:
+    for shape, scale in product(SHAPES, SCALES):
+        tables = SHAPES[shape](scale)
+        source = Counting(1)
+        for _ in range(2000):
+            tables.draw(source)
+        needed = 1 if tables.coin_bits < 52 else 2 + max(0, -(-(tables.offset_bits - 51) // 64))
+        assert source.total < 1.1 * 2000 * needed
+        assert needed == 1 or scale > 2**29
 
 
 def test_a_source_of_zeros_is_accepted_and_one_of_ones_asked_again() -> None:

@@ -76,7 +76,7 @@ def repeated(words: list[int]) -> int:
 @needs_fork
 @pytest.mark.parametrize("form", ["word", "words"])
 def test_forks_draw_no_equal_words(form: str, *, thorough: bool) -> None:
-    forks = 64 if thorough else 12
+    forks = 64 if thorough else 3
 
     def drawn(stream: System) -> list[int]:
         def draw() -> list[int]:
@@ -100,10 +100,10 @@ def test_forks_of_forks_draw_no_equal_words() -> None:
         def draw() -> list[int]:
             return [stream.word(), *stream.words(2).tolist()]
 
-        return draw() + fork(draw, generations=4) + fork(draw, generations=4) + draw()
+        return draw() + fork(draw, generations=2) + fork(draw, generations=2) + draw()
 
     words = drawn(System())
-    assert len(words) == 10 * 3
+    assert len(words) == 6 * 3
     assert repeated(words) == 0
     assert repeated(drawn(Forgetful())) > 0
 
@@ -210,13 +210,14 @@ def test_the_keystream_is_that_of_the_standard() -> None:
     assert out.hex() == vector == chacha20(bytes(32), 0).hex()
 
 
-@pytest.mark.parametrize("seed", [0, 7, 2**200])
-def test_a_seed_gives_the_stream_that_anybody_can_compute(seed: int) -> None:
-    key = hashlib.sha256(f"celosia.noise.Seeded/1/{seed}".encode()).digest()
-    expected = np.frombuffer(b"".join(chacha20(key, block) for block in range(20)), "<u8")
-    assert Seeded(seed).words(160).tolist() == expected.tolist()
-    stream = Seeded(seed)
-    assert [stream.word() for _ in range(160)] == expected.tolist()
+def test_a_seed_gives_the_stream_that_anybody_can_compute() -> None:
+    cases: list[int] = [0, 7, 2**200]
+    for seed in cases:
+        key = hashlib.sha256(f"celosia.noise.Seeded/1/{seed}".encode()).digest()
+        expected = np.frombuffer(b"".join(chacha20(key, block) for block in range(20)), "<u8")
+        assert Seeded(seed).words(160).tolist() == expected.tolist()
+        stream = Seeded(seed)
+        assert [stream.word() for _ in range(160)] == expected.tolist()
 
 
 def test_the_stream_of_seed_seven_never_changes() -> None:

@@ -89,12 +89,13 @@ class Counting(Accountant):
         return 0.5 if exact_bound(epsilon) < sum(times for _, times in self.events) else 0.0
 
 
-@pytest.mark.parametrize("times", [10**3, 10**6, 10**12])
-def test_any_number_of_times_is_priced_once(times: int) -> None:
-    accountant = Counting().spend(COUNT, times=times)
-    accountant.spend(RepeatedEvent(event=COUNT, times=times)).spend(COUNT)
-    assert accountant.priced == [COUNT]
-    assert accountant.events == ((COUNT, 2 * times + 1),)
+def test_any_number_of_times_is_priced_once() -> None:
+    cases: list[int] = [10**3, 10**6, 10**12]
+    for times in cases:
+        accountant = Counting().spend(COUNT, times=times)
+        accountant.spend(RepeatedEvent(event=COUNT, times=times)).spend(COUNT)
+        assert accountant.priced == [COUNT]
+        assert accountant.events == ((COUNT, 2 * times + 1),)
 
 
 def test_every_accountant_prices_a_million_and_a_million_millions() -> None:
@@ -253,14 +254,14 @@ def test_the_least_epsilon_may_be_zero_or_none() -> None:
         least_epsilon(lambda _: 0.1, 0.05)
 
 
-@pytest.mark.parametrize("make", ALL)
-def test_numbers_beyond_the_ordinary_are_refused_before_doubles_overflow(make: type[Accountant]) -> None:
-    for event in (
-        LaplaceEvent(scale=Fraction(1, 2**1020), sensitivity=1),
-        LaplaceEvent(scale=2**1020, sensitivity=1),
-        RepeatedEvent(event=GaussianEvent(variance=2**900, sensitivity_squared=1), times=3),
-    ):
-        accountant = make()
-        with pytest.raises(NotPricedError, match="2\\^-500"):
-            accountant.spend(event)
-        assert accountant.events == ()
+def test_numbers_beyond_the_ordinary_are_refused_before_doubles_overflow() -> None:
+    for make in ALL:
+        for event in (
+            LaplaceEvent(scale=Fraction(1, 2**1020), sensitivity=1),
+            LaplaceEvent(scale=2**1020, sensitivity=1),
+            RepeatedEvent(event=GaussianEvent(variance=2**900, sensitivity_squared=1), times=3),
+        ):
+            accountant = make()
+            with pytest.raises(NotPricedError, match="2\\^-500"):
+                accountant.spend(event)
+            assert accountant.events == ()

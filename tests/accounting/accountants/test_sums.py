@@ -52,7 +52,7 @@ def test_ten_thousand_steps_of_training() -> None:
     accountant = RenyiAccountant().spend(STEP, times=10_000)
     assert 6.70 < accountant.epsilon(1e-5) <= 6.7128
     assert accountant.delta(6.7128) <= 1e-5
-    orders = list(range(2, 65))
+    orders = [*range(2, 17), 32, 64]
     reference = rdp_privacy_accountant.RdpAccountant(orders)
     step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
     reference.compose(dp_accounting.SelfComposedDpEvent(step, 10_000))

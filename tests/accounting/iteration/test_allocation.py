@@ -118,15 +118,16 @@ def test_a_fine_grid_of_allocations_finds_nothing_better() -> None:
     assert float(gaussian_rho(runs)) == pytest.approx(price.min(), rel=1e-3)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 1000, 10**6])
-def test_constant_steps_give_theorem_5_4(n: int) -> None:
+def test_constant_steps_give_theorem_5_4() -> None:
     """One shift 2 eta L in step t, then noise eta sigma: 2 L^2 / (sigma^2 (n + 1 - t))."""
-    eta, lipschitz, variance = Fraction(1, 10), Fraction(3), Fraction(7)
-    for t in {1, (n + 1) // 2, n}:
-        before = [(Fraction(0), eta**2 * variance, t - 1)] if t > 1 else []
-        after = [(Fraction(0), eta**2 * variance, n - t)] if t < n else []
-        runs = [*before, (2 * eta * lipschitz, eta**2 * variance, 1), *after]
-        assert gaussian_rho(runs) == 2 * lipschitz**2 / (variance * (n + 1 - t))
+    cases: list[int] = [1, 2, 7, 1000, 10**6]
+    for n in cases:
+        eta, lipschitz, variance = Fraction(1, 10), Fraction(3), Fraction(7)
+        for t in {1, (n + 1) // 2, n}:
+            before = [(Fraction(0), eta**2 * variance, t - 1)] if t > 1 else []
+            after = [(Fraction(0), eta**2 * variance, n - t)] if t < n else []
+            runs = [*before, (2 * eta * lipschitz, eta**2 * variance, 1), *after]
+            assert gaussian_rho(runs) == 2 * lipschitz**2 / (variance * (n + 1 - t))
 
 
 @settings(max_examples=12)

@@ -27,13 +27,13 @@ def _event(**changes: Any) -> PNSGDEvent:
 # ---- theorem 5.4 and restarts
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 1000])
-def test_one_epoch_is_theorem_5_4(n: int) -> None:
-    event = _event(records=n, lipschitz=3, variance=7, step_size="0.25")
-    places = np.unique([1, (n + 1) // 2, n])
-    np.testing.assert_allclose(record_rhos(event, places), 2 * 9 / (7 * (n + 1 - places)), rtol=1e-11)
-    assert pnsgd_rho(event) == pytest.approx(18 / 7, rel=1e-11)
-    np.testing.assert_allclose(pnsgd_curve(event, np.array([1.5, 4.0])), [1.5 * 18 / 7, 4 * 18 / 7], rtol=1e-11)
+def test_one_epoch_is_theorem_5_4() -> None:
+    for n in (1, 2, 10, 1000):
+        event = _event(records=n, lipschitz=3, variance=7, step_size="0.25")
+        places = np.unique([1, (n + 1) // 2, n])
+        np.testing.assert_allclose(record_rhos(event, places), 2 * 9 / (7 * (n + 1 - places)), rtol=1e-11)
+        assert pnsgd_rho(event) == pytest.approx(18 / 7, rel=1e-11)
+        np.testing.assert_allclose(pnsgd_curve(event, np.array([1.5, 4.0])), [1.5 * 18 / 7, 4 * 18 / 7], rtol=1e-11)
 
 
 def _brute(event: PNSGDEvent, place: int) -> Fraction:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
@@ -69,26 +70,24 @@ def test_divergences_are_rounded_up_and_hardly_at_all() -> None:
             assert exact <= value <= exact * (1 + 1e-11)
 
 
-@pytest.mark.parametrize(
-    ("order", "share", "kind", "expected"),
-    [  # mpmath, forty digits, by the function above: a minute each
+def test_far_apart() -> None:
+    cases: list[tuple[float, float, Kind, float]] = [  # mpmath, forty digits, by the function above: a minute each
         (1.5, 0.01, "fixed", 286.1844894420357),
         (2.0, 0.01, "fixed", 390.7896596280238),
         (7.3, 0.01, "remove", 1454.6638504194107),
         (7.3, 1e-6, "add", 1.0000005000003334e-06),
         (7.3, 0.99, "add", 4.605170185988091),
-    ],
-)
-def test_far_apart(order: float, share: float, kind: Kind, expected: float) -> None:
-    assert SampledNormal(20.0, share, kind).renyi([order]) == pytest.approx([expected], rel=1e-11)
+    ]
+    for order, share, kind, expected in cases:
+        assert SampledNormal(20.0, share, kind).renyi([order]) == pytest.approx([expected], rel=1e-11)
 
 
-@pytest.mark.parametrize(("sigma", "share"), [(1.0, 0.01), (0.7, 0.3), (5.0, 1e-4), (2.0, 0.9)])
-def test_google_agrees_at_whole_orders(sigma: float, share: float) -> None:
-    # At fractional orders its series adds absolute values, and is above by up to a few percent.
-    orders = GOOGLE[np.round(GOOGLE) == GOOGLE]
-    theirs = np.array(rdp_privacy_accountant._compute_rdp_poisson_subsampled_gaussian(share, sigma, orders))
-    assert SampledNormal(1 / sigma, share, "remove").renyi(orders) == pytest.approx(theirs, rel=1e-10)
+def test_google_agrees_at_whole_orders() -> None:
+    for sigma, share in ((1.0, 0.01), (0.7, 0.3), (5.0, 1e-4), (2.0, 0.9)):
+        # At fractional orders its series adds absolute values, and is above by up to a few percent.
+        orders = GOOGLE[np.round(GOOGLE) == GOOGLE]
+        theirs = np.array(rdp_privacy_accountant._compute_rdp_poisson_subsampled_gaussian(share, sigma, orders))
+        assert SampledNormal(1 / sigma, share, "remove").renyi(orders) == pytest.approx(theirs, rel=1e-10)
 
 
 def test_never_looser_than_google() -> None:
@@ -97,19 +96,18 @@ def test_never_looser_than_google() -> None:
     assert np.all(ours <= theirs * (1 + 1e-10))
 
 
-@pytest.mark.parametrize("order", [100.0, 1e4, 1e6])
-@pytest.mark.parametrize("share", [1e-6, 0.01, 0.5])
-def test_large_orders_are_bracketed(order: float, share: float) -> None:
-    # q^a E e^(a l) <= E r^a <= E (1 - q + q e^(a l)), Jensen's inequality.
-    for mu in (0.5, 3.0, 20.0):
-        power = order * (order - 1) * mu * mu / 2
-        low = (order * math.log(share) + power) / (order - 1)
-        high = np.logaddexp(math.log1p(-share), math.log(share) + power) / (order - 1)
-        for kind in (KINDS[0], KINDS[2]):
-            value = SampledNormal(mu, share, kind).renyi([order])[0]
-            assert low <= value <= high * (1 + 1e-9) + math.log(2) / (order - 1)
-        # The other direction has losses of at most -ln(1 - q), and nearly reaches it.
-        assert 0 < SampledNormal(mu, share, "add").renyi([order])[0] <= -math.log1p(-share) * (1 + 1e-11)
+def test_large_orders_are_bracketed() -> None:
+    for order, share in product((100.0, 1e4, 1e6), (1e-6, 0.01, 0.5)):
+        # q^a E e^(a l) <= E r^a <= E (1 - q + q e^(a l)), Jensen's inequality.
+        for mu in (0.5, 3.0, 20.0):
+            power = order * (order - 1) * mu * mu / 2
+            low = (order * math.log(share) + power) / (order - 1)
+            high = np.logaddexp(math.log1p(-share), math.log(share) + power) / (order - 1)
+            for kind in (KINDS[0], KINDS[2]):
+                value = SampledNormal(mu, share, kind).renyi([order])[0]
+                assert low <= value <= high * (1 + 1e-9) + math.log(2) / (order - 1)
+            # The other direction has losses of at most -ln(1 - q), and nearly reaches it.
+            assert 0 < SampledNormal(mu, share, "add").renyi([order])[0] <= -math.log1p(-share) * (1 + 1e-11)
 
 
 @settings(max_examples=60)
@@ -157,14 +155,13 @@ def test_normal_profiles_are_rounded_up_and_hardly_at_all() -> None:
                 assert exact * (1 - mp.mpf(10) ** -30) <= value <= min(1, exact * (1 + 2e-11 * (1 + mu / 20)) + 2e-300)
 
 
-@pytest.mark.parametrize("mu", [0.1, 1.3, 5.0])
-@pytest.mark.parametrize("share", [1e-5, 0.2, 0.97])
-def test_google_finds_the_same_sampled_profile(mu: float, share: float) -> None:
-    for pair, adjacency in zip(Normal(mu).poisson(share), (AdjacencyType.REMOVE, AdjacencyType.ADD), strict=True):
-        theirs = privacy_loss_mechanism.GaussianPrivacyLoss(1 / mu, sampling_prob=share, adjacency_type=adjacency)
-        epsilons = np.linspace(-3, 3, 60) * min(share, 0.3)
-        expected = np.array([theirs.get_delta_for_epsilon(epsilon) for epsilon in epsilons])
-        assert pair.profile(epsilons) == pytest.approx(expected, rel=1e-8, abs=1e-15)
+def test_google_finds_the_same_sampled_profile() -> None:
+    for mu, share in product((0.1, 1.3, 5.0), (1e-5, 0.2, 0.97)):
+        for pair, adjacency in zip(Normal(mu).poisson(share), (AdjacencyType.REMOVE, AdjacencyType.ADD), strict=True):
+            theirs = privacy_loss_mechanism.GaussianPrivacyLoss(1 / mu, sampling_prob=share, adjacency_type=adjacency)
+            epsilons = np.linspace(-3, 3, 60) * min(share, 0.3)
+            expected = np.array([theirs.get_delta_for_epsilon(epsilon) for epsilon in epsilons])
+            assert pair.profile(epsilons) == pytest.approx(expected, rel=1e-8, abs=1e-15)
 
 
 def test_sampled_profiles_are_rounded_up() -> None:
@@ -250,18 +247,14 @@ def test_orders_at_which_squares_have_no_digits_left() -> None:
                 assert max(least, 0.0) * (1 - 1e-15) <= value <= plain * (1 + 1e-11)
 
 
-@pytest.mark.parametrize(
-    ("mu", "share", "kind", "order", "exact"),
-    [  # forty digits, Gauss and Legendre's rule on panels
+def test_shares_so_small_that_large_losses_change_little() -> None:
+    cases: list[tuple[float, float, Kind, float, float]] = [  # forty digits, Gauss and Legendre's rule on panels
         (8.019331693945006, 2.8082910337265612e-30, "remove", 1.2773120087033245, 3.7564602170227487e-35),
         (7.799509664250107, 6.1745269660773e-97, "fixed", 1.0000000000133729, 1.000833295700846e-166),
         (4.07729923039084, 1.9443934761384322e-98, "add", 1.0000000000646456, 3.1362452507047486e-189),
-    ],
-)
-def test_shares_so_small_that_large_losses_change_little(
-    mu: float, share: float, kind: Kind, order: float, exact: float
-) -> None:
-    assert exact * (1 + 1e-12) <= SampledNormal(mu, share, kind).renyi([order])[0] <= exact * (1 + 1e-11)
+    ]
+    for mu, share, kind, order, exact in cases:
+        assert exact * (1 + 1e-12) <= SampledNormal(mu, share, kind).renyi([order])[0] <= exact * (1 + 1e-11)
 
 
 def test_bounds_of_a_wide_pair_keep_their_digits_near_order_1() -> None:

@@ -47,20 +47,25 @@ def test_it_is_the_loss_of_the_worst_neighbours() -> None:
                     )
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "moved", "reach", "dimension"),
-    [("1", 1, 10, 1), ("0.1", 1, 100, 1), ("5", 3, 20, 2), ("1e-6", 1, 5, 1), ("1", 10, 10, 1), ("1", 1, 2**60, 9)],
-)
-def test_the_scale_is_enough_and_nearly_the_smallest(epsilon: str, moved: int, reach: int, dimension: int) -> None:
-    target = Fraction(epsilon)
-    scale = smallest_bounded_scale(target, moved, reach, dimension)
-    assert bounded_laplace_loss(scale, moved, reach, dimension) <= target
-    assert bounded_laplace_loss(scale * Fraction(999_999, 10**6), moved, reach, dimension) > target
-    assert moved / target <= scale <= 2 * moved / target
-    event = BoundedLaplaceEvent(epsilon=epsilon, scale=scale, sensitivity=moved, reach=reach, dimension=dimension)
-    assert PureAccountant().spend(event).guarantee() == PureDP(epsilon=epsilon)
-    assert RenyiAccountant().spend(event, times=100).epsilon("1e-6") > 0
-    assert best(event, "1e-6").epsilon <= float(target) * (1 + 1e-9)
+def test_the_scale_is_enough_and_nearly_the_smallest() -> None:
+    cases: list[tuple[str, int, int, int]] = [
+        ("1", 1, 10, 1),
+        ("0.1", 1, 100, 1),
+        ("5", 3, 20, 2),
+        ("1e-6", 1, 5, 1),
+        ("1", 10, 10, 1),
+        ("1", 1, 2**60, 9),
+    ]
+    for epsilon, moved, reach, dimension in cases:
+        target = Fraction(epsilon)
+        scale = smallest_bounded_scale(target, moved, reach, dimension)
+        assert bounded_laplace_loss(scale, moved, reach, dimension) <= target
+        assert bounded_laplace_loss(scale * Fraction(999_999, 10**6), moved, reach, dimension) > target
+        assert moved / target <= scale <= 2 * moved / target
+        event = BoundedLaplaceEvent(epsilon=epsilon, scale=scale, sensitivity=moved, reach=reach, dimension=dimension)
+        assert PureAccountant().spend(event).guarantee() == PureDP(epsilon=epsilon)
+        assert RenyiAccountant().spend(event, times=100).epsilon("1e-6") > 0
+        assert best(event, "1e-6").epsilon <= float(target) * (1 + 1e-9)
 
 
 def test_an_epsilon_that_the_scale_does_not_keep_is_refused() -> None:

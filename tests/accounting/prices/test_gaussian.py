@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
@@ -80,19 +81,16 @@ def test_where_one_output_is_on_the_edge_the_sum_is_still_rounded_up(epsilon: fl
         variance = math.nextafter(variance, 1)
 
 
-@pytest.mark.parametrize("sigma", [150.0, 300.0, 999.0, 1001.0, 3000.0])
-@pytest.mark.parametrize("reach", [-3.0, -0.5, 0.0, 0.3, 0.99, 1.01, 2.0, 5.0])
-@pytest.mark.parametrize("shift", [1, 50, 4000])
-def test_the_integrals_agree_with_the_sum(
-    sigma: float, reach: float, shift: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_integrals_agree_with_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     # The epsilon at which outputs count from ``reach`` standard deviations on: all branches, on both sides of the bend.
-    epsilon = max((reach * sigma + shift / 2) * shift / sigma**2, 1e-9)
-    monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", math.inf)
-    summed = discrete_gaussian_delta(sigma**2, shift, epsilon)
-    monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", 0.0)
-    integral = discrete_gaussian_delta(sigma**2, shift, epsilon)
-    assert summed * (1 - 1e-8) <= integral <= summed * (1 + 1e-4) + 0.3 / sigma**2 + 1e-11
+    reaches = (-3.0, -0.5, 0.0, 0.3, 0.99, 1.01, 2.0, 5.0)
+    for sigma, reach, shift in product((150.0, 300.0, 999.0, 1001.0, 3000.0), reaches, (1, 50, 4000)):
+        epsilon = max((reach * sigma + shift / 2) * shift / sigma**2, 1e-9)
+        monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", math.inf)
+        summed = discrete_gaussian_delta(sigma**2, shift, epsilon)
+        monkeypatch.setattr(gaussian, "_MAX_SUMMED_SIGMA", 0.0)
+        integral = discrete_gaussian_delta(sigma**2, shift, epsilon)
+        assert summed * (1 - 1e-8) <= integral <= summed * (1 + 1e-4) + 0.3 / sigma**2 + 1e-11
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.004])
@@ -103,41 +101,39 @@ def test_the_switch_at_a_thousand_is_smooth(epsilon: float) -> None:
     assert exact <= discrete_gaussian_delta(1000.0**2, 1, epsilon)
 
 
-@pytest.mark.parametrize("shift", [1, 1000])
-def test_delta_falls_with_noise_and_epsilon_and_grows_with_the_shift(shift: int) -> None:
-    for sigma in (0.5, 5.0, 900.0, 1100.0, 1e5):
-        delta = discrete_gaussian_delta(sigma**2, shift, 0.5)
-        assert discrete_gaussian_delta(4 * sigma**2, shift, 0.5) <= delta <= 1
-        assert discrete_gaussian_delta(sigma**2, shift, 0.6) <= delta
-        assert discrete_gaussian_delta(sigma**2, shift + 1, 0.5) >= delta * (1 - 1e-6)
+def test_delta_falls_with_noise_and_epsilon_and_grows_with_the_shift() -> None:
+    for shift in (1, 1000):
+        for sigma in (0.5, 5.0, 900.0, 1100.0, 1e5):
+            delta = discrete_gaussian_delta(sigma**2, shift, 0.5)
+            assert discrete_gaussian_delta(4 * sigma**2, shift, 0.5) <= delta <= 1
+            assert discrete_gaussian_delta(sigma**2, shift, 0.6) <= delta
+            assert discrete_gaussian_delta(sigma**2, shift + 1, 0.5) >= delta * (1 - 1e-6)
 
 
 def test_no_shift_no_loss() -> None:
     assert discrete_gaussian_delta(1.0, 0, 1.0) == 0
 
 
-@pytest.mark.parametrize("shift", [10**6, 10**30])
-def test_a_far_neighbour_is_told_apart_without_filling_the_memory(shift: int) -> None:
-    assert discrete_gaussian_delta(1.0, shift, 1.0) == pytest.approx(1.0)
+def test_a_far_neighbour_is_told_apart_without_filling_the_memory() -> None:
+    cases: list[int] = [10**6, 10**30]
+    for shift in cases:
+        assert discrete_gaussian_delta(1.0, shift, 1.0) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "sensitivity", "epsilon"), [(4.2308, 1, 1.0), (30.0, 3, 0.5), (1.0, 1, 3.0), (0.8, 2, 8.0)]
-)
-def test_google_finds_the_same_delta(sigma: float, sensitivity: int, epsilon: float) -> None:
-    loss = privacy_loss_distribution.from_discrete_gaussian_mechanism(
-        sigma, sensitivity=sensitivity, value_discretization_interval=1e-3, use_connect_dots=True
-    )
-    ours = discrete_gaussian_delta(sigma**2, sensitivity, epsilon)
-    assert ours == pytest.approx(loss.get_delta_for_epsilon(epsilon), rel=2e-3)
+def test_google_finds_the_same_delta() -> None:
+    for sigma, sensitivity, epsilon in ((4.2308, 1, 1.0), (30.0, 3, 0.5), (1.0, 1, 3.0), (0.8, 2, 8.0)):
+        loss = privacy_loss_distribution.from_discrete_gaussian_mechanism(
+            sigma, sensitivity=sensitivity, value_discretization_interval=1e-3, use_connect_dots=True
+        )
+        ours = discrete_gaussian_delta(sigma**2, sensitivity, epsilon)
+        assert ours == pytest.approx(loss.get_delta_for_epsilon(epsilon), rel=2e-3)
 
 
 # --------------------------------------------------------------------------------------------------------- calibration
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "shift"),
-    [
+def test_the_smallest_variance_is_enough_and_a_smaller_one_is_not() -> None:
+    cases: list[tuple[str, str, int]] = [
         ("1", "1e-6", 1),
         ("0.1", "1e-5", 1),
         ("0.5", "1e-3", 3),
@@ -149,12 +145,11 @@ def test_google_finds_the_same_delta(sigma: float, sensitivity: int, epsilon: fl
         ("200", "1e-50", 1),
         ("50", "1e-12", 1),
         ("300", "1e-100", 3),
-    ],
-)
-def test_the_smallest_variance_is_enough_and_a_smaller_one_is_not(epsilon: str, delta: str, shift: int) -> None:
-    variance = smallest_variance(Fraction(epsilon), Fraction(delta), shift)
-    assert exact_delta(variance, shift, Fraction(epsilon)) <= float(delta)
-    assert exact_delta(variance * Fraction(99, 100) ** 2, shift, Fraction(epsilon)) > float(delta)
+    ]
+    for epsilon, delta, shift in cases:
+        variance = smallest_variance(Fraction(epsilon), Fraction(delta), shift)
+        assert exact_delta(variance, shift, Fraction(epsilon)) <= float(delta)
+        assert exact_delta(variance * Fraction(99, 100) ** 2, shift, Fraction(epsilon)) > float(delta)
 
 
 @pytest.mark.parametrize(
@@ -202,23 +197,23 @@ def test_concentrated_delta_is_the_best_order() -> None:
             assert ours >= min(1.0, math.exp(min(0.0, *logs))) * (1 - 1e-3)
 
 
-@pytest.mark.parametrize(("rho", "epsilon"), [(0.02, 1.0), (0.1, 2.0), (0.5, 5.0), (1e-3, 0.2)])
-def test_google_converts_rho_alike(rho: float, epsilon: float) -> None:
-    orders = [1 + math.exp(log_order) for log_order in np.linspace(-4, 8, 5_001)]
-    theirs, _ = rdp_privacy_accountant.compute_delta(orders, [rho * order for order in orders], epsilon)
-    assert concentrated_delta(rho, epsilon) == pytest.approx(theirs, rel=1e-4)
+def test_google_converts_rho_alike() -> None:
+    for rho, epsilon in ((0.02, 1.0), (0.1, 2.0), (0.5, 5.0), (1e-3, 0.2)):
+        orders = [1 + math.exp(log_order) for log_order in np.linspace(-4, 8, 5_001)]
+        theirs, _ = rdp_privacy_accountant.compute_delta(orders, [rho * order for order in orders], epsilon)
+        assert concentrated_delta(rho, epsilon) == pytest.approx(theirs, rel=1e-4)
 
 
-@pytest.mark.parametrize("rho", [1e-300, 1e-20])
-def test_hardly_any_rho_is_hardly_any_delta(rho: float) -> None:
-    assert concentrated_delta(rho, 0.1) < 1e-200
+def test_hardly_any_rho_is_hardly_any_delta() -> None:
+    for rho in (1e-300, 1e-20):
+        assert concentrated_delta(rho, 0.1) < 1e-200
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("8", "1e-3"), ("1e-300", "1e-6")])
-def test_the_largest_rho_is_enough_and_a_larger_one_is_not(epsilon: str, delta: str) -> None:
-    rho = float(largest_rho(Fraction(epsilon), Fraction(delta)))
-    assert concentrated_delta(rho, float(Fraction(epsilon))) <= float(delta)
-    assert concentrated_delta(rho * 1.01, float(Fraction(epsilon))) > float(delta)
+def test_the_largest_rho_is_enough_and_a_larger_one_is_not() -> None:
+    for epsilon, delta in (("1", "1e-6"), ("0.1", "1e-9"), ("8", "1e-3"), ("1e-300", "1e-6")):
+        rho = float(largest_rho(Fraction(epsilon), Fraction(delta)))
+        assert concentrated_delta(rho, float(Fraction(epsilon))) <= float(delta)
+        assert concentrated_delta(rho * 1.01, float(Fraction(epsilon))) > float(delta)
 
 
 def test_published_rho() -> None:
@@ -229,15 +224,13 @@ def test_published_rho() -> None:
         assert loose < rho < 1.7 * loose
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [(700, "1e-12"), (710, "1e-12"), (715, "1e-12"), (727, "1e-6"), (740, "1e-6"), (900, "1e-9")]
-)
-def test_where_the_second_tail_is_no_normal_double_nothing_is_subtracted(epsilon: int, delta: str) -> None:
-    # A tail of 1e-310 has lost its digits, and exp(epsilon) would blow its rounding up to a tenth of delta.
-    shift = 10**6
-    variance = smallest_variance(Fraction(epsilon), Fraction(delta), shift)
-    sigma = mp.sqrt(mp.mpf(variance.numerator) / variance.denominator)
-    first = mp.floor(epsilon * sigma**2 / shift - mp.mpf(shift) / 2) + 1
-    above, below = (mp.erfc(where / (sigma * mp.sqrt(2))) / 2 for where in (first - 0.5, first + shift - 0.5))
-    true = above - mp.exp(epsilon) * below  # the integral: as good as the sum where sigma is thousands of steps
-    assert mp.mpf(0) < true <= mp.mpf(delta) * (1 + mp.mpf(10) ** -6)
+def test_where_the_second_tail_is_no_normal_double_nothing_is_subtracted() -> None:
+    for epsilon, delta in ((700, "1e-12"), (710, "1e-12"), (715, "1e-12"), (727, "1e-6"), (740, "1e-6"), (900, "1e-9")):
+        # A tail of 1e-310 has lost its digits, and exp(epsilon) would blow its rounding up to a tenth of delta.
+        shift = 10**6
+        variance = smallest_variance(Fraction(epsilon), Fraction(delta), shift)
+        sigma = mp.sqrt(mp.mpf(variance.numerator) / variance.denominator)
+        first = mp.floor(epsilon * sigma**2 / shift - mp.mpf(shift) / 2) + 1
+        above, below = (mp.erfc(where / (sigma * mp.sqrt(2))) / 2 for where in (first - 0.5, first + shift - 0.5))
+        true = above - mp.exp(epsilon) * below  # the integral: as good as the sum where sigma is thousands of steps
+        assert mp.mpf(0) < true <= mp.mpf(delta) * (1 + mp.mpf(10) ** -6)

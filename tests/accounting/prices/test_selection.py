@@ -109,15 +109,15 @@ def searches(base: object) -> list[PrivateSelectionEvent]:
     ]
 
 
-@pytest.mark.parametrize("event", searches(LaplaceEvent(scale=1, sensitivity=1)))
-def test_the_law_of_the_best_is_that_of_a_sum_over_the_number_of_runs(event: PrivateSelectionEvent) -> None:
-    one = np.array([0.3, 0.05, 0.4, 0.25])
-    runs = masses_of_runs(event, 40_000)
-    assert runs.sum() == pytest.approx(1, abs=1e-9)
-    assert runs @ np.arange(runs.size) == pytest.approx(expected_runs(event), rel=1e-9)
-    for place, below in enumerate(np.cumsum(one)):
-        summed = runs @ np.minimum(below, 1.0) ** np.arange(runs.size)
-        assert best_of(event, one)[: place + 1 + (event.mean is not None)].sum() == pytest.approx(summed, abs=1e-9)
+def test_the_law_of_the_best_is_that_of_a_sum_over_the_number_of_runs() -> None:
+    for event in searches(LaplaceEvent(scale=1, sensitivity=1)):
+        one = np.array([0.3, 0.05, 0.4, 0.25])
+        runs = masses_of_runs(event, 40_000)
+        assert runs.sum() == pytest.approx(1, abs=1e-9)
+        assert runs @ np.arange(runs.size) == pytest.approx(expected_runs(event), rel=1e-9)
+        for place, below in enumerate(np.cumsum(one)):
+            summed = runs @ np.minimum(below, 1.0) ** np.arange(runs.size)
+            assert best_of(event, one)[: place + 1 + (event.mean is not None)].sum() == pytest.approx(summed, abs=1e-9)
 
 
 def test_the_mean_has_all_its_digits_at_the_ends_of_its_range() -> None:
@@ -141,21 +141,21 @@ def test_the_mean_has_all_its_digits_at_the_ends_of_its_range() -> None:
             assert expected_runs(event) == pytest.approx(exact, rel=1e-14)
 
 
-@pytest.mark.parametrize("epsilon", ["0.01", "0.3", 1, 3])
-@pytest.mark.parametrize("categories", [2, 4])
-def test_no_search_over_randomized_response_leaks_more_than_its_price(epsilon: str, categories: int) -> None:
-    base = RandomizedResponseEvent(epsilon=epsilon, categories=categories)
-    rate = math.exp(float(Fraction(epsilon)))
-    p, q = np.ones(categories), np.ones(categories)
-    p[0], q[1] = rate, rate
-    p, q = p / p.sum(), q / q.sum()
-    for event in searches(base):
-        price, most = renyi(event, _AT), float(basic(event)[0])
-        for order in permutations(range(categories)):
-            places = list(order)
-            assert (both(event, p[places], q[places]) <= price + 1e-12).all()
-            ratio = np.log(best_of(event, p[places]) / best_of(event, q[places]))
-            assert np.abs(ratio).max() <= most + 1e-9
+def test_no_search_over_randomized_response_leaks_more_than_its_price() -> None:
+    for epsilon in ("0.01", "0.3", "1", "3"):
+        for categories in (2, 4):
+            base = RandomizedResponseEvent(epsilon=epsilon, categories=categories)
+            rate = math.exp(float(Fraction(epsilon)))
+            p, q = np.ones(categories), np.ones(categories)
+            p[0], q[1] = rate, rate
+            p, q = p / p.sum(), q / q.sum()
+            for event in searches(base):
+                price, most = renyi(event, _AT), float(basic(event)[0])
+                for order in permutations(range(categories)):
+                    places = list(order)
+                    assert (both(event, p[places], q[places]) <= price + 1e-12).all()
+                    ratio = np.log(best_of(event, p[places]) / best_of(event, q[places]))
+                    assert np.abs(ratio).max() <= most + 1e-9
 
 
 def test_the_pure_price_of_two_answers_is_reached_as_closely_as_it_can_be() -> None:
@@ -172,16 +172,16 @@ def test_the_pure_price_of_two_answers_is_reached_as_closely_as_it_can_be() -> N
         assert basic(event)[0] <= (2 + eta) * 1
 
 
-@pytest.mark.parametrize("variance", [1, 4, 100])
-def test_no_search_over_gaussian_noise_leaks_more_than_its_price(variance: int) -> None:
-    x = np.arange(-2 * math.isqrt(variance) - 1, 2 * math.isqrt(variance) + 3)
-    wide = np.arange(x[0] - 40 * variance, x[-1] + 40 * variance + 1)
-    # Numbers beyond the window count as its ends: post-processing, and no probability is too small for its digits.
-    p, q = (_clipped(np.exp(-((wide - shift) ** 2) / (2 * variance)), wide, x) for shift in (0, 1))
-    for event in searches(GaussianEvent(variance=variance, sensitivity_squared=1)):
-        price = renyi(event, _AT)
-        assert (both(event, p, q) <= price).all()
-        assert (both(event, p[::-1], q[::-1]) <= price).all()
+def test_no_search_over_gaussian_noise_leaks_more_than_its_price() -> None:
+    for variance in (1, 4, 100):
+        x = np.arange(-2 * math.isqrt(variance) - 1, 2 * math.isqrt(variance) + 3)
+        wide = np.arange(x[0] - 40 * variance, x[-1] + 40 * variance + 1)
+        # Numbers beyond the window count as its ends: post-processing, and no probability is too small for its digits.
+        p, q = (_clipped(np.exp(-((wide - shift) ** 2) / (2 * variance)), wide, x) for shift in (0, 1))
+        for event in searches(GaussianEvent(variance=variance, sensitivity_squared=1)):
+            price = renyi(event, _AT)
+            assert (both(event, p, q) <= price).all()
+            assert (both(event, p[::-1], q[::-1]) <= price).all()
 
 
 def _clipped(masses: Array, at: NDArray[np.int64], window: NDArray[np.int64]) -> Array:
@@ -216,17 +216,17 @@ def theorem_2(slope: float, eta: float, gamma: float, mean: float, orders: Array
     return slope * orders + cost + math.log(mean) / (orders - 1)
 
 
-@pytest.mark.parametrize(("eta", "gamma"), _LAWS)
-def test_the_price_is_never_above_theorem_2_and_often_well_below(eta: Fraction, gamma: Fraction) -> None:
-    for variance in (1, 25, 1000):
-        event = PrivateSelectionEvent(
-            event=GaussianEvent(variance=variance, sensitivity_squared=1), eta=eta, gamma=gamma
-        )
-        printed = theorem_2(1 / (2 * variance), float(eta), float(gamma), expected_runs(event), ORDERS)
-        price = renyi(event, ORDERS)
-        assert (price <= printed * (1 + 1e-2)).all()
-        middle = (ORDERS > 2) & (ORDERS < 20)
-        assert (price[middle] < 0.95 * printed[middle]).any()
+def test_the_price_is_never_above_theorem_2_and_often_well_below() -> None:
+    for eta, gamma in _LAWS:
+        for variance in (1, 25, 1000):
+            event = PrivateSelectionEvent(
+                event=GaussianEvent(variance=variance, sensitivity_squared=1), eta=eta, gamma=gamma
+            )
+            printed = theorem_2(1 / (2 * variance), float(eta), float(gamma), expected_runs(event), ORDERS)
+            price = renyi(event, ORDERS)
+            assert (price <= printed * (1 + 1e-2)).all()
+            middle = (ORDERS > 2) & (ORDERS < 20)
+            assert (price[middle] < 0.95 * printed[middle]).any()
 
 
 def test_theorem_6_is_nearly_the_price_of_a_poisson_search() -> None:

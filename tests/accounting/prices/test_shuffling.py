@@ -78,15 +78,15 @@ def test_no_small_crowd_with_more_answers_is() -> None:
                 assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS, categories=categories) + 1e-14).all()
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_no_small_crowd_of_any_randomizer_is(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    table = generator.uniform(0.2, 1.0, size=(3, int(generator.integers(2, 5))))
-    table /= table.sum(axis=1, keepdims=True)
-    epsilon0 = float(np.log(table.max(axis=0) / table.min(axis=0)).max())
-    reports = int(generator.integers(2, 5))
-    exact = worst(table.tolist(), reports)
-    assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS) + 1e-14).all()
+def test_no_small_crowd_of_any_randomizer_is() -> None:
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        table = generator.uniform(0.2, 1.0, size=(3, int(generator.integers(2, 5))))
+        table /= table.sum(axis=1, keepdims=True)
+        epsilon0 = float(np.log(table.max(axis=0) / table.min(axis=0)).max())
+        reports = int(generator.integers(2, 5))
+        exact = worst(table.tolist(), reports)
+        assert (exact <= shuffled_profile(epsilon0, reports, EPSILONS) + 1e-14).all()
 
 
 def counters(epsilon0: float, reports: int, epsilon: float, clone: float) -> float:
@@ -161,19 +161,15 @@ def test_the_closed_form_is_above_the_sum(epsilon0: float, reports: int, delta: 
         assert numeric <= closed
 
 
-@pytest.mark.parametrize(
-    ("reports", "epsilon0", "delta", "low", "high"),
-    [
+def test_between_the_bounds_of_the_authors_program() -> None:
+    """What the program beside the paper (apple/ml-shuffling-amplification, numerical analysis) prints, both bounds."""
+    cases: list[tuple[int, float, float, float, float]] = [
         (1000, 1.0, 1e-6, 0.182067, 0.185425),
         (2000, 0.5, 1e-5, 0.039733, 0.042359),
         (10**4, 2.0, 1e-6, 0.154418, 0.156373),
-    ],
-)
-def test_between_the_bounds_of_the_authors_program(
-    reports: int, epsilon0: float, delta: float, low: float, high: float
-) -> None:
-    """What the program beside the paper (apple/ml-shuffling-amplification, numerical analysis) prints, both bounds."""
-    assert low <= shuffled_epsilon(epsilon0, reports, delta) <= high
+    ]
+    for reports, epsilon0, delta, low, high in cases:
+        assert low <= shuffled_epsilon(epsilon0, reports, delta) <= high
 
 
 def test_the_closed_form_holds_up_to_its_edge() -> None:
@@ -216,20 +212,19 @@ def test_a_local_epsilon_without_any_privacy_gets_none() -> None:
     assert shuffled_profile(5000, 10, [4000.0, 5000.0]).tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("epsilon0", "reports"), [(0.5, 1), (1.0, 3), (1.0, 1000), (4.0, 10**6), (9.0, 50), (30.0, 10), (80.0, 10)]
-)
-def test_the_atoms_dominate(epsilon0: float, reports: int) -> None:
-    atoms = shuffled_atoms(epsilon0, reports)
-    reach = shuffled_epsilon(epsilon0, reports, "1e-15")
-    epsilons = np.concatenate([np.linspace(-reach, reach, 83), np.linspace(0, epsilon0 * 1.1, 37)])
-    exact = shuffled_profile(epsilon0, reports, epsilons)
-    ours = atoms.profile(epsilons)
-    assert (ours >= exact * (1 - 3e-9) - 1e-15).all()
-    seen = exact > 1e-9
-    assert (ours[seen] <= exact[seen] * 1.01).all()
-    # The pair is its own mirror.
-    np.testing.assert_allclose(atoms.swap().profile(epsilons), ours, rtol=1e-9, atol=1e-15)
+def test_the_atoms_dominate() -> None:
+    cases: list[tuple[float, int]] = [(0.5, 1), (1.0, 3), (1.0, 1000), (4.0, 10**6), (9.0, 50), (30.0, 10), (80.0, 10)]
+    for epsilon0, reports in cases:
+        atoms = shuffled_atoms(epsilon0, reports)
+        reach = shuffled_epsilon(epsilon0, reports, "1e-15")
+        epsilons = np.concatenate([np.linspace(-reach, reach, 83), np.linspace(0, epsilon0 * 1.1, 37)])
+        exact = shuffled_profile(epsilon0, reports, epsilons)
+        ours = atoms.profile(epsilons)
+        assert (ours >= exact * (1 - 3e-9) - 1e-15).all()
+        seen = exact > 1e-9
+        assert (ours[seen] <= exact[seen] * 1.01).all()
+        # The pair is its own mirror.
+        np.testing.assert_allclose(atoms.swap().profile(epsilons), ours, rtol=1e-9, atol=1e-15)
 
 
 def test_the_tails_of_scipy_are_as_right_as_the_slack_says() -> None:

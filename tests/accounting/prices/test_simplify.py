@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,9 +42,8 @@ NOISE = GaussianEvent(variance=16, sensitivity_squared=2, dimension=3, unit="per
 SAMPLED = PoissonSampledEvent(event=COUNT, probability="0.1")
 
 
-@pytest.mark.parametrize(
-    ("event", "expected"),
-    [
+def test_a_group_is_a_larger_sensitivity() -> None:
+    cases: list[tuple[Event, Event]] = [
         (COUNT, LaplaceEvent(scale=10, sensitivity=3)),
         (NOISE, GaussianEvent(variance=16, sensitivity_squared=18, dimension=3, unit="person")),
         (ExponentialEvent(epsilon="0.1"), ExponentialEvent(epsilon="0.3")),
@@ -56,13 +54,12 @@ SAMPLED = PoissonSampledEvent(event=COUNT, probability="0.1")
         (GuaranteedEvent(guarantee=ZCDP(rho=1)), GuaranteedEvent(guarantee=ZCDP(rho=9))),
         (GuaranteedEvent(guarantee=GaussianDP(mu=1)), GuaranteedEvent(guarantee=GaussianDP(mu=3))),
         (SAMPLED, GroupEvent(event=SAMPLED, size=3)),
-    ],
-)
-def test_a_group_is_a_larger_sensitivity(event: Event, expected: Event) -> None:
-    assert simplify(GroupEvent(event=event, size=3)) == expected
-    assert simplify(GroupEvent(event=event, size=1)) == event
-    processed = PostProcessedEvent(event=PostProcessedEvent(event=event, by="one"), by="two")
-    assert simplify(GroupEvent(event=processed, size=3)) == expected
+    ]
+    for event, expected in cases:
+        assert simplify(GroupEvent(event=event, size=3)) == expected
+        assert simplify(GroupEvent(event=event, size=1)) == event
+        processed = PostProcessedEvent(event=PostProcessedEvent(event=event, by="one"), by="two")
+        assert simplify(GroupEvent(event=processed, size=3)) == expected
 
 
 def test_add_remove_read_under_replace_one_is_a_group_of_two() -> None:
@@ -100,10 +97,10 @@ def test_a_composition_for_a_group_is_the_composition_of_its_parts_for_the_group
     assert leaves(ReplacedEvent(event=both)) == ((LaplaceEvent(scale=10, sensitivity=2, adjacency=ReplaceOne), 5),)
 
 
-@pytest.mark.parametrize(("replaced", "fixed", "parts"), [(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1)])
-def test_only_a_replaced_unit_in_free_parts_touches_two(replaced: int, fixed: int, parts: int) -> None:
-    count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne if replaced else AddRemove)
-    assert count_touched(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
+def test_only_a_replaced_unit_in_free_parts_touches_two() -> None:
+    for replaced, fixed, parts in ((0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1)):
+        count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne if replaced else AddRemove)
+        assert count_touched(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
 
 
 def test_leaves_count_equal_events() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,14 @@ from celosia.divergences import distance, histogram
 RECORDS = st.lists(st.integers(0, 5), max_size=12)
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pa.array, pa.chunked_array, pd.Series, pl.Series])
-def test_every_kind_of_column(make: type) -> None:
-    values = ["b", "a", "b"]
-    column = pa.chunked_array([["b"], ["a", "b"]]) if make is pa.chunked_array else make(values)
-    assert histogram(column) == {"a": 1, "b": 2}
-    numbers = pa.chunked_array([[3], [1, 3]]) if make is pa.chunked_array else make([3, 1, 3])
-    assert histogram(numbers) == {1: 1, 3: 2}
+def test_every_kind_of_column() -> None:
+    cases: list[Any] = [list, tuple, np.array, pa.array, pa.chunked_array, pd.Series, pl.Series]
+    for make in cases:
+        values = ["b", "a", "b"]
+        column = pa.chunked_array([["b"], ["a", "b"]]) if make is pa.chunked_array else make(values)
+        assert histogram(column) == {"a": 1, "b": 2}
+        numbers = pa.chunked_array([[3], [1, 3]]) if make is pa.chunked_array else make([3, 1, 3])
+        assert histogram(numbers) == {1: 1, 3: 2}
 
 
 def test_table_3_1_of_seed_004() -> None:

@@ -12,10 +12,14 @@ LINE = Stretch(low=-math.inf, high=math.inf, centre=0.0, scale=1.0)
 ORIGIN = np.array([0.0])
 
 
-@pytest.mark.parametrize(("mean", "sigma"), [(0, 1), (-99, 1), (1e6, 1), (3, 1e-3), (0, 1e20)])
-def test_normal_densities_wherever_they_are(mean: float, sigma: float) -> None:
+def check_normal_densities_wherever_they_are(mean: float, sigma: float) -> None:
     value = log_integral(lambda x: -(((x - mean) / sigma) ** 2) / 2, LINE, np.array([mean]))
     assert value == pytest.approx(math.log(sigma) + math.log(2 * math.pi) / 2, abs=1e-11)
+
+
+def test_normal_densities_wherever_they_are() -> None:
+    for mean, sigma in ((0, 1), (-99, 1), (1e6, 1), (3, 1e-3), (0, 1e20)):
+        check_normal_densities_wherever_they_are(mean, sigma)
 
 
 def test_logarithms_do_not_overflow() -> None:

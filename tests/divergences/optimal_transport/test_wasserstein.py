@@ -119,11 +119,11 @@ def test_mass_needs_a_place() -> None:
         wasserstein(Samples([[1, 2]]), Samples([[2, 3]]), norm=0.5)
 
 
-@pytest.mark.parametrize("order", [5, 20, 50, 300, 1e6])
-def test_high_orders_do_not_pass_the_limit(order: float) -> None:
-    x = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, -1], [0, 5]]))
-    y = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, 4], [-1, -1]]))
-    assert wasserstein(x, y, order) == pytest.approx((2 / 5) ** (1 / order), rel=1e-9)
+def test_high_orders_do_not_pass_the_limit() -> None:
+    for order in (5, 20, 50, 300, 1e6):
+        x = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, -1], [0, 5]]))
+        y = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, 4], [-1, -1]]))
+        assert wasserstein(x, y, order) == pytest.approx((2 / 5) ** (1 / order), rel=1e-9)
 
 
 def test_distances_beyond_the_doubles_are_refused() -> None:

@@ -25,14 +25,15 @@ from celosia.ledger import InMemoryBudget
 COLUMNS = {"age": [34, 71], "weight": [60.5, 80.0]}
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
-def test_frames_keep_their_names(library: Any) -> None:
-    frame = library(COLUMNS)
-    estimator = BaseEstimator()
-    values = read_features(estimator, frame, reset=True)
-    assert values.tolist() == [[34.0, 60.5], [71.0, 80.0]]
-    assert estimator.feature_names_in_.tolist() == ["age", "weight"]
-    assert estimator.n_features_in_ == 2
+def test_frames_keep_their_names() -> None:
+    cases: list[Any] = [pd.DataFrame, pl.DataFrame, pa.table]
+    for library in cases:
+        frame = library(COLUMNS)
+        estimator = BaseEstimator()
+        values = read_features(estimator, frame, reset=True)
+        assert values.tolist() == [[34.0, 60.5], [71.0, 80.0]]
+        assert estimator.feature_names_in_.tolist() == ["age", "weight"]
+        assert estimator.n_features_in_ == 2
 
 
 def test_what_cannot_be_read_is_refused_without_quoting_it() -> None:
@@ -210,20 +211,20 @@ def test_arrow_columns_in_another_order_are_refused() -> None:
         read_features(estimator, table.select(["weight", "age"]), reset=False)
 
 
-@pytest.mark.parametrize("rows", [12, 13])
-def test_shapes_are_told_without_the_number_of_rows(rows: int) -> None:
-    for given, words in (
-        (np.zeros((rows, 0)), r"Found array with 0 feature\(s\) \(shape=\(, 0\)\) while a minimum of 1"),
-        ([[1.0], [2.0, 3.0]] * rows, "rows of different lengths: an inhomogeneous shape"),
-        (np.zeros(rows), "Expected 2D array"),
-    ):
-        with pytest.raises(InputError, match=words) as caught:
-            read_features(BaseEstimator(), given, reset=True)
-        assert str(rows) not in str(caught.value)
-    for read in (read_target, read_labels):
-        with pytest.raises(InputError, match="y should be a 1d array: one column") as caught:
-            read(np.zeros((rows, 2)), rows)
-        assert str(rows) not in str(caught.value)
+def test_shapes_are_told_without_the_number_of_rows() -> None:
+    for rows in (12, 13):
+        for given, words in (
+            (np.zeros((rows, 0)), r"Found array with 0 feature\(s\) \(shape=\(, 0\)\) while a minimum of 1"),
+            ([[1.0], [2.0, 3.0]] * rows, "rows of different lengths: an inhomogeneous shape"),
+            (np.zeros(rows), "Expected 2D array"),
+        ):
+            with pytest.raises(InputError, match=words) as caught:
+                read_features(BaseEstimator(), given, reset=True)
+            assert str(rows) not in str(caught.value)
+        for read in (read_target, read_labels):
+            with pytest.raises(InputError, match="y should be a 1d array: one column") as caught:
+                read(np.zeros((rows, 2)), rows)
+            assert str(rows) not in str(caught.value)
 
 
 def test_what_does_not_fit_into_memory_is_not_measured() -> None:

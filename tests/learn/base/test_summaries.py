@@ -123,15 +123,15 @@ def test_who_is_protected_by_a_session() -> None:
     assert request.noise.variance > 9 * one.noise.variance
 
 
-@pytest.mark.parametrize(("droppable", "scale"), [(False, 2), (True, 3)])
-def test_a_replaced_row_that_may_be_left_out_costs_more(droppable: bool, scale: int) -> None:  # noqa: FBT001 - a case
-    privacy = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
-    spec = FitSpec(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
-    row_sensitivity = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
-    part = Part(measure=Products((cl.Real(0, 1).axis,), ((0,),)), columns=(0,))
-    event = spec.request([part], row_sensitivity).event
-    assert isinstance(event, LaplaceEvent)
-    assert event.sensitivity == event.scale == scale
+def test_a_replaced_row_that_may_be_left_out_costs_more() -> None:
+    for droppable, scale in ((False, 2), (True, 3)):
+        privacy = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
+        spec = FitSpec(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
+        row_sensitivity = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
+        part = Part(measure=Products((cl.Real(0, 1).axis,), ((0,),)), columns=(0,))
+        event = spec.request([part], row_sensitivity).event
+        assert isinstance(event, LaplaceEvent)
+        assert event.sensitivity == event.scale == scale
 
 
 def test_nothing_is_released_before_the_end() -> None:
@@ -163,11 +163,12 @@ def test_without_privacy_nothing_is_clipped_unless_bounds_say_so() -> None:
     assert chunked.plain_[1].tolist() == Y.tolist()
 
 
-@pytest.mark.parametrize(("first", "then"), [(1, float("inf")), (float("inf"), 1)])
-def test_what_was_begun_is_finished_as_it_was_begun(first: float, then: float) -> None:
-    model = NumberSums(epsilon=first, bounds=(0, 5), bounds_y=(0, 10)).partial_fit(X, Y).set_params(epsilon=then)
-    model.partial_fit(X, Y).finish()
-    assert (model.guarantee_ is None) == (first == float("inf"))
+def test_what_was_begun_is_finished_as_it_was_begun() -> None:
+    cases: list[tuple[float, float]] = [(1, float("inf")), (float("inf"), 1)]
+    for first, then in cases:
+        model = NumberSums(epsilon=first, bounds=(0, 5), bounds_y=(0, 10)).partial_fit(X, Y).set_params(epsilon=then)
+        model.partial_fit(X, Y).finish()
+        assert (model.guarantee_ is None) == (first == float("inf"))
 
 
 def test_records_that_wait_are_no_model() -> None:

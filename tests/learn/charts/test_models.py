@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression as PlainLine
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 
 from celosia.core import InputError, ParameterError
+from celosia.learn.charts import facts
 from celosia.learn.charts.models import accuracy_chart, clusters_chart, fit_chart, regions_chart
 from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
 from celosia.learn.cluster.k_means import KMeans
@@ -37,6 +38,12 @@ def numbers(chart: Any) -> list[dict[str, Any]]:
     return [row for data in held for row in (data["values"] if isinstance(data, dict) else getattr(data, "values", []))]
 
 
+@pytest.fixture
+def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute a band at few places: each takes milliseconds."""
+    monkeypatch.setattr(facts, "_PLACES", 5)
+
+
 def test_a_line_its_band_and_the_one_without_privacy() -> None:
     chart = fit_chart(LINE, plain=PlainLine().fit(X, Y))
     rows = numbers(chart)
@@ -52,6 +59,7 @@ def test_a_line_its_band_and_the_one_without_privacy() -> None:
     assert "95 %" in chart.to_dict()["title"]["subtitle"][0]
 
 
+@pytest.mark.usefixtures("few_places")
 def test_a_wider_band_is_surer() -> None:
     widths = []
     for level in (0.5, 0.99):
@@ -60,6 +68,7 @@ def test_a_wider_band_is_surer() -> None:
     assert widths[0] < widths[1]
 
 
+@pytest.mark.usefixtures("few_places")
 def test_a_line_through_the_origin_has_a_band_too() -> None:
     model = LinearRegression(epsilon=5, bounds=(0, 10), bounds_y=(0, 40), fit_intercept=False, source=Seeded(1))
     band = [row for row in numbers(fit_chart(model.fit(X, 3 * X[:, 0]))) if row["name"] == "band"]
@@ -80,6 +89,7 @@ def test_a_sigmoid_is_a_probability() -> None:
     assert 0 <= private[0] < 0.5 < private[-1] <= 1
 
 
+@pytest.mark.usefixtures("few_places")
 def test_records_are_drawn_only_where_that_is_asked_for() -> None:
     secret = X.copy()
     secret[0] = SECRET
@@ -96,6 +106,7 @@ def test_records_are_drawn_only_where_that_is_asked_for() -> None:
     assert any(SECRET in row.values() for row in numbers(regions_chart(bayes, points, CLASSES, show_points=True)))
 
 
+@pytest.mark.usefixtures("few_places")
 def test_axes_run_between_the_bounds_and_not_between_the_records() -> None:
     narrow = RNG.uniform(4, 6, size=(2000, 1))
     model = LinearRegression(epsilon=5, bounds=(0, 10), bounds_y=(0, 40), source=Seeded(1)).fit(
@@ -173,6 +184,7 @@ def test_accuracy_against_epsilon(tmp_path: Path) -> None:
     assert "a coin" in save(chart, tmp_path / "accuracy.svg").read_text()
 
 
+@pytest.mark.usefixtures("few_places")
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ParameterError, match="1 feature"):
         fit_chart(LinearRegression(epsilon=5, bounds=(0, 1), bounds_y=(0, 1)).fit(POINTS, CLASSES))

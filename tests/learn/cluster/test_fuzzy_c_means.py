@@ -48,14 +48,14 @@ def test_without_privacy_it_is_the_textbook(m: float) -> None:
     assert -model.score(ROWS) == pytest.approx(objective(ROWS, model.cluster_centers_, m), rel=1e-9)
 
 
-@pytest.mark.parametrize("m", [1.1, 2.0, 2.7])
-def test_memberships_of_new_points(m: float) -> None:
-    model = FuzzyCMeans(n_clusters=3, m=m, bounds=BOUNDS, source=Seeded(7)).fit(ROWS)
-    points = np.random.default_rng(7).uniform(0, 30, size=(50, 2))
-    found = model.predict_membership(points)
-    np.testing.assert_allclose(found, memberships(points, model.cluster_centers_, m), atol=1e-7)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    assert found.argmax(axis=1).tolist() == model.predict(points).tolist()
+def test_memberships_of_new_points() -> None:
+    for m in (1.1, 2.0, 2.7):
+        model = FuzzyCMeans(n_clusters=3, m=m, bounds=BOUNDS, source=Seeded(7)).fit(ROWS)
+        points = np.random.default_rng(7).uniform(0, 30, size=(50, 2))
+        found = model.predict_membership(points)
+        np.testing.assert_allclose(found, memberships(points, model.cluster_centers_, m), atol=1e-7)
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+        assert found.argmax(axis=1).tolist() == model.predict(points).tolist()
 
 
 def test_a_point_on_a_centre_belongs_to_it_alone() -> None:
@@ -118,32 +118,32 @@ class TestPublished:
         assert payer.remaining == cl.PureDP(epsilon="5/6")
         assert model.n_iter_ == 10
 
-    @pytest.mark.parametrize(("clusters", "features"), [(1, 1), (2, 2), (3, 5)])
-    def test_what_it_spends_is_reached_by_the_worst_neighbours_and_never_exceeded(
-        self, clusters: int, features: int
-    ) -> None:
-        # One record at either corner of the cube: all means are 0, or all are 1. An output at 0 or below has the
-        # largest ratio of probabilities, 2^20 steps a coordinate. In exact numbers, for all iterations together.
-        model = FuzzyCMeans(n_clusters=clusters, epsilon=2, bounds=(0, 1), method="published", adjacency="replace-one")
-        seed = model._published_noise(features, model._privacy())
-        event = seed.noise.event
-        loss = clusters * features * seed.iterations / (event.grid * event.scale)
-        claimed = seed.spent.epsilon
-        assert claimed == Fraction(2) * features / (3 * (features + 2))
-        assert claimed * Fraction(999, 1000) < loss <= claimed
-        assert float(event.scale * event.grid) == pytest.approx(3 / float(seed.part), rel=1e-5)
-        one = replace(seed.noise, dimension=1).log_masses
-        apart = one(0.0, [-5.0])[0] - one(1.0, [-5.0])[0]
-        assert apart * clusters * features * seed.iterations == pytest.approx(float(loss), rel=1e-5)
+    def test_what_it_spends_is_reached_by_the_worst_neighbours_and_never_exceeded(self) -> None:
+        for clusters, features in ((1, 1), (2, 2), (3, 5)):
+            # One record at either corner of the cube: all means are 0, or all are 1. An output at 0 or below has the
+            # largest ratio of probabilities, 2^20 steps a coordinate. In exact numbers, for all iterations together.
+            model = FuzzyCMeans(
+                n_clusters=clusters, epsilon=2, bounds=(0, 1), method="published", adjacency="replace-one"
+            )
+            seed = model._published_noise(features, model._privacy())
+            event = seed.noise.event
+            loss = clusters * features * seed.iterations / (event.grid * event.scale)
+            claimed = seed.spent.epsilon
+            assert claimed == Fraction(2) * features / (3 * (features + 2))
+            assert claimed * Fraction(999, 1000) < loss <= claimed
+            assert float(event.scale * event.grid) == pytest.approx(3 / float(seed.part), rel=1e-5)
+            one = replace(seed.noise, dimension=1).log_masses
+            apart = one(0.0, [-5.0])[0] - one(1.0, [-5.0])[0]
+            assert apart * clusters * features * seed.iterations == pytest.approx(float(loss), rel=1e-5)
 
-    @pytest.mark.parametrize("m", [1.0001, 2.0, 30.0])
-    def test_whatever_the_distances_are_its_means_lie_in_the_cube(self, m: float) -> None:
-        random, model = np.random.default_rng(7), FuzzyCMeans(m=m)
-        for scale in (0.0, 1e-9, 1.0, 1e12):
-            unit = random.integers(0, 2, size=(5, 3)).astype(np.float64)
-            noisy = np.abs(random.laplace(scale=scale, size=(5, 4)))
-            means = model._means(unit, model._memberships(noisy, 1 / (m - 1)))
-            assert ((means >= 0) & (means <= 1 + 1e-12)).all()
+    def test_whatever_the_distances_are_its_means_lie_in_the_cube(self) -> None:
+        for m in (1.0001, 2.0, 30.0):
+            random, model = np.random.default_rng(7), FuzzyCMeans(m=m)
+            for scale in (0.0, 1e-9, 1.0, 1e12):
+                unit = random.integers(0, 2, size=(5, 3)).astype(np.float64)
+                noisy = np.abs(random.laplace(scale=scale, size=(5, 4)))
+                means = model._means(unit, model._memberships(noisy, 1 / (m - 1)))
+                assert ((means >= 0) & (means <= 1 + 1e-12)).all()
 
     def test_it_refuses_noise_that_cannot_be_drawn_before_it_is_paid_for(self) -> None:
         payer = InMemoryBudget(cl.PureDP(epsilon=1))

@@ -1,5 +1,6 @@
 """What one record adds to the sums of clustering: integers that never exceed the stated sensitivity."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -143,31 +144,31 @@ def test_a_record_adds_the_same_wherever_it_stands(case: dict[str, Any], random:
     assert together == [sum(numbers) for numbers in zip(*alone, strict=True)]
 
 
-@pytest.mark.parametrize("m", [None, 2.0])
-@pytest.mark.parametrize("euclidean", [False, True])
-@pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
-def test_the_bound_is_reached(m: float | None, euclidean: bool, adjacency: Adjacency) -> None:  # noqa: FBT001
-    # Two centres at opposite corners: a row at one of them, moved as far as it can be, and the same for the other.
-    features = 4
-    centres = np.array([np.full(features, 0.0), np.full(features, 1.0)])
-    slope = REACH * 3.0
-    one, other = np.full((1, features), 0.3), np.full((1, features), 0.75)
-    if m is not None:  # a fuzzy row is shared out unless it is near a centre
-        slope, one, other = REACH * 1e4, np.full((1, features), 1e-3), np.full((1, features), 1 - 1.2e-3)
-    here = sums(one, centres, m=m, euclidean=euclidean, slope=slope)
-    there = sums(other if adjacency is ReplaceOne else other[:0], centres, m=m, euclidean=euclidean, slope=slope)
-    kind: dict[str, Any] = {"m": m, "euclidean": euclidean}
-    assert within(here, there, centres, adjacency, **kind)
-    claimed = sensitivity_of(
-        features=features, clusters=2, whole=1 if m is None else WHOLE, euclidean=euclidean, votes=True,
-        adjacency=adjacency,
-    )  # fmt: skip
-    l1, l2_squared = apart(here, there)
-    # Both rows fall into the last bin here, so a replaced row does not change the histogram: that part is missing.
-    same_bin = 0 if adjacency is AddRemove else 2 * BIN * (1 if m is None else WHOLE)
-    assert l1 + same_bin >= 0.99 * claimed.l1
-    if adjacency is AddRemove and euclidean:  # cut off in L1, it would lie on an axis
-        assert l2_squared >= 0.99 * claimed.l2_squared
+def test_the_bound_is_reached() -> None:
+    m_cases: list[float | None] = [None, 2.0]
+    adjacency_cases: list[Adjacency] = [AddRemove, ReplaceOne]
+    for m, euclidean, adjacency in product(m_cases, (False, True), adjacency_cases):
+        # Two centres at opposite corners: a row at one of them, moved as far as it can be, and the same for the other.
+        features = 4
+        centres = np.array([np.full(features, 0.0), np.full(features, 1.0)])
+        slope = REACH * 3.0
+        one, other = np.full((1, features), 0.3), np.full((1, features), 0.75)
+        if m is not None:  # a fuzzy row is shared out unless it is near a centre
+            slope, one, other = REACH * 1e4, np.full((1, features), 1e-3), np.full((1, features), 1 - 1.2e-3)
+        here = sums(one, centres, m=m, euclidean=euclidean, slope=slope)
+        there = sums(other if adjacency is ReplaceOne else other[:0], centres, m=m, euclidean=euclidean, slope=slope)
+        kind: dict[str, Any] = {"m": m, "euclidean": euclidean}
+        assert within(here, there, centres, adjacency, **kind)
+        claimed = sensitivity_of(
+            features=features, clusters=2, whole=1 if m is None else WHOLE, euclidean=euclidean, votes=True,
+            adjacency=adjacency,
+        )  # fmt: skip
+        l1, l2_squared = apart(here, there)
+        # Both rows fall into the last bin here, so a replaced row does not change the histogram: that part is missing.
+        same_bin = 0 if adjacency is AddRemove else 2 * BIN * (1 if m is None else WHOLE)
+        assert l1 + same_bin >= 0.99 * claimed.l1
+        if adjacency is AddRemove and euclidean:  # cut off in L1, it would lie on an axis
+            assert l2_squared >= 0.99 * claimed.l2_squared
 
 
 def test_the_longest_way_across_one_cluster_is_reached() -> None:
@@ -209,18 +210,18 @@ def test_nearest_agrees_with_numpy() -> None:
     assert found[16 : 16 + len(EDGES) + 1].tolist() == (BIN * histogram).tolist()
 
 
-@pytest.mark.parametrize("m", [1.2, 2.0, 2.5])
-def test_fuzzy_agrees_with_the_formula(m: float) -> None:
-    random = np.random.default_rng(8)
-    rows, centres = random.uniform(size=(200, 2)), random.uniform(size=(3, 2))
-    found = np.array(sums(rows, centres, m=m, euclidean=True))
-    distances = np.linalg.norm(rows[:, None] - centres, axis=-1)
-    # The textbook's u: distances to the power 2/(m - 1).
-    u = 1 / ((distances[:, :, None] / distances[:, None, :]) ** (2 / (m - 1))).sum(axis=2)
-    assert np.abs(found[:3] / COUNT - (u**m).sum(axis=0) * WHOLE).max() <= 201
-    steps = (rows[:, None] - centres) * REACH / 1.5
-    expected = ((u**m)[:, :, None] * steps).sum(axis=0)
-    assert np.abs(found[3:9].reshape(3, 2) / WHOLE - expected).max() <= 200 * 3
+def test_fuzzy_agrees_with_the_formula() -> None:
+    for m in (1.2, 2.0, 2.5):
+        random = np.random.default_rng(8)
+        rows, centres = random.uniform(size=(200, 2)), random.uniform(size=(3, 2))
+        found = np.array(sums(rows, centres, m=m, euclidean=True))
+        distances = np.linalg.norm(rows[:, None] - centres, axis=-1)
+        # The textbook's u: distances to the power 2/(m - 1).
+        u = 1 / ((distances[:, :, None] / distances[:, None, :]) ** (2 / (m - 1))).sum(axis=2)
+        assert np.abs(found[:3] / COUNT - (u**m).sum(axis=0) * WHOLE).max() <= 201
+        steps = (rows[:, None] - centres) * REACH / 1.5
+        expected = ((u**m)[:, :, None] * steps).sum(axis=0)
+        assert np.abs(found[3:9].reshape(3, 2) / WHOLE - expected).max() <= 200 * 3
 
 
 def test_memberships_where_a_row_lies_on_centres() -> None:
@@ -230,11 +231,11 @@ def test_memberships_where_a_row_lies_on_centres() -> None:
     assert found[3:6] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("m", [None, 2.0])
-@pytest.mark.parametrize("euclidean", [False, True])
-def test_slopes_that_overflow_do_no_harm(m: float | None, euclidean: bool) -> None:  # noqa: FBT001
-    centres, nothing = np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros((0, 2))
-    kind: dict[str, Any] = {"m": m, "euclidean": euclidean}
-    for row in ([[0.0, 0.4]], [[0.0, 0.0]]):
-        here, there = (sums(np.array(rows), centres, slope=1e308 * 9, **kind) for rows in (row, nothing))
-        assert within(here, there, centres, AddRemove, **kind)
+def test_slopes_that_overflow_do_no_harm() -> None:
+    m_cases: list[float | None] = [None, 2.0]
+    for m, euclidean in product(m_cases, (False, True)):
+        centres, nothing = np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros((0, 2))
+        kind: dict[str, Any] = {"m": m, "euclidean": euclidean}
+        for row in ([[0.0, 0.4]], [[0.0, 0.0]]):
+            here, there = (sums(np.array(rows), centres, slope=1e308 * 9, **kind) for rows in (row, nothing))
+            assert within(here, there, centres, AddRemove, **kind)

@@ -77,13 +77,13 @@ def test_the_largest_are_split() -> None:
     assert centres.tolist() == [[0.0], [1.0], [2.0]]
 
 
-@pytest.mark.parametrize(("gain", "moves"), [(0.0, False), (10.0, False), (1000.0, True)])
-def test_centres_are_swapped_only_for_a_clear_gain(gain: float, moves: bool) -> None:  # noqa: FBT001
-    centres = np.array([[0.0], [1.0], [5.0], [9.0]])
-    found = swap_centres(centres, np.full(4, 20.0), np.array([0.0, 0.0, 0.0, gain]), np.full((4, 1), 0.5))
-    assert (found.tolist() != centres.tolist()) is moves
-    if moves:
-        assert found.tolist() == [[0.5], [9.5], [5.0], [8.5]]
+def test_centres_are_swapped_only_for_a_clear_gain() -> None:
+    for gain, moves in ((0.0, False), (10.0, False), (1000.0, True)):
+        centres = np.array([[0.0], [1.0], [5.0], [9.0]])
+        found = swap_centres(centres, np.full(4, 20.0), np.array([0.0, 0.0, 0.0, gain]), np.full((4, 1), 0.5))
+        assert (found.tolist() != centres.tolist()) is moves
+        if moves:
+            assert found.tolist() == [[0.5], [9.5], [5.0], [8.5]]
 
 
 def test_negative_counts_do_no_harm() -> None:

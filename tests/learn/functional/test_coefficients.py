@@ -57,21 +57,21 @@ def test_neighbours_are_no_further_apart_than_the_footprint(
     assert sum(number * number for number in apart) <= l2_squared
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=range(len(OBJECTIVES)))
-def test_rounding_is_less_than_a_step_of_the_exact_polynomial(objective: Objective) -> None:
-    coefficients = Coefficients.of(objective, AddRemove)
-    table = np.random.default_rng(4).uniform(size=(50, 3))
-    steps = coefficients.steps(table[:, :2], table[:, 2])
-    for row, found in zip(table, steps, strict=True):
-        exact = [Fraction(value) for value in row]
-        for (_, terms), unit, number in zip(objective.terms, objective.units, found, strict=True):
-            value = Fraction(0)
-            for places, factor in terms:
-                product = factor
-                for place in places:
-                    product *= exact[place]
-                value += product
-            assert abs(value / unit / coefficients.step - int(number)) < 1
+def test_rounding_is_less_than_a_step_of_the_exact_polynomial() -> None:
+    for objective in OBJECTIVES:
+        coefficients = Coefficients.of(objective, AddRemove)
+        table = np.random.default_rng(4).uniform(size=(50, 3))
+        steps = coefficients.steps(table[:, :2], table[:, 2])
+        for row, found in zip(table, steps, strict=True):
+            exact = [Fraction(value) for value in row]
+            for (_, terms), unit, number in zip(objective.terms, objective.units, found, strict=True):
+                value = Fraction(0)
+                for places, factor in terms:
+                    product = factor
+                    for place in places:
+                        product *= exact[place]
+                    value += product
+                assert abs(value / unit / coefficients.step - int(number)) < 1
 
 
 def test_what_is_the_same_for_all_is_noised_only_where_their_number_is_private() -> None:
@@ -82,12 +82,13 @@ def test_what_is_the_same_for_all_is_noised_only_where_their_number_is_private()
     assert private.polynomial(np.zeros(4), rows=17).tolist() == [0, 0, 17, 0, 0]
 
 
-@pytest.mark.parametrize(("adjacency", "tight"), [(AddRemove, 1.5), (ReplaceOne, 2.0)])
-def test_the_noise_is_that_of_the_formula(adjacency: Adjacency, tight: float) -> None:
-    coefficients = Coefficients.of(logistic_objective(2), adjacency)
-    event = coefficients.noise(Target.of(epsilon=1, adjacency=adjacency)).event
-    assert isinstance(event, LaplaceEvent)
-    assert tight < event.scale * coefficients.step < tight + 1e-6
+def test_the_noise_is_that_of_the_formula() -> None:
+    cases: list[tuple[Adjacency, float]] = [(AddRemove, 1.5), (ReplaceOne, 2.0)]
+    for adjacency, tight in cases:
+        coefficients = Coefficients.of(logistic_objective(2), adjacency)
+        event = coefficients.noise(Target.of(epsilon=1, adjacency=adjacency)).event
+        assert isinstance(event, LaplaceEvent)
+        assert tight < event.scale * coefficients.step < tight + 1e-6
 
 
 def test_a_sum_of_more_than_62_bits_stays_exact() -> None:

@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,18 +43,16 @@ def test_scikit_learn_finds_nothing_to_complain_about() -> None:
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []
 
 
-@pytest.mark.parametrize("ones", [False, True])
-@pytest.mark.parametrize(
-    "objective", ["linear", lambda w, x, y: (y - sum(a * b for a, b in zip(w, x, strict=True))) ** 2]
-)
-def test_with_hardly_any_noise_it_is_least_squares(objective: Any, ones: bool) -> None:  # noqa: FBT001 - parameters
-    plain = LinearRegression(fit_intercept=ones).fit(scaled(), (Y + 4) / 8)
-    expected = [plain.intercept_, *plain.coef_] if ones else plain.coef_
-    for epsilon in (60_000, math.inf):
-        model = FunctionalMechanism(objective, epsilon=epsilon, fit_intercept=ones, source=Seeded(1), **SQUARES)
-        np.testing.assert_allclose(model.fit(X, Y).coef_, expected, atol=1e-3 if epsilon < math.inf else 1e-9)
-    assert model.event_ is None
-    assert model.guarantee_ is None
+def test_with_hardly_any_noise_it_is_least_squares() -> None:
+    objective_cases: list[Any] = ["linear", lambda w, x, y: (y - sum(a * b for a, b in zip(w, x, strict=True))) ** 2]
+    for ones, objective in product((False, True), objective_cases):
+        plain = LinearRegression(fit_intercept=ones).fit(scaled(), (Y + 4) / 8)
+        expected = [plain.intercept_, *plain.coef_] if ones else plain.coef_
+        for epsilon in (60_000, math.inf):
+            model = FunctionalMechanism(objective, epsilon=epsilon, fit_intercept=ones, source=Seeded(1), **SQUARES)
+            np.testing.assert_allclose(model.fit(X, Y).coef_, expected, atol=1e-3 if epsilon < math.inf else 1e-9)
+        assert model.event_ is None
+        assert model.guarantee_ is None
 
 
 def test_the_noisy_polynomial_is_told_and_is_that_of_the_data_but_for_its_noise() -> None:
@@ -87,17 +86,21 @@ def test_what_is_paid_for_is_what_the_formula_says() -> None:
         assert model.seeded_
 
 
-@pytest.mark.parametrize(
-    "how",
-    [{"degree": 2}, {"degree": 2, "radius": 3}, {"degree": 4, "radius": 3}, {"degree": 2, "delta": 1e-6}, {"rho": 0.1}],
-)
-def test_every_degree_and_promise_learns_the_direction(how: dict[str, Any]) -> None:
-    model = FunctionalMechanism("logistic", bounds=BOUNDS, fit_intercept=True, source=Seeded(2), **how)
-    weights = model.fit(X, LABELS).coef_
-    assert weights[1] > 1
-    assert abs(weights[2]) < weights[1] / 1.5
-    if "radius" in how:
-        assert np.linalg.norm(weights) <= 3 + 1e-9
+def test_every_degree_and_promise_learns_the_direction() -> None:
+    cases: list[dict[str, Any]] = [
+        {"degree": 2},
+        {"degree": 2, "radius": 3},
+        {"degree": 4, "radius": 3},
+        {"degree": 2, "delta": 1e-6},
+        {"rho": 0.1},
+    ]
+    for how in cases:
+        model = FunctionalMechanism("logistic", bounds=BOUNDS, fit_intercept=True, source=Seeded(2), **how)
+        weights = model.fit(X, LABELS).coef_
+        assert weights[1] > 1
+        assert abs(weights[2]) < weights[1] / 1.5
+        if "radius" in how:
+            assert np.linalg.norm(weights) <= 3 + 1e-9
 
 
 def test_a_line_goes_to_the_edge_of_the_ball() -> None:
@@ -180,9 +183,7 @@ def test_the_forecast_is_near_what_happens() -> None:
         FunctionalMechanism("linear", bounds=(0, 1)).preview(100)
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("objective", ["linear", "logistic"])
-def test_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(objective: str, adjacency: str) -> None:
+def check_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(objective: str, adjacency: str) -> None:
     """The likeliest output's ratio, from the exact masses of the noise, for the neighbours that are furthest apart."""
     near = cl.core.Adjacency(adjacency)
     model = FunctionalMechanism(objective, bounds=(0, 1), bounds_y=(0, 1), adjacency=near, source=Seeded(1))
@@ -203,6 +204,11 @@ def test_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(object
     ]
     assert 1 - 1e-6 < max(losses) <= 1
     assert max(losses) / Fraction(9, 10) > 1
+
+
+def test_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught() -> None:
+    for adjacency, objective in product(("add-remove", "replace-one"), ("linear", "logistic")):
+        check_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(objective, adjacency)
 
 
 def test_nothing_is_paid_for_what_cannot_be_fitted() -> None:

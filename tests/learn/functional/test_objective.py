@@ -56,20 +56,20 @@ def test_two_records_are_never_further_apart_than_is_said(
     assert sum(a * a for a in apart) <= extent.replace_l2_squared
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES[:4], ids=range(4))
-def test_formulas_are_reached_at_corners_and_never_above_control_points(objective: Objective) -> None:
-    corners = [noised(objective, corner) for corner in itertools.product([Fraction(0), Fraction(1)], repeat=3)]
-    assert objective.extent.l1 == max(sum(map(abs, corner)) for corner in corners)
-    furthest = max(sum(abs(a - b) for a, b in zip(one, other, strict=True)) for one in corners for other in corners)
-    assert objective.extent.replace_l1 == furthest
-    general = extent_of(
-        [
-            {places: number / unit for places, number in found}
-            for (_, found), unit in zip(objective.terms, objective.units, strict=True)
-        ]
-    )
-    assert general.l1 >= objective.extent.l1
-    assert general.replace_l1 >= objective.extent.replace_l1
+def test_formulas_are_reached_at_corners_and_never_above_control_points() -> None:
+    for objective in OBJECTIVES[:4]:
+        corners = [noised(objective, corner) for corner in itertools.product([Fraction(0), Fraction(1)], repeat=3)]
+        assert objective.extent.l1 == max(sum(map(abs, corner)) for corner in corners)
+        furthest = max(sum(abs(a - b) for a, b in zip(one, other, strict=True)) for one in corners for other in corners)
+        assert objective.extent.replace_l1 == furthest
+        general = extent_of(
+            [
+                {places: number / unit for places, number in found}
+                for (_, found), unit in zip(objective.terms, objective.units, strict=True)
+            ]
+        )
+        assert general.l1 >= objective.extent.l1
+        assert general.replace_l1 >= objective.extent.replace_l1
 
 
 def test_a_formula_below_the_truth_would_be_caught() -> None:
@@ -80,25 +80,25 @@ def test_a_formula_below_the_truth_would_be_caught() -> None:
     assert furthest > Fraction(9, 10) * objective.extent.replace_l1
 
 
-@pytest.mark.parametrize("ones", [False, True])
-def test_least_squares_is_least_squares(ones: bool) -> None:  # noqa: FBT001 - a parameter
-    rng = np.random.default_rng(1)
-    x, y, w = rng.uniform(size=(30, 3)), rng.uniform(size=30), rng.normal(size=3 + ones)
-    objective = linear_objective(3, fit_intercept=ones)
-    z = np.column_stack([np.ones(30), x]) if ones else x
-    total = objective.value(objective.coefficients(x, y).sum(axis=0), w)
-    assert total + (y**2).sum() == pytest.approx(((y - z @ w) ** 2).sum())
+def test_least_squares_is_least_squares() -> None:
+    for ones in (False, True):
+        rng = np.random.default_rng(1)
+        x, y, w = rng.uniform(size=(30, 3)), rng.uniform(size=30), rng.normal(size=3 + ones)
+        objective = linear_objective(3, fit_intercept=ones)
+        z = np.column_stack([np.ones(30), x]) if ones else x
+        total = objective.value(objective.coefficients(x, y).sum(axis=0), w)
+        assert total + (y**2).sum() == pytest.approx(((y - z @ w) ** 2).sum())
 
 
-@pytest.mark.parametrize(("degree", "error"), [(1, 0.2), (2, 0.006), (4, 0.0003), (6, 0.00002)])
-def test_the_taylor_polynomial_is_near_the_logistic_loss(degree: int, error: float) -> None:
-    rng = np.random.default_rng(1)
-    x, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, size=200).astype(np.float64)
-    w = np.array([0.7, -0.4])
-    z = x @ w
-    exact = (-np.log(expit(-z)) - y * z - np.log(2)).sum()
-    objective = logistic_objective(2, degree=degree)
-    assert abs(objective.value(objective.coefficients(x, y).sum(axis=0), w) - exact) / 200 < error
+def test_the_taylor_polynomial_is_near_the_logistic_loss() -> None:
+    for degree, error in ((1, 0.2), (2, 0.006), (4, 0.0003), (6, 0.00002)):
+        rng = np.random.default_rng(1)
+        x, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, size=200).astype(np.float64)
+        w = np.array([0.7, -0.4])
+        z = x @ w
+        exact = (-np.log(expit(-z)) - y * z - np.log(2)).sum()
+        objective = logistic_objective(2, degree=degree)
+        assert abs(objective.value(objective.coefficients(x, y).sum(axis=0), w) - exact) / 200 < error
 
 
 def test_each_monomial_is_there_once() -> None:

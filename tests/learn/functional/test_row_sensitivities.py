@@ -99,21 +99,21 @@ def test_several_classes(sizes: list[int], ones: bool, classes: int) -> None:  #
     check(softmax_row_sensitivity(sizes, UNIT, classes, fit_intercept=ones), truth(softmax(sizes, unit, classes)))
 
 
-@pytest.mark.parametrize("features", [1, 2, 3, 4, 5, 6])
-def test_published_forms(features: int) -> None:
+def test_published_forms() -> None:
     """In exact fractions, on [0, 1]: the formulas that the documentation gives, and all corners."""
-    d = features
-    plain, with_intercept = linear_row_sensitivity([1] * d, 1), linear_row_sensitivity([1] * d, 1, 1)
-    assert plain.replace_l1 == plain.l1 == d * (d + 1) // 2 + d
-    assert with_intercept.replace_l1 == d * (d + 1) // 2 + 2 * d + 1
-    assert with_intercept.l1 == with_intercept.replace_l1 + 1  # the number of records is private by itself
-    tight = 1 if d == 1 else Fraction(d * d, 8) + Fraction(d, 2) + Fraction(1, 2)
-    assert Fraction(logistic_row_sensitivity([1] * d, 1).replace_l1, 8) == tight
-    assert Fraction(logistic_row_sensitivity([1] * d, 1).l1, 8) == Fraction(d * d, 8) + Fraction(d, 2)
-    more = Fraction((d + 1) ** 2, 8) + Fraction(d + 1, 2) + Fraction(1, 2)
-    assert Fraction(logistic_row_sensitivity([1] * (d + 1), 1).replace_l1, 8) == more
-    check(logistic_row_sensitivity([1] * d, 1), truth(logistic([1] * d, None, 1, corners=True)))
-    check(logistic_row_sensitivity([1] * (d + 1), 1), truth(logistic([1] * d, 1, 1, corners=True)))
+    for features in (1, 2, 3, 4, 5, 6):
+        d = features
+        plain, with_intercept = linear_row_sensitivity([1] * d, 1), linear_row_sensitivity([1] * d, 1, 1)
+        assert plain.replace_l1 == plain.l1 == d * (d + 1) // 2 + d
+        assert with_intercept.replace_l1 == d * (d + 1) // 2 + 2 * d + 1
+        assert with_intercept.l1 == with_intercept.replace_l1 + 1  # the number of records is private by itself
+        tight = 1 if d == 1 else Fraction(d * d, 8) + Fraction(d, 2) + Fraction(1, 2)
+        assert Fraction(logistic_row_sensitivity([1] * d, 1).replace_l1, 8) == tight
+        assert Fraction(logistic_row_sensitivity([1] * d, 1).l1, 8) == Fraction(d * d, 8) + Fraction(d, 2)
+        more = Fraction((d + 1) ** 2, 8) + Fraction(d + 1, 2) + Fraction(1, 2)
+        assert Fraction(logistic_row_sensitivity([1] * (d + 1), 1).replace_l1, 8) == more
+        check(logistic_row_sensitivity([1] * d, 1), truth(logistic([1] * d, None, 1, corners=True)))
+        check(logistic_row_sensitivity([1] * (d + 1), 1), truth(logistic([1] * d, 1, 1, corners=True)))
 
 
 @pytest.mark.parametrize("ones", [0, 1])

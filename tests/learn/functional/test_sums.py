@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -118,55 +119,49 @@ def furthest(kind: str, classes: int, *, ones: bool) -> tuple[SummaryRequest, Fi
     return request, known, [a - b for a, b in pairs]
 
 
-@pytest.mark.parametrize("ones", [True, False])
-@pytest.mark.parametrize(("kind", "classes"), [("linear", 0), ("logistic", 2)])
-def test_the_sensitivity_is_reached_so_less_noise_would_break_the_promise(
-    kind: str,
-    classes: int,
-    ones: bool,  # noqa: FBT001 - a parameter
-) -> None:
-    request, _, apart = furthest(kind, classes, ones=ones)
-    event = request.event
-    assert isinstance(event, LaplaceEvent)
-    far = sum(map(abs, apart))
-    assert far == event.sensitivity
-    # The likeliest ratio of the whole release, in logarithms: at the promise, and above it for mutants.
-    assert far / event.scale <= 1
-    assert far / (event.scale * 9 / 10) > 1
-    assert far / (event.scale / 2) > 1
+def test_the_sensitivity_is_reached_so_less_noise_would_break_the_promise() -> None:
+    for ones, (kind, classes) in product((True, False), (("linear", 0), ("logistic", 2))):
+        request, _, apart = furthest(kind, classes, ones=ones)
+        event = request.event
+        assert isinstance(event, LaplaceEvent)
+        far = sum(map(abs, apart))
+        assert far == event.sensitivity
+        # The likeliest ratio of the whole release, in logarithms: at the promise, and above it for mutants.
+        assert far / event.scale <= 1
+        assert far / (event.scale * 9 / 10) > 1
+        assert far / (event.scale / 2) > 1
 
 
-@pytest.mark.parametrize("ones", [True, False])
-def test_with_hardly_any_noise_it_is_least_squares(ones: bool) -> None:  # noqa: FBT001 - a parameter
-    rng = np.random.default_rng(3)
-    x = np.column_stack([rng.uniform(-3, 5, 3000), rng.integers(10, 21, 3000), rng.integers(0, 2, 3000)])
-    y = x @ [1, -2, 3] + rng.normal(size=3000)
-    plain = LinearRegression(fit_intercept=ones).fit(x, y)
-    for sensitivity in ("tight", "published"):
-        known = spec(epsilon=60_000)
-        request = asked("linear", known, ones=ones, sensitivity=sensitivity)
-        noisy = request.release(np.array(exact(request, known, np.column_stack([x, y])), dtype=object), Seeded(1))
-        line = solve_linear(noisy, request, fit_intercept=ones, sensitivity=sensitivity)
-        np.testing.assert_allclose(line.coef, plain.coef_, atol=2e-3)
-        assert line.intercept == pytest.approx(plain.intercept_, abs=5e-3)
+def test_with_hardly_any_noise_it_is_least_squares() -> None:
+    for ones in (True, False):
+        rng = np.random.default_rng(3)
+        x = np.column_stack([rng.uniform(-3, 5, 3000), rng.integers(10, 21, 3000), rng.integers(0, 2, 3000)])
+        y = x @ [1, -2, 3] + rng.normal(size=3000)
+        plain = LinearRegression(fit_intercept=ones).fit(x, y)
+        for sensitivity in ("tight", "published"):
+            known = spec(epsilon=60_000)
+            request = asked("linear", known, ones=ones, sensitivity=sensitivity)
+            noisy = request.release(np.array(exact(request, known, np.column_stack([x, y])), dtype=object), Seeded(1))
+            line = solve_linear(noisy, request, fit_intercept=ones, sensitivity=sensitivity)
+            np.testing.assert_allclose(line.coef, plain.coef_, atol=2e-3)
+            assert line.intercept == pytest.approx(plain.intercept_, abs=5e-3)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("ones", [True, False])
-def test_with_hardly_any_noise_it_is_the_minimum_of_the_taylor_polynomial(classes: int, ones: bool) -> None:  # noqa: FBT001 - a parameter
-    rng = np.random.default_rng(3)
-    x = np.column_stack([rng.uniform(-3, 5, 3000), rng.integers(10, 21, 3000), rng.integers(0, 2, 3000)])
-    labels = np.digitize(x[:, 0] + rng.normal(size=3000), [0, 3][: classes - 1])
-    known = spec(classes=classes, epsilon=60_000)
-    request = asked("logistic", known, ones=ones)
-    noisy = request.release(np.array(exact(request, known, np.column_stack([x, labels])), dtype=object), Seeded(1))
-    line = solve_logistic(noisy, request, fit_intercept=ones)
-    z = np.column_stack([np.ones(3000), x]) if ones else x
-    shares = (labels[:, None] == np.arange(classes)) - 1 / classes
-    wanted = (labels - 0.5)[:, None] * 4 if classes == 2 else shares * classes
-    expected = np.linalg.solve(z.T @ z, z.T @ wanted).T
-    np.testing.assert_allclose(line.coef, expected[:, int(ones) :], atol=2e-3)
-    np.testing.assert_allclose(line.intercept, expected[:, 0] if ones else 0, atol=5e-3)
+def test_with_hardly_any_noise_it_is_the_minimum_of_the_taylor_polynomial() -> None:
+    for classes, ones in product((2, 3), (True, False)):
+        rng = np.random.default_rng(3)
+        x = np.column_stack([rng.uniform(-3, 5, 3000), rng.integers(10, 21, 3000), rng.integers(0, 2, 3000)])
+        labels = np.digitize(x[:, 0] + rng.normal(size=3000), [0, 3][: classes - 1])
+        known = spec(classes=classes, epsilon=60_000)
+        request = asked("logistic", known, ones=ones)
+        noisy = request.release(np.array(exact(request, known, np.column_stack([x, labels])), dtype=object), Seeded(1))
+        line = solve_logistic(noisy, request, fit_intercept=ones)
+        z = np.column_stack([np.ones(3000), x]) if ones else x
+        shares = (labels[:, None] == np.arange(classes)) - 1 / classes
+        wanted = (labels - 0.5)[:, None] * 4 if classes == 2 else shares * classes
+        expected = np.linalg.solve(z.T @ z, z.T @ wanted).T
+        np.testing.assert_allclose(line.coef, expected[:, int(ones) :], atol=2e-3)
+        np.testing.assert_allclose(line.intercept, expected[:, 0] if ones else 0, atol=5e-3)
 
 
 def test_no_rows_and_one_row_are_solved_too() -> None:

@@ -54,11 +54,11 @@ def through(value: object) -> Any:
     return decode(json.loads(json.dumps(encode(value, "x"), allow_nan=False)), "x")
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=repr)
-def test_what_goes_in_comes_out(value: object) -> None:
-    found = through(value)
-    assert found == value
-    assert type(found) is type(value)
+def test_what_goes_in_comes_out() -> None:
+    for value in PLAIN:
+        found = through(value)
+        assert found == value
+        assert type(found) is type(value)
 
 
 def test_numbers_of_numpy_become_pythons() -> None:

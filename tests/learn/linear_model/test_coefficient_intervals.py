@@ -89,20 +89,20 @@ def cover(epsilon: float, rows: int, runs: int, *, blind: bool = False) -> tuple
 
 
 def test_they_cover_with_moderate_noise() -> None:
-    inside, endless = cover(1.0, 400, 80)
-    assert (inside >= 0.9 - 3 * np.sqrt(0.09 / 80)).all()
+    inside, endless = cover(1.0, 400, 36)
+    assert (inside >= 0.9 - 3 * np.sqrt(0.09 / 36)).all()
     assert endless < 0.1
 
 
 def test_they_cover_where_noise_leaves_everything_open() -> None:
-    inside, endless = cover(0.3, 100, 40)
-    assert (inside >= 0.9 - 3 * np.sqrt(0.09 / 40)).all()
+    inside, endless = cover(0.3, 100, 24)
+    assert (inside >= 0.9 - 3 * np.sqrt(0.09 / 24)).all()
     assert endless > 0.5
 
 
 def test_intervals_that_forget_the_privacy_noise_do_not_cover() -> None:
     """The mutant that the simulation is for."""
-    inside, _ = cover(1.0, 400, 40, blind=True)
+    inside, _ = cover(1.0, 400, 24, blind=True)
     assert (inside < 0.7).all()
 
 

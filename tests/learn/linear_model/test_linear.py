@@ -118,14 +118,14 @@ def line(rows: int = 2000) -> tuple[Numbers, Numbers]:
     return x, 0.2 + 0.6 * x[:, 0]
 
 
-@pytest.mark.parametrize("method", ["auto", "functional"])
-def test_a_line_is_found(method: str) -> None:
-    model = one(epsilon=2, method=method).fit(*line())
-    np.testing.assert_allclose(model.coef_, [0.6], atol=0.1)
-    assert model.intercept_ == pytest.approx(0.2, abs=0.06)
-    assert model.guarantee_ == PureDP(epsilon=2)
-    assert model.noise_scale_ > 0
-    assert model.lambda_ > 0
+def test_a_line_is_found() -> None:
+    for method in ("auto", "functional"):
+        model = one(epsilon=2, method=method).fit(*line())
+        np.testing.assert_allclose(model.coef_, [0.6], atol=0.1)
+        assert model.intercept_ == pytest.approx(0.2, abs=0.06)
+        assert model.guarantee_ == PureDP(epsilon=2)
+        assert model.noise_scale_ > 0
+        assert model.lambda_ > 0
 
 
 def test_adaptive_sufficient_statistics_and_the_source_documents_constant() -> None:
@@ -199,7 +199,7 @@ def proved(**given: Any) -> float:
         "less": lambda found: np.asarray(found) < middle,
     }
     delta = float(given.get("delta", 0))
-    found = distinguish(run, 0, 1, samples=200, delta=delta, failure=1e-3, events=events, source=Seeded(6))
+    found = distinguish(run, 0, 1, samples=100, delta=delta, failure=1e-3, events=events, source=Seeded(6))
     return float(found.epsilon)
 
 
@@ -217,11 +217,12 @@ def test_whole_fits_prove_no_more_than_is_claimed_and_a_larger_epsilon_is_found_
     assert proved(epsilon=20, **given) > 1
 
 
-@pytest.mark.parametrize("alpha", [-1, float("inf"), float("nan"), True, "much", None])
-def test_a_penalty_must_be_a_number(alpha: Any) -> None:
-    for epsilon in (1.0, float("inf")):
-        with pytest.raises(ParameterError, match="alpha must be a number of 0 or more"):
-            Ridge(alpha=alpha, epsilon=epsilon, bounds=(0, 1), bounds_y=(0, 1)).fit(*line())
+def test_a_penalty_must_be_a_number() -> None:
+    cases: list[Any] = [-1, float("inf"), float("nan"), True, "much", None]
+    for alpha in cases:
+        for epsilon in (1.0, float("inf")):
+            with pytest.raises(ParameterError, match="alpha must be a number of 0 or more"):
+                Ridge(alpha=alpha, epsilon=epsilon, bounds=(0, 1), bounds_y=(0, 1)).fit(*line())
 
 
 def test_unknown_methods_are_refused() -> None:

@@ -61,10 +61,10 @@ def test_made_up_records_are_spread_evenly() -> None:
     assert np.bincount(codes).min() > 300
 
 
-@pytest.mark.parametrize("count", [1, 2, 50, 700])
-def test_primes(count: int) -> None:
-    assert len(_primes(count)) == count
-    assert _primes(count)[-1] == {1: 2, 2: 3, 50: 229, 700: 5279}[count]
+def test_primes() -> None:
+    for count in (1, 2, 50, 700):
+        assert len(_primes(count)) == count
+        assert _primes(count)[-1] == {1: 2, 2: 3, 50: 229, 700: 5279}[count]
 
 
 def test_huge_numbers_of_records() -> None:

@@ -48,32 +48,30 @@ _ROWS = np.arange(8.0).reshape(4, 2)
 _COLUMNS = {"a": _ROWS[:, 0], "b": _ROWS[:, 1]}
 
 
-@pytest.mark.parametrize("rows", [_ROWS, pd.DataFrame(_COLUMNS), pl.DataFrame(_COLUMNS), pa.table(_COLUMNS)])
-def test_every_record_is_in_one_part_whatever_the_frame(rows: Any) -> None:
-    kept, kept_target, held, held_target = _plan(rows).split(np.array([False, True, False, True]))
-    assert type(kept) is type(rows)
-    assert np.array_equal(np.asarray(kept), _ROWS[[0, 2]])
-    assert np.array_equal(np.asarray(held), _ROWS[[1, 3]])
-    assert kept_target.tolist() == [0, 2]
-    assert held_target.tolist() == [1, 3]
-    nobody, no_target, everybody, _ = _plan(rows).split(np.ones(4, dtype=np.bool_))
-    assert (len(no_target), len(nobody), len(everybody)) == (0, 0, 4)
+def test_every_record_is_in_one_part_whatever_the_frame() -> None:
+    cases: list[Any] = [_ROWS, pd.DataFrame(_COLUMNS), pl.DataFrame(_COLUMNS), pa.table(_COLUMNS)]
+    for rows in cases:
+        kept, kept_target, held, held_target = _plan(rows).split(np.array([False, True, False, True]))
+        assert type(kept) is type(rows)
+        assert np.array_equal(np.asarray(kept), _ROWS[[0, 2]])
+        assert np.array_equal(np.asarray(held), _ROWS[[1, 3]])
+        assert kept_target.tolist() == [0, 2]
+        assert held_target.tolist() == [1, 3]
+        nobody, no_target, everybody, _ = _plan(rows).split(np.ones(4, dtype=np.bool_))
+        assert (len(no_target), len(nobody), len(everybody)) == (0, 0, 4)
 
 
-@pytest.mark.parametrize(
-    ("privacy", "again"),
-    [
+def test_coins_are_flipped_again_only_where_the_number_of_records_is_public() -> None:
+    cases: list[tuple[Target, bool]] = [
         (Target.of(epsilon=1), False),
         (Target.of(epsilon=1, adjacency=ReplaceOne), True),
         (Target.of(epsilon=float("inf")), True),
-    ],
-    ids=["private", "replace-one", "plain"],
-)
-def test_coins_are_flipped_again_only_where_the_number_of_records_is_public(privacy: Target, again: bool) -> None:  # noqa: FBT001 - a fact
-    plan = replace(_plan(_ROWS), privacy=privacy, share=Fraction(9, 10))
-    flipped = [plan.coins(Seeded(seed)) for seed in range(40)]
-    assert any(out.all() for out in flipped) is not again
-    assert not all(out.all() for out in flipped)
+    ]
+    for privacy, again in cases:
+        plan = replace(_plan(_ROWS), privacy=privacy, share=Fraction(9, 10))
+        flipped = [plan.coins(Seeded(seed)) for seed in range(40)]
+        assert any(out.all() for out in flipped) is not again
+        assert not all(out.all() for out in flipped)
 
 
 def test_a_model_that_fits_no_record_learns_noise() -> None:

@@ -1,6 +1,7 @@
 """Private Gaussian naive Bayes: scikit-learn's without privacy, and good with it; what is refused costs nothing."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -70,16 +71,19 @@ def test_without_privacy_it_is_scikit_learns_whatever_the_data(n: int, seed: int
     np.testing.assert_allclose(mine.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
 
 
-@pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
-@pytest.mark.parametrize("amount", [{"epsilon": 50_000}, {"rho": 60_000, "epsilon": None}])
-def test_with_hardly_any_noise_it_is_nearly_scikit_learns(amount: dict[str, Any], adjacency: Adjacency) -> None:
-    x, y = _data(20_000)
-    x = np.clip(x, -12, 12)
-    mine = GaussianNB(bounds=(-12, 12), classes=[0, 1, 2], adjacency=adjacency, source=Seeded(1), **amount).fit(x, y)
-    theirs = plain.GaussianNB().fit(x, y)
-    np.testing.assert_allclose(mine.theta_, theirs.theta_, atol=2e-4)
-    np.testing.assert_allclose(mine.var_, theirs.var_, atol=2e-3)
-    np.testing.assert_allclose(mine.class_prior_, theirs.class_prior_, atol=1e-4)
+def test_with_hardly_any_noise_it_is_nearly_scikit_learns() -> None:
+    adjacency_cases: list[Adjacency] = [AddRemove, ReplaceOne]
+    amount_cases: list[dict[str, Any]] = [{"epsilon": 50_000}, {"rho": 60_000, "epsilon": None}]
+    for adjacency, amount in product(adjacency_cases, amount_cases):
+        x, y = _data(20_000)
+        x = np.clip(x, -12, 12)
+        mine = GaussianNB(bounds=(-12, 12), classes=[0, 1, 2], adjacency=adjacency, source=Seeded(1), **amount).fit(
+            x, y
+        )
+        theirs = plain.GaussianNB().fit(x, y)
+        np.testing.assert_allclose(mine.theta_, theirs.theta_, atol=2e-4)
+        np.testing.assert_allclose(mine.var_, theirs.var_, atol=2e-3)
+        np.testing.assert_allclose(mine.class_prior_, theirs.class_prior_, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +101,16 @@ def test_it_is_as_good_as_it_was_when_it_was_made(epsilon: float, delta: float |
     assert np.mean(scores) > least
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (2, 0.01), (5, 0.1), (50, 0.001)])
-def test_few_rows_and_a_small_epsilon_still_make_distributions(n: int, epsilon: float) -> None:
-    x, y = _data(n)
-    model = GaussianNB(epsilon=epsilon, bounds=(-5, 5), classes=[0, 1, 2], source=Seeded(n)).fit(x, y)
-    assert (np.abs(model.theta_) <= 5).all()
-    assert (model.var_ > 0).all()
-    assert model.class_prior_.sum() == pytest.approx(1)
-    chances = model.predict_proba(x)
-    assert np.isfinite(chances).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
+def test_few_rows_and_a_small_epsilon_still_make_distributions() -> None:
+    for n, epsilon in ((1, 1.0), (2, 0.01), (5, 0.1), (50, 0.001)):
+        x, y = _data(n)
+        model = GaussianNB(epsilon=epsilon, bounds=(-5, 5), classes=[0, 1, 2], source=Seeded(n)).fit(x, y)
+        assert (np.abs(model.theta_) <= 5).all()
+        assert (model.var_ > 0).all()
+        assert model.class_prior_.sum() == pytest.approx(1)
+        chances = model.predict_proba(x)
+        assert np.isfinite(chances).all()
+        np.testing.assert_allclose(chances.sum(axis=1), 1)
 
 
 def test_a_class_that_does_not_occur_and_a_constant_column_are_no_errors() -> None:

@@ -1,6 +1,7 @@
 """The compiled pass: each step as written in plain Python, gradients never longer than the bound."""
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
+from celosia.learn.optimize import descent
 from celosia.learn.optimize.descent import Run, descend, project_onto, rounded_gradient, slope_of, writing
 from celosia.learn.optimize.projections import Ball, Box, Simplex
 
@@ -18,28 +20,28 @@ if TYPE_CHECKING:
 SQUARES, LOGISTIC = np.array([0.0]), np.array([1.0])
 
 
-@pytest.mark.parametrize("shape", [Ball(1), Box(-1, "0.25"), Simplex()], ids=repr)
-@pytest.mark.parametrize("loss", [SQUARES, LOGISTIC], ids=["squares", "logistic"])
-@pytest.mark.parametrize("most", [0, 64])
-def test_steps_are_those_of_the_definition(shape: Ball | Box | Simplex, loss: "NDArray[np.float64]", most: int) -> None:
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(20, 3))
-    rows /= np.maximum(np.linalg.norm(rows, axis=1), 1)[:, None] * (1 + 1e-9)
-    targets = rng.choice([-1.0, 1.0], 20)
-    order = rng.integers(0, 20, 50)
-    noise = rng.integers(-9, 10, (50, 3)).astype(float)
-    run = Run(0.1, 0.8, most, loss, shape.shape(3))
-    weights = np.zeros(3)
-    descend(rows, targets, order, noise, weights, run)
-    expected = np.zeros(3)
-    for i, place in enumerate(order):
-        x, y = rows[place], targets[place]
-        slope = x @ expected - y if loss[0] == 0 else -y / (1 + math.exp(y * (x @ expected)))
-        gradient = np.clip(slope, -0.8, 0.8) * x
-        if most:
-            gradient = np.trunc(gradient * most / 0.8) * 0.8 / most
-        expected = shape.project(expected - 0.1 * (gradient + noise[i] * (0.8 / most if most else 1)))
-    assert weights == pytest.approx(expected, abs=1e-9)
+def test_steps_are_those_of_the_definition() -> None:
+    shape_cases: list[Ball | Box | Simplex] = [Ball(1), Box(-1, "0.25"), Simplex()]
+    loss_cases: list[NDArray[np.float64]] = [SQUARES, LOGISTIC]
+    for shape, loss, most in product(shape_cases, loss_cases, (0, 64)):
+        rng = np.random.default_rng(3)
+        rows = rng.normal(size=(20, 3))
+        rows /= np.maximum(np.linalg.norm(rows, axis=1), 1)[:, None] * (1 + 1e-9)
+        targets = rng.choice([-1.0, 1.0], 20)
+        order = rng.integers(0, 20, 50)
+        noise = rng.integers(-9, 10, (50, 3)).astype(float)
+        run = Run(0.1, 0.8, most, loss, shape.shape(3))
+        weights = np.zeros(3)
+        descend(rows, targets, order, noise, weights, run)
+        expected = np.zeros(3)
+        for i, place in enumerate(order):
+            x, y = rows[place], targets[place]
+            slope = x @ expected - y if loss[0] == 0 else -y / (1 + math.exp(y * (x @ expected)))
+            gradient = np.clip(slope, -0.8, 0.8) * x
+            if most:
+                gradient = np.trunc(gradient * most / 0.8) * 0.8 / most
+            expected = shape.project(expected - 0.1 * (gradient + noise[i] * (0.8 / most if most else 1)))
+        assert weights == pytest.approx(expected, abs=1e-9)
 
 
 @example(row=np.array([1e3, 1e-6]), steepness=1e3, most=2**20)  # one entry far beyond, another of a step or two
@@ -63,14 +65,16 @@ def test_a_gradient_on_the_edge_keeps_its_length(angle: float) -> None:
     assert math.hypot(*out) == pytest.approx(2**20, rel=1e-5)
 
 
-@pytest.mark.parametrize("bound", [1e-300, 1e300])
-def test_a_bound_of_any_size_is_whole_steps(bound: float) -> None:
-    out = np.empty(2)
-    rounded_gradient(np.array([0.6, 0.8]), bound, Run(1.0, bound, 10, SQUARES, np.zeros(1)), out)
-    assert out.tolist() == [6.0, 8.0]
+def test_a_bound_of_any_size_is_whole_steps() -> None:
+    for bound in (1e-300, 1e300):
+        out = np.empty(2)
+        rounded_gradient(np.array([0.6, 0.8]), bound, Run(1.0, bound, 10, SQUARES, np.zeros(1)), out)
+        assert out.tolist() == [6.0, 8.0]
 
 
-def test_functions_of_the_callers_own_take_part() -> None:
+def test_functions_of_the_callers_own_take_part(monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
+    if not thorough:  # it compiles for seconds, as in the tests of whole fits with a loss or a set of one's own
+        monkeypatch.setattr(descent, "_descend_own", descent._descend_own.py_func)
     rows, targets, order = np.ones((1, 1)), np.ones(1), np.zeros(3, dtype=np.int64)
     run = Run(0.5, 2.0, 0, SQUARES, np.array([0.0, 1.0]))
     known, own = np.zeros(1), np.zeros(1)

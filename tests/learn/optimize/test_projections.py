@@ -80,24 +80,24 @@ def test_no_other_point_of_the_set_is_nearer(shape: ConvexSet, vector: Any, othe
     assert (vector - nearest) @ (point - nearest) <= 1e-6 * (1 + math.hypot(*vector))
 
 
-@pytest.mark.parametrize("shape", SETS, ids=range(5))
-def test_an_optimiser_finds_the_same_point(shape: ConvexSet) -> None:
-    rng = np.random.default_rng(1)
-    constraints: Any = []
-    bounds: Any = None
-    match shape:
-        case Ball(radius=radius):
-            constraints = [{"type": "ineq", "fun": lambda w: float(radius) ** 2 - w @ w}]
-        case Box():
-            numbers = shape.shape(3)
-            bounds = list(zip(numbers[1:4], numbers[4:], strict=True))
-        case Simplex(size=size):
-            constraints, bounds = [{"type": "eq", "fun": lambda w: w.sum() - float(size)}], [(0, None)] * 3
-    for vector in rng.normal(0, 3, (10, 3)):
-        found = optimize.minimize(
-            _squared_distance, np.full(3, 0.1), args=(vector,), bounds=bounds, constraints=constraints, tol=1e-12
-        )
-        assert shape.project(vector) == pytest.approx(found.x, abs=1e-4)
+def test_an_optimiser_finds_the_same_point() -> None:
+    for shape in SETS:
+        rng = np.random.default_rng(1)
+        constraints: Any = []
+        bounds: Any = None
+        match shape:
+            case Ball(radius=radius):
+                constraints = [{"type": "ineq", "fun": lambda w: float(radius) ** 2 - w @ w}]
+            case Box():
+                numbers = shape.shape(3)
+                bounds = list(zip(numbers[1:4], numbers[4:], strict=True))
+            case Simplex(size=size):
+                constraints, bounds = [{"type": "eq", "fun": lambda w: w.sum() - float(size)}], [(0, None)] * 3
+        for vector in rng.normal(0, 3, (10, 3)):
+            found = optimize.minimize(
+                _squared_distance, np.full(3, 0.1), args=(vector,), bounds=bounds, constraints=constraints, tol=1e-12
+            )
+            assert shape.project(vector) == pytest.approx(found.x, abs=1e-4)
 
 
 def test_sizes_are_exact_or_rounded_up() -> None:

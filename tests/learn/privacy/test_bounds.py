@@ -1,14 +1,16 @@
 """Bounds come from the caller, in three forms, and from nowhere else."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import celosia as cl
 from celosia.core import CelosiaError, ParameterError, UnboundedDataError
-from celosia.data.schema.columns import Kind
 from celosia.learn.privacy.parameters import axis_of, ends_of, feature_kinds, known_count, target_kind
+
+if TYPE_CHECKING:
+    from celosia.data.schema.columns import Kind
 
 SCHEMA = cl.Schema(age=cl.Integer(0, 120), weight=cl.Real(0, 300))
 
@@ -68,18 +70,16 @@ def test_how_many_features_bounds_speak_of() -> None:
     assert [known_count(b) for b in (None, (0, 1), (0, [1, 2]), SCHEMA)] == [None, None, 2, 2]
 
 
-@pytest.mark.parametrize(
-    ("kind", "ends"),
-    [
+def test_what_is_clipped_to() -> None:
+    cases: list[tuple[Kind, tuple[float, float]]] = [
         (cl.Real("0.1", "0.3"), (0.1, 0.3)),  # the axis goes a little beyond
         (cl.Integer(5, 5), (5.0, 5.0)),
         (cl.Boolean(), (0.0, 1.0)),
         (cl.Date("1970-01-02", "1970-01-31"), (1.0, 30.0)),
         (cl.Category(1, 2), (-np.inf, np.inf)),
-    ],
-)
-def test_what_is_clipped_to(kind: Kind, ends: tuple[float, float]) -> None:
-    assert ends_of(kind) == ends
+    ]
+    for kind, ends in cases:
+        assert ends_of(kind) == ends
 
 
 def test_a_wrong_pair_is_named() -> None:

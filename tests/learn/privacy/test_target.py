@@ -26,21 +26,19 @@ from celosia.ledger import InMemoryBudget
 from celosia.statistics import Sensitivity
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "guarantee"),
-    [
+def test_parameters_name_a_promise() -> None:
+    cases: list[tuple[dict[str, Any], str, cl.Guarantee | None]] = [
         ({"epsilon": "0.5"}, "pure", cl.PureDP(epsilon="0.5")),
         ({"epsilon": 1, "delta": 0}, "pure", cl.PureDP(epsilon=1)),
         ({"epsilon": 1, "delta": "1e-6"}, "approximate", cl.ApproxDP(epsilon=1, delta="1e-6")),
         ({"rho": "0.1"}, "concentrated", cl.ZCDP(rho="0.1")),
         ({"rho": "0.1", "epsilon": None}, "concentrated", cl.ZCDP(rho="0.1")),
         ({"epsilon": float("inf")}, "none", None),
-    ],
-)
-def test_parameters_name_a_promise(given: dict[str, Any], kind: str, guarantee: cl.Guarantee | None) -> None:
-    target = Target.of(**given)
-    assert (target.kind, target.guarantee) == (kind, guarantee)
-    assert target.private == (guarantee is not None)
+    ]
+    for given, kind, guarantee in cases:
+        target = Target.of(**given)
+        assert (target.kind, target.guarantee) == (kind, guarantee)
+        assert target.private == (guarantee is not None)
 
 
 def test_nonsense_is_refused() -> None:
@@ -164,31 +162,32 @@ def test_too_little_or_too_much_is_told_of_what_was_given() -> None:
                 Target.of(epsilon=1).with_epsilon(**{"epsilon": None} | {name: amount})
 
 
-@pytest.mark.parametrize("name", [*MODELS, "PrivateSearchCV"])
-def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None:
-    rows, target = np.full((4, 1), 0.5), [0, 1, 0, 1]
-    for epsilon in (1e-300, "1e-99", 1e300):
-        account = InMemoryBudget(
-            cl.ApproxDP(epsilon=1, delta="1e-6", adjacency=AddRemove if "PNSGD" not in name else ReplaceOne)
-        )
-        known = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2, "categories": [2]}
-        kind = getattr(cl.learn, name if name in MODELS else "Ridge")
-        given = {key: value for key, value in known.items() if key in kind().get_params()}
-        if "categories" in given:
-            del given["bounds"]
-        more = {"delta": "1e-6"} if "PNSGD" in name else {}
-        if name in MODELS:
-            model = kind(epsilon=epsilon, budget=account, **given | more)
-        else:
-            model = cl.learn.PrivateSearchCV(kind(**given), {"alpha": [1.0, 2.0]}, epsilon=epsilon, budget=account)
-        said = "epsilon"
-        try:
-            model.fit(np.floor(rows) if name == "CategoricalNB" else rows, target)
-        except ParameterError as error:
-            said = str(error)
-        assert "epsilon" in said
-        assert "scale" not in said
-        assert not account.history or epsilon == "1e-99"  # noise that can be drawn all the same
+def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale() -> None:
+    cases: list[str] = [*MODELS, "PrivateSearchCV"]
+    for name in cases:
+        rows, target = np.full((4, 1), 0.5), [0, 1, 0, 1]
+        for epsilon in (1e-300, "1e-99", 1e300):
+            account = InMemoryBudget(
+                cl.ApproxDP(epsilon=1, delta="1e-6", adjacency=AddRemove if "PNSGD" not in name else ReplaceOne)
+            )
+            known = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2, "categories": [2]}
+            kind = getattr(cl.learn, name if name in MODELS else "Ridge")
+            given = {key: value for key, value in known.items() if key in kind().get_params()}
+            if "categories" in given:
+                del given["bounds"]
+            more = {"delta": "1e-6"} if "PNSGD" in name else {}
+            if name in MODELS:
+                model = kind(epsilon=epsilon, budget=account, **given | more)
+            else:
+                model = cl.learn.PrivateSearchCV(kind(**given), {"alpha": [1.0, 2.0]}, epsilon=epsilon, budget=account)
+            said = "epsilon"
+            try:
+                model.fit(np.floor(rows) if name == "CategoricalNB" else rows, target)
+            except ParameterError as error:
+                said = str(error)
+            assert "epsilon" in said
+            assert "scale" not in said
+            assert not account.history or epsilon == "1e-99"  # noise that can be drawn all the same
 
 
 def test_a_session_certifies_exactly_where_its_budget_is_an_epsilon() -> None:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,10 +82,10 @@ def test_for_straight_lines_the_first_record_has_exactly_that() -> None:
     last = [
         float(run.release(np.ones((records, 1)), np.full(records, side), source=Seeded(seed)).value[0])
         for side in (1.0, -1.0)
-        for seed in range(150)
+        for seed in range(60)
     ]
-    assert np.std(last[:150]) == pytest.approx(sigma * math.sqrt(records), rel=0.2)
-    assert np.mean(last[150:]) - np.mean(last[:150]) == pytest.approx(2 * records, abs=8)
+    assert np.std(last[:60]) == pytest.approx(sigma * math.sqrt(records), rel=0.35)
+    assert np.mean(last[60:]) - np.mean(last[:60]) == pytest.approx(2 * records, abs=13)
 
 
 def test_the_event_is_the_run() -> None:
@@ -103,12 +104,12 @@ def test_the_event_is_the_run() -> None:
     assert PNSGD(records=9, dimension=2, sigma=3, loss=LogisticLoss(), projection=Ball(9)).bound == 1
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
-def test_without_amplification_every_use_costs_two_bounds_squared(epochs: int) -> None:
-    run = PNSGD(records=100, dimension=2, sigma=6, projection=Ball(2), epochs=epochs, amplification="none")
-    assert run.event.arithmetic == "integer"
-    assert run.guarantee.rho == epochs * 2 * Fraction(3) ** 2 / Fraction(6) ** 2
-    assert run.record_guarantee(1) == run.record_guarantee(100) == run.guarantee
+def test_without_amplification_every_use_costs_two_bounds_squared() -> None:
+    for epochs in (1, 3):
+        run = PNSGD(records=100, dimension=2, sigma=6, projection=Ball(2), epochs=epochs, amplification="none")
+        assert run.event.arithmetic == "integer"
+        assert run.guarantee.rho == epochs * 2 * Fraction(3) ** 2 / Fraction(6) ** 2
+        assert run.record_guarantee(1) == run.record_guarantee(100) == run.guarantee
 
 
 def test_what_is_added_without_amplification_are_whole_steps() -> None:
@@ -140,15 +141,14 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGET_KINDS, ids=["rho", "epsilon", "renyi"])
-@pytest.mark.parametrize("kind", KINDS, ids=["fixed", "order", "stop", "none"])
-def test_calibrated_noise_is_enough_and_hardly_less_is(target: Any, kind: dict[str, Any]) -> None:
-    run = PNSGD.calibrate(target, records=300, dimension=2, **kind)
-    assert keeps(run.event, target)
-    less = replace(run, sigma=run.sigma * Fraction(99, 100))
-    assert not keeps(less.event, target)
-    if isinstance(target, ApproxDP):
-        assert best(run.event, target.delta).epsilon <= 1
+def test_calibrated_noise_is_enough_and_hardly_less_is() -> None:
+    for target, kind in product(TARGET_KINDS, KINDS):
+        run = PNSGD.calibrate(target, records=300, dimension=2, **kind)
+        assert keeps(run.event, target)
+        less = replace(run, sigma=run.sigma * Fraction(99, 100))
+        assert not keeps(less.event, target)
+        if isinstance(target, ApproxDP):
+            assert best(run.event, target.delta).epsilon <= 1
 
 
 def test_secrets_and_epochs_are_worth_it() -> None:
@@ -183,15 +183,15 @@ def test_only_replaced_records_are_protected() -> None:
 # ------------------------------------------------------------------------------------------------------------ running
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=["fixed", "order", "stop", "none"])
-def test_a_release_is_repeatable_inside_and_of_the_end_alone(kind: dict[str, Any]) -> None:
-    run = PNSGD(records=50, dimension=2, sigma=1, projection=Ball("0.5"), **kind)
-    one, two = (run.release(ROWS, TARGETS, source=Seeded(4)) for _ in range(2))
-    assert np.array_equal(one.value, two.value)
-    assert one.value.shape == (2,)
-    assert math.hypot(*one.value) <= 0.5 + 1e-12
-    assert one.seeded
-    assert one.event == run.event
+def test_a_release_is_repeatable_inside_and_of_the_end_alone() -> None:
+    for kind in KINDS:
+        run = PNSGD(records=50, dimension=2, sigma=1, projection=Ball("0.5"), **kind)
+        one, two = (run.release(ROWS, TARGETS, source=Seeded(4)) for _ in range(2))
+        assert np.array_equal(one.value, two.value)
+        assert one.value.shape == (2,)
+        assert math.hypot(*one.value) <= 0.5 + 1e-12
+        assert one.seeded
+        assert one.event == run.event
 
 
 def test_long_rows_are_shortened_and_far_targets_cut() -> None:

@@ -9,6 +9,7 @@ import pickle
 import threading
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,10 @@ def worst(values: tuple[int, ...], scales: tuple[float, float], answers: int, *,
 VALUES = [(0,), (0, 0), (5, -5), (0, 3, -2), (20, 20, 20), (-20, -20, 20), (30, 30, 30, -30), (0, 1, -1, 0)]
 
 
-@pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("answers", [1, 2])
-@pytest.mark.parametrize("monotone", [False, True])
-def test_no_transcript_tells_more_than_epsilon(values: tuple[int, ...], answers: int, *, monotone: bool) -> None:
-    mechanism = AboveThreshold(epsilon=2, sensitivity=1, threshold=0, answers=answers, monotone=monotone)
-    assert worst(values, scales_of(mechanism), answers, monotone=monotone) <= 2 * (1 + 1e-9)
+def test_no_transcript_tells_more_than_epsilon() -> None:
+    for values, answers, monotone in product(VALUES, (1, 2), (False, True)):
+        mechanism = AboveThreshold(epsilon=2, sensitivity=1, threshold=0, answers=answers, monotone=monotone)
+        assert worst(values, scales_of(mechanism), answers, monotone=monotone) <= 2 * (1 + 1e-9)
 
 
 def test_epsilon_is_used() -> None:
@@ -114,11 +113,7 @@ def test_the_broken_variants_tell_more() -> None:
     assert max(worst(values, less, 1, monotone=True) for values in VALUES) > 2.15
 
 
-@pytest.mark.parametrize("answers", [1, 2, 5])
-@pytest.mark.parametrize("monotone", [False, True])
-@pytest.mark.parametrize("sensitivity", ["1", "3", "0.1", "1025"])
-@pytest.mark.parametrize("integral", [True, False])
-def test_the_noises_share_epsilon(answers: int, sensitivity: str, *, monotone: bool, integral: bool) -> None:
+def check_the_noises_share_epsilon(answers: int, sensitivity: str, *, monotone: bool, integral: bool) -> None:
     mechanism = AboveThreshold(epsilon=1, sensitivity=sensitivity, threshold=0, answers=answers, monotone=monotone)
     session = mechanism.start(integral=integral)
     integral = integral and Fraction(sensitivity).denominator == 1
@@ -130,6 +125,13 @@ def test_the_noises_share_epsilon(answers: int, sensitivity: str, *, monotone: b
     moved = answers if monotone else 2 * answers
     assert steps / at_threshold.scale + moved * steps / at_values.scale == 1
     assert integral or step * 1024 <= Fraction(sensitivity)
+
+
+def test_the_noises_share_epsilon() -> None:
+    for answers, monotone, sensitivity, integral in product(
+        (1, 2, 5), (False, True), ("1", "3", "0.1", "1025"), (True, False)
+    ):
+        check_the_noises_share_epsilon(answers, sensitivity, monotone=monotone, integral=integral)
 
 
 def test_real_values_are_paid_for_where_the_step_is_one() -> None:
@@ -200,21 +202,22 @@ def test_far_values_are_told_apart() -> None:
     assert mechanism.release([1, 2]).value.tolist() == [False, False]
 
 
-@pytest.mark.parametrize("threshold", [2**62, -(2**62), 10**30, -(10**30), "1e300"])
-def test_thresholds_of_any_size(threshold: Any) -> None:
-    mechanism = AboveThreshold(epsilon=5, sensitivity=1, threshold=threshold)
-    expected = Fraction(threshold) < 0
-    assert mechanism.start().ask(0) is expected
-    assert mechanism.release([0, 0]).value[0] == expected
-    assert mechanism.release([0.5]).value[0] == expected
-    assert mechanism.start().ask(int(Fraction(threshold)) * 2) is not expected
+def test_thresholds_of_any_size() -> None:
+    cases: list[Any] = [2**62, -(2**62), 10**30, -(10**30), "1e300"]
+    for threshold in cases:
+        mechanism = AboveThreshold(epsilon=5, sensitivity=1, threshold=threshold)
+        expected = Fraction(threshold) < 0
+        assert mechanism.start().ask(0) is expected
+        assert mechanism.release([0, 0]).value[0] == expected
+        assert mechanism.release([0.5]).value[0] == expected
+        assert mechanism.start().ask(int(Fraction(threshold)) * 2) is not expected
 
 
-@pytest.mark.parametrize("threshold", ["0.5", "1/3", "-2.5"])
-def test_a_fractional_threshold_makes_values_real(threshold: str) -> None:
-    session = AboveThreshold(epsilon=50, sensitivity=1, threshold=threshold).start()
-    assert session.ask(0.25 - 40) is False
-    assert session.ask(40) is True
+def test_a_fractional_threshold_makes_values_real() -> None:
+    for threshold in ("0.5", "1/3", "-2.5"):
+        session = AboveThreshold(epsilon=50, sensitivity=1, threshold=threshold).start()
+        assert session.ask(0.25 - 40) is False
+        assert session.ask(40) is True
 
 
 # ------------------------------------------------------------------------------------------------------------- sessions
@@ -345,15 +348,14 @@ def test_seed_seven_gives_these_answers_everywhere() -> None:
 # --------------------------------------------------------------------------------------------------------- error bars
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("queries", [1, 20])
-def test_beyond_the_error_all_answers_are_right(level: float, queries: int) -> None:
-    mechanism = AboveThreshold(epsilon=1, sensitivity=1, threshold=0, answers=1)
-    far = math.ceil(mechanism.error(level, queries=queries)) + 1
-    # Below by that much, all of them must be told below; the exact probability, not a sample.
-    exact = transcripts((-far,) * queries, scales_of(mechanism), 1)
-    assert exact[(False,) * queries] >= level
-    assert transcripts((far,), scales_of(mechanism), 1)[(True,)] >= level
+def test_beyond_the_error_all_answers_are_right() -> None:
+    for level, queries in product((0.5, 0.9, 0.99), (1, 20)):
+        mechanism = AboveThreshold(epsilon=1, sensitivity=1, threshold=0, answers=1)
+        far = math.ceil(mechanism.error(level, queries=queries)) + 1
+        # Below by that much, all of them must be told below; the exact probability, not a sample.
+        exact = transcripts((-far,) * queries, scales_of(mechanism), 1)
+        assert exact[(False,) * queries] >= level
+        assert transcripts((far,), scales_of(mechanism), 1)[(True,)] >= level
 
 
 def test_an_error_needs_a_level_and_a_number_of_queries() -> None:

@@ -1,8 +1,9 @@
 """Choices in every row of a table: exactly the laws of the single choices, whatever the path that decides."""
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from celosia.mechanisms.selection.permute_and_flip import flip_log_masses
 from celosia.noise import Seeded
 from celosia.noise.decide import Enclosure, below
 from celosia.testing.distributions import chi_square
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DRAWS = 40_000
 
@@ -33,25 +37,26 @@ def table(gaps: list[int], rows: int = DRAWS) -> Integers:
 GAPS = [[0, 4], [3, 1, 4, 1, 5, 9, 2, 6], [7, 7, 7], [0, 0, 10**9, 2**62]]
 
 
-@pytest.mark.parametrize("gaps", GAPS)
-def test_columns_have_exponential_weights(gaps: list[int]) -> None:
-    drawn = np.bincount(choose_each("1/2", table(gaps), source=Seeded(1)), minlength=len(gaps))
-    assert chi_square(drawn, softmax(np.array(gaps), 0.5)) > 1e-6
+def test_columns_have_exponential_weights() -> None:
+    for gaps in GAPS:
+        drawn = np.bincount(choose_each("1/2", table(gaps), source=Seeded(1)), minlength=len(gaps))
+        assert chi_square(drawn, softmax(np.array(gaps), 0.5)) > 1e-6
 
 
-@pytest.mark.parametrize("factor", [1.1, 1 / 1.1, 2])
-def test_a_rate_that_is_ten_per_cent_off_would_show(factor: float) -> None:
-    drawn = np.bincount(choose_each("1/2", table([0, 4]), source=Seeded(1)), minlength=2)
-    assert chi_square(drawn, softmax(np.array([0, 4]), 0.5 * factor)) < 1e-6
-    flipped = np.bincount(flip_each("1/2", table([0, 2]), source=Seeded(1)), minlength=2)
-    assert chi_square(flipped, np.exp(flip_log_masses(Fraction(factor / 2), np.array([0, 2])))) < 1e-6
+def test_a_rate_that_is_ten_per_cent_off_would_show() -> None:
+    cases: list[float] = [1.1, 1 / 1.1, 2]
+    for factor in cases:
+        drawn = np.bincount(choose_each("1/2", table([0, 4]), source=Seeded(1)), minlength=2)
+        assert chi_square(drawn, softmax(np.array([0, 4]), 0.5 * factor)) < 1e-6
+        flipped = np.bincount(flip_each("1/2", table([0, 2]), source=Seeded(1)), minlength=2)
+        assert chi_square(flipped, np.exp(flip_log_masses(Fraction(factor / 2), np.array([0, 2])))) < 1e-6
 
 
-@pytest.mark.parametrize("gaps", GAPS)
-def test_flipped_columns_have_the_law_of_permute_and_flip(gaps: list[int]) -> None:
-    drawn = np.bincount(flip_each("1/2", table(gaps), source=Seeded(2)), minlength=len(gaps))
-    least = np.array(gaps) - min(gaps)
-    assert chi_square(drawn, np.exp(flip_log_masses(Fraction(1, 2), least))) > 1e-6
+def test_flipped_columns_have_the_law_of_permute_and_flip() -> None:
+    for gaps in GAPS:
+        drawn = np.bincount(flip_each("1/2", table(gaps), source=Seeded(2)), minlength=len(gaps))
+        least = np.array(gaps) - min(gaps)
+        assert chi_square(drawn, np.exp(flip_log_masses(Fraction(1, 2), least))) > 1e-6
 
 
 SEGMENTS = np.array([[0, 1, 2, 3], [5, 4, -1, -1], [9, -1, -1, -1], [-1, 2, 2, 7]], dtype=np.int64)
@@ -65,21 +70,21 @@ def segments(loose: float, rows: int = DRAWS) -> tuple[Integers, NDArray[np.floa
     return np.repeat(least[None], rows, axis=0), np.repeat(crowds[None], rows, axis=0)
 
 
-@pytest.mark.parametrize("loose", [1.0, 1.7, 8.0])
-def test_points_of_segments_have_exponential_weights_however_loose_the_covers(loose: float) -> None:
-    least, crowds = segments(loose)
+def test_points_of_segments_have_exponential_weights_however_loose_the_covers() -> None:
+    for loose in (1.0, 1.7, 8.0):
+        least, crowds = segments(loose)
 
-    def inside(_rows: Integers, chosen: Integers) -> Integers:
-        return np.asarray(SEGMENTS[chosen])
+        def inside(_rows: Integers, chosen: Integers) -> Integers:
+            return np.asarray(SEGMENTS[chosen])
 
-    chosen, points = choose_in_segments("1/2", least, crowds, inside, points=4, source=Seeded(3))
-    drawn = np.bincount(4 * chosen + points, minlength=16)
-    flat = SEGMENTS.ravel()
-    masses = np.zeros(16)
-    masses[flat >= 0] = softmax(flat[flat >= 0], 0.5)
-    assert chi_square(drawn, masses) > 1e-6
-    masses[flat >= 0] = softmax(flat[flat >= 0], 0.55)
-    assert chi_square(drawn, masses) < 1e-6
+        chosen, points = choose_in_segments("1/2", least, crowds, inside, points=4, source=Seeded(3))
+        drawn = np.bincount(4 * chosen + points, minlength=16)
+        flat = SEGMENTS.ravel()
+        masses = np.zeros(16)
+        masses[flat >= 0] = softmax(flat[flat >= 0], 0.5)
+        assert chi_square(drawn, masses) > 1e-6
+        masses[flat >= 0] = softmax(flat[flat >= 0], 0.55)
+        assert chi_square(drawn, masses) < 1e-6
 
 
 def test_covers_that_are_too_tight_would_show() -> None:
@@ -120,39 +125,43 @@ def test_rows_are_independent_of_each_other() -> None:
     assert chi_square(pairs, [0.25] * 4) > 1e-6
 
 
-@pytest.mark.parametrize("choose", [choose_each, flip_each])
-def test_only_what_is_allowed_is_chosen(choose: Callable[..., Integers]) -> None:
-    gaps = table([0, 1, 5, 6], 2000)
-    allowed = np.zeros(gaps.shape, dtype=np.bool_)
-    allowed[:, 2:] = True
-    drawn = choose("1/2", gaps, allowed=allowed, source=Seeded(6))
-    assert set(drawn.tolist()) == {2, 3}
-    odds = np.exp(flip_log_masses(Fraction(1, 2), np.array([0, 1])))
-    law = odds if choose is flip_each else softmax(np.array([0, 1]), 0.5)
-    assert chi_square(np.bincount(drawn - 2, minlength=2), law) > 1e-6
+def test_only_what_is_allowed_is_chosen() -> None:
+    cases: list[Callable[..., Integers]] = [choose_each, flip_each]
+    for choose in cases:
+        gaps = table([0, 1, 5, 6], 2000)
+        allowed = np.zeros(gaps.shape, dtype=np.bool_)
+        allowed[:, 2:] = True
+        drawn = choose("1/2", gaps, allowed=allowed, source=Seeded(6))
+        assert set(drawn.tolist()) == {2, 3}
+        odds = np.exp(flip_log_masses(Fraction(1, 2), np.array([0, 1])))
+        law = odds if choose is flip_each else softmax(np.array([0, 1]), 0.5)
+        assert chi_square(np.bincount(drawn - 2, minlength=2), law) > 1e-6
 
 
-@pytest.mark.parametrize("choose", [choose_each, flip_each])
-@pytest.mark.parametrize("rate", [2**1000, Fraction(1, 2**1000)])
-def test_any_rate_is_drawn(choose: Callable[..., Integers], rate: "int | Fraction") -> None:
-    drawn = choose(rate, table([0, 1, 2**62], 300), source=Seeded(7))
-    assert set(drawn.tolist()) == ({0} if rate > 1 else {0, 1, 2})
+def test_any_rate_is_drawn() -> None:
+    choose_cases: list[Callable[..., Integers]] = [choose_each, flip_each]
+    rate_cases: list[int | Fraction] = [2**1000, Fraction(1, 2**1000)]
+    for choose, rate in product(choose_cases, rate_cases):
+        drawn = choose(rate, table([0, 1, 2**62], 300), source=Seeded(7))
+        assert set(drawn.tolist()) == ({0} if rate > 1 else {0, 1, 2})
 
 
-@pytest.mark.parametrize("choose", [choose_each, flip_each])
-def test_no_rows_are_no_choices(choose: Callable[..., Integers]) -> None:
-    assert choose(1, np.empty((0, 3), dtype=np.int64)).tolist() == []
+def test_no_rows_are_no_choices() -> None:
+    cases: list[Callable[..., Integers]] = [choose_each, flip_each]
+    for choose in cases:
+        assert choose(1, np.empty((0, 3), dtype=np.int64)).tolist() == []
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 2**40 + 1, 2**53 + 1, 2**60, 2**60 + 1, 2**61 - 1])
-def test_numbers_below_a_bound_are_uniform(size: int) -> None:
-    drawn = choices._below_each(np.full(8_000, size, dtype=np.int64), Seeded(8))
-    assert int(drawn.min()) >= 0
-    assert int(drawn.max()) < size
-    cells = min(size, 8)
-    edges = [-(-size * i // cells) for i in range(cells + 1)]
-    counts = [int(((drawn >= low) & (drawn < high)).sum()) for low, high in itertools.pairwise(edges)]
-    assert chi_square(counts, [(high - low) / size for low, high in itertools.pairwise(edges)]) > 1e-6
+def test_numbers_below_a_bound_are_uniform() -> None:
+    cases: list[int] = [1, 2, 3, 5, 2**40 + 1, 2**53 + 1, 2**60, 2**60 + 1, 2**61 - 1]
+    for size in cases:
+        drawn = choices._below_each(np.full(8_000, size, dtype=np.int64), Seeded(8))
+        assert int(drawn.min()) >= 0
+        assert int(drawn.max()) < size
+        cells = min(size, 8)
+        edges = [-(-size * i // cells) for i in range(cells + 1)]
+        counts = [int(((drawn >= low) & (drawn < high)).sum()) for low, high in itertools.pairwise(edges)]
+        assert chi_square(counts, [(high - low) / size for low, high in itertools.pairwise(edges)]) > 1e-6
 
 
 def test_what_is_no_table_of_gaps_is_refused() -> None:

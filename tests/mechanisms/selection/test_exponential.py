@@ -69,30 +69,33 @@ def worst(mechanism: Exponential, here: list[int], there: list[int]) -> float:
     return float(np.abs(mechanism.log_masses(here, outputs) - mechanism.log_masses(there, outputs)).max())
 
 
-@pytest.mark.parametrize("utilities", [[0, 0, 0], [5, 3, 0], [40, 0, 0], [1, 1, 0]])
-def test_neighbours_are_within_epsilon(utilities: list[int]) -> None:
-    mechanism = Exponential(epsilon=1, sensitivity=1)
-    neighbours = [
-        [u + d for u, d in zip(utilities, move, strict=True)] for move in itertools.product((-1, 0, 1), repeat=3)
-    ]
-    losses = [worst(mechanism, utilities, other) for other in neighbours]
-    assert max(losses) <= 1 + 1e-12
-    # A monotone rate on a utility that is not monotone, or a sensitivity that is not one, is caught.
-    assert (
-        max(worst(Exponential(epsilon=1, sensitivity=1, monotone=True), utilities, other) for other in neighbours) > 1.2
-    )
-    assert worst(mechanism, utilities, [u + 3 * (-1) ** i for i, u in enumerate(utilities)]) > 1
+def test_neighbours_are_within_epsilon() -> None:
+    cases: list[list[int]] = [[0, 0, 0], [5, 3, 0], [40, 0, 0], [1, 1, 0]]
+    for utilities in cases:
+        mechanism = Exponential(epsilon=1, sensitivity=1)
+        neighbours = [
+            [u + d for u, d in zip(utilities, move, strict=True)] for move in itertools.product((-1, 0, 1), repeat=3)
+        ]
+        losses = [worst(mechanism, utilities, other) for other in neighbours]
+        assert max(losses) <= 1 + 1e-12
+        # A monotone rate on a utility that is not monotone, or a sensitivity that is not one, is caught.
+        assert (
+            max(worst(Exponential(epsilon=1, sensitivity=1, monotone=True), utilities, other) for other in neighbours)
+            > 1.2
+        )
+        assert worst(mechanism, utilities, [u + 3 * (-1) ** i for i, u in enumerate(utilities)]) > 1
 
 
-@pytest.mark.parametrize("utilities", [[0, 0, 0], [5, 3, 0], [40, 0, 0]])
-def test_monotone_neighbours_are_within_epsilon_and_use_it(utilities: list[int]) -> None:
-    mechanism = Exponential(epsilon=1, sensitivity=1, monotone=True)
-    losses = [
-        worst(mechanism, utilities, [u + sign * d for u, d in zip(utilities, move, strict=True)])
-        for move in itertools.product((0, 1), repeat=3)
-        for sign in (-1, 1)
-    ]
-    assert 0.6 < max(losses) <= 1 + 1e-12
+def test_monotone_neighbours_are_within_epsilon_and_use_it() -> None:
+    cases: list[list[int]] = [[0, 0, 0], [5, 3, 0], [40, 0, 0]]
+    for utilities in cases:
+        mechanism = Exponential(epsilon=1, sensitivity=1, monotone=True)
+        losses = [
+            worst(mechanism, utilities, [u + sign * d for u, d in zip(utilities, move, strict=True)])
+            for move in itertools.product((0, 1), repeat=3)
+            for sign in (-1, 1)
+        ]
+        assert 0.6 < max(losses) <= 1 + 1e-12
 
 
 def test_a_zcdp_target() -> None:
@@ -201,20 +204,21 @@ def density(masses: dict[float, float], point: float) -> float:
 def test_neighbouring_lines_are_within_epsilon() -> None:
     data_cases: list[list[float]] = [[5.0, 9.0, 9.0, 30.0], [1.0, 1.0, 1.0], [0.1, 20.0, 63.9], [7.0]]
     added_cases: list[float] = [0.0, 0.1, 8.0, 9.0, 63.0]
+    mechanism = Exponential(epsilon=1, sensitivity=1)
     for data in data_cases:
+        here = line_masses(mechanism, *median_utilities(data))
         for added in added_cases:
-            mechanism = Exponential(epsilon=1, sensitivity=1)
-            here, there = (line_masses(mechanism, *median_utilities(side)) for side in (data, [*data, added]))
+            there = line_masses(mechanism, *median_utilities([*data, added]))
             losses = [abs(density(here, edge) - density(there, edge)) for edge in {*here, *there}]
             assert max(losses) <= 1 + 1e-9
-            # The sampler agrees with these masses.
-            edges, utilities = median_utilities(data)
-            found = points(mechanism, edges, utilities, 600)
-            kept = [a for a, b in itertools.pairwise(edges) if b > a]
-            widths = [b - a for a, b in itertools.pairwise(edges) if b > a]
-            expected = [width * 2.0**36 * math.exp(here[a]) for a, width in zip(kept, widths, strict=True)]
-            where = np.searchsorted(kept, found, side="right") - 1
-            assert p_value(where.tolist(), (np.array(expected) / sum(expected)).tolist()) > 1e-6
+        # The sampler agrees with these masses.
+        edges, utilities = median_utilities(data)
+        found = points(mechanism, edges, utilities, 600)
+        kept = [a for a, b in itertools.pairwise(edges) if b > a]
+        widths = [b - a for a, b in itertools.pairwise(edges) if b > a]
+        expected = [width * 2.0**36 * math.exp(here[a]) for a, width in zip(kept, widths, strict=True)]
+        where = np.searchsorted(kept, found, side="right") - 1
+        assert p_value(where.tolist(), (np.array(expected) / sum(expected)).tolist()) > 1e-6
 
 
 def test_many_equal_values_do_not_hold_it_up() -> None:
@@ -252,14 +256,14 @@ def test_an_error_about_edges_does_not_count_the_data() -> None:
     assert "4321" not in str(caught.value)
 
 
-@pytest.mark.parametrize("low", [-1e308, -1e-300, 0.0, 1e15, 1e300])
-def test_lines_of_any_size(low: float) -> None:
-    high = low + max(abs(low), 1e-290)
-    release = Exponential(epsilon=1, sensitivity=1).release_on_line([low, high], [0], source=Seeded(2))
-    assert low <= release.value < high
-    assert release.guarantee == PureDP(epsilon=1)
-    assert release.event == ExponentialEvent(epsilon=1)
-    assert release.seeded is True
+def test_lines_of_any_size() -> None:
+    for low in (-1e308, -1e-300, 0.0, 1e15, 1e300):
+        high = low + max(abs(low), 1e-290)
+        release = Exponential(epsilon=1, sensitivity=1).release_on_line([low, high], [0], source=Seeded(2))
+        assert low <= release.value < high
+        assert release.guarantee == PureDP(epsilon=1)
+        assert release.event == ExponentialEvent(epsilon=1)
+        assert release.seeded is True
 
 
 def test_a_line_is_reproducible() -> None:

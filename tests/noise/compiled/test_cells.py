@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tracemalloc
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "_NUMBA_THRESHOLD", 0)
 
 
-every_shape = pytest.mark.parametrize("shape", [laplace, gaussian, geometric])
+EVERY_SHAPE = [laplace, gaussian, geometric]
 
 
 def decide(tables: Cells, word: int, coin_word: int) -> int | None:
@@ -78,36 +79,32 @@ def model(tables: Cells, count: int, chunk: int, source: Source) -> list[int]:
     return [numbers[position] for position in range(count)]
 
 
-@every_shape
-@pytest.mark.parametrize("scale", NARROW + WIDE)
-@pytest.mark.parametrize("chunk", [1, 37, 1 << 16])
-@pytest.mark.sampled(4)
-def test_positions_are_filled_as_a_slow_model_fills_them(
-    shape: Callable[[Fraction], Cells], scale: Fraction, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cells, "_CHUNK", chunk)
-    tables = shape(scale)
-    count = 150
-    assert tables.sample(count, Seeded(4)).tolist() == model(tables, count, chunk, Seeded(4))
+def test_positions_are_filled_as_a_slow_model_fills_them(monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
+    every = list(product(EVERY_SHAPE, NARROW + WIDE, (1, 37, 1 << 16)))
+    for shape, scale, chunk in every[:: 1 if thorough else 4]:
+        monkeypatch.setattr(cells, "_CHUNK", chunk)
+        tables = shape(scale)
+        count = 150
+        assert tables.sample(count, Seeded(4)).tolist() == model(tables, count, chunk, Seeded(4))
 
 
-@every_shape
-@pytest.mark.parametrize("scale", NARROW + WIDE)
-def test_bounds_of_whole_cells_are_bounds_of_each_number(shape: Callable[[Fraction], Cells], scale: Fraction) -> None:
-    tables = shape(scale)
-    arrays = kernels._tables(tables)
-    one = 1 << tables.coin_bits
-    for cell, start in enumerate(tables.starts[:-1]):
-        first = acceptance(tables, start, cell)
-        last = acceptance(tables, start + (1 << tables.widths[cell]) - 1, cell)
-        assert int(arrays.sure[cell]) <= last[0] * one
-        assert first[1] * one <= int(arrays.never[cell]) or int(arrays.never[cell]) == one
-    assert arrays.sure[-1] == 0
-    tail = acceptance(tables, tables.starts[-1], len(tables.starts) - 1, doublings=1)
-    assert tail[1] * one <= int(arrays.never[-1])
+def test_bounds_of_whole_cells_are_bounds_of_each_number(*, thorough: bool) -> None:
+    every = list(product(EVERY_SHAPE, NARROW + WIDE))
+    for shape, scale in every[:: 1 if thorough else 3]:
+        tables = shape(scale)
+        arrays = kernels._tables(tables)
+        one = 1 << tables.coin_bits
+        for cell, start in enumerate(tables.starts[:-1]):
+            first = acceptance(tables, start, cell)
+            last = acceptance(tables, start + (1 << tables.widths[cell]) - 1, cell)
+            assert int(arrays.sure[cell]) <= last[0] * one
+            assert first[1] * one <= int(arrays.never[cell]) or int(arrays.never[cell]) == one
+        assert arrays.sure[-1] == 0
+        tail = acceptance(tables, tables.starts[-1], len(tables.starts) - 1, doublings=1)
+        assert tail[1] * one <= int(arrays.never[-1])
 
 
-@every_shape
+@pytest.mark.parametrize("shape", EVERY_SHAPE)
 @pytest.mark.parametrize("scale", [*NARROW, Fraction(7, 3), Fraction(2**20)])
 @pytest.mark.sampled(3)
 def test_the_kernel_decides_only_what_is_certain(shape: Callable[[Fraction], Cells], scale: Fraction) -> None:
@@ -149,7 +146,7 @@ def undecided(tables: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "_tables", lambda _: blind)
 
 
-@every_shape
+@pytest.mark.parametrize("shape", EVERY_SHAPE)
 @pytest.mark.parametrize("scale", NARROW + WIDE)
 @pytest.mark.parametrize("chunk", [7, 1 << 16])  # with the small one, what is tried again fills several chunks
 @pytest.mark.sampled(4)
@@ -196,31 +193,36 @@ def test_draws_beyond_sixty_four_bits_are_held_back() -> None:
     assert far.sample(1, Scripted(script)).tolist() == [-(2**63) + 2]
 
 
-@every_shape
-@pytest.mark.parametrize("scale", [Fraction(1, 1000), *NARROW, Fraction(7, 3), Fraction(100), Fraction(2**20)])
-def test_a_draw_takes_less_than_one_and_a_tenth_words(shape: Callable[[Fraction], Cells], scale: Fraction) -> None:
-    source = Counting(2)
-    shape(scale).sample(100_000, source)
-    assert source.total < 110_000
-    source = Counting(2)
-    shape(Fraction(2**45)).sample(100_000, source)
-    assert source.total < 220_000  # wide cells take a second word for the coin
+def test_a_draw_takes_less_than_one_and_a_tenth_words() -> None:
+    scale_cases: list[Fraction] = [Fraction(1, 1000), *NARROW, Fraction(7, 3), Fraction(100), Fraction(2**20)]
+    for shape, scale in product(EVERY_SHAPE, scale_cases):
+        source = Counting(2)
+        shape(scale).sample(100_000, source)
+        assert source.total < 110_000
+        source = Counting(2)
+        shape(Fraction(2**45)).sample(100_000, source)
+        assert source.total < 220_000  # wide cells take a second word for the coin
 
 
-@pytest.mark.parametrize("noise", [DiscreteLaplace(10), DiscreteGaussian(10**10), Geometric(2**45)])
-def test_memory_is_that_of_the_output(noise: DiscreteLaplace | DiscreteGaussian | Geometric) -> None:
-    count = 2_000_000
-    source = Counting(3)
-    noise.sample(10, source)  # compiles
-    tracemalloc.start()
-    try:
-        out = noise.sample(count, source)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert source.largest <= 1 << 16
-    # The positions that try again, a few in a hundred, and the words of a chunk or two come on top.
-    assert out.nbytes <= peak <= 1.25 * out.nbytes + 4 * 2**20
+def test_memory_is_that_of_the_output() -> None:
+    cases: list[DiscreteLaplace | DiscreteGaussian | Geometric] = [
+        DiscreteLaplace(10),
+        DiscreteGaussian(10**10),
+        Geometric(2**45),
+    ]
+    for noise in cases:
+        count = 2_000_000
+        source = Counting(3)
+        noise.sample(10, source)  # compiles
+        tracemalloc.start()
+        try:
+            out = noise.sample(count, source)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert source.largest <= 1 << 16
+        # The positions that try again, a few in a hundred, and the words of a chunk or two come on top.
+        assert out.nbytes <= peak <= 1.25 * out.nbytes + 4 * 2**20
 
 
 def test_an_empty_sample_asks_for_nothing() -> None:
@@ -266,17 +268,17 @@ def test_far_draws_are_anywhere_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.ptp(quarters) < 5 * 10 * np.sqrt(2 / 250_000)
 
 
-@every_shape
-@pytest.mark.parametrize("scale", [*NARROW, *WIDE])
-def test_few_draws_are_those_of_the_compiled_loop(
-    shape: Callable[[Fraction], Cells], scale: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    law = shape(scale)
-    counts = (1, 5, 256)
-    compiled = [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)]
+def test_few_draws_are_those_of_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    laws = [shape(scale) for shape, scale in product(EVERY_SHAPE, NARROW + WIDE)]
+
+    def drawn(law: Cells) -> list[list[int]]:
+        return [law.sample(count, Seeded(seed)).tolist() for count in (1, 5, 256) for seed in range(5)]
+
+    compiled = [drawn(law) for law in laws]
     monkeypatch.setattr(cells, "_NUMBA_THRESHOLD", 256)
     monkeypatch.setattr(kernels, "_compile", None)  # would fail if it were called
-    assert [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)] == compiled
+    for law, wanted in zip(laws, compiled, strict=True):
+        assert drawn(law) == wanted
 
 
 def test_what_the_loop_cannot_decide_is_settled_alike_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

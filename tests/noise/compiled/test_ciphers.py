@@ -48,11 +48,12 @@ def test_hmac_gives_the_values_of_rfc_4231(secret: bytes, message: bytes, wanted
     assert authenticated(secret, message) == wanted
 
 
-@pytest.mark.parametrize("length", [*range(70), 119, 120, 127, 128, 129, 1000])
-def test_messages_of_every_length(length: int) -> None:
-    message = hashlib.shake_128(bytes([length % 256])).digest(length)
-    secret = hashlib.sha256(message).digest()
-    assert authenticated(secret, message) == hmac.new(secret, message, hashlib.sha256).hexdigest()
+def test_messages_of_every_length() -> None:
+    cases: list[int] = [*range(70), 119, 120, 127, 128, 129, 1000]
+    for length in cases:
+        message = hashlib.shake_128(bytes([length % 256])).digest(length)
+        secret = hashlib.sha256(message).digest()
+        assert authenticated(secret, message) == hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 def test_the_block_of_rfc_8439() -> None:
@@ -62,8 +63,8 @@ def test_the_block_of_rfc_8439() -> None:
     assert stream(bytes(range(32)), 1, bytes.fromhex("000000090000004a00000000"), 8).hex() == wanted
 
 
-@pytest.mark.parametrize("words", [0, 1, 7, 8, 9, 64, 100])
-def test_streams_are_the_librarys(words: int) -> None:
-    key = hashlib.sha256(bytes([words])).digest()
-    library = Cipher(ChaCha20(key, (5).to_bytes(4, "little") + bytes(12)), mode=None).encryptor()
-    assert stream(key, 5, bytes(12), words) == library.update(bytes(8 * words))
+def test_streams_are_the_librarys() -> None:
+    for words in (0, 1, 7, 8, 9, 64, 100):
+        key = hashlib.sha256(bytes([words])).digest()
+        library = Cipher(ChaCha20(key, (5).to_bytes(4, "little") + bytes(12)), mode=None).encryptor()
+        assert stream(key, 5, bytes(12), words) == library.update(bytes(8 * words))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,19 +43,18 @@ def test_rows_are_those_of_the_algorithm(size: int, data: st.DataObject) -> None
         assert not marks.any()
 
 
-@pytest.mark.parametrize(("size", "chosen"), [(4, 2), (4, 4), (8, 3), (5, 1)])
-@pytest.mark.parametrize("marked", [False, True])
-def test_every_subset_comes_from_equally_many_scripts(size: int, chosen: int, marked: bool) -> None:  # noqa: FBT001
+def test_every_subset_comes_from_equally_many_scripts() -> None:
     """One digit for each outcome of each draw, in all combinations: each of the subsets as often as any other."""
-    bounds = range(size - chosen + 1, size + 1)
-    scripts = itertools.product(*[[(number << 32) // bound + 9 for number in range(bound)] for bound in bounds])
-    counts: Counter[tuple[int, ...]] = Counter()
-    for script in scripts:
-        out = np.zeros((1, chosen), dtype=np.int64)
-        assert fill(out, 0, size, np.array(script, dtype=np.uint32), np.zeros(size * marked, dtype=np.bool_)) == 1
-        counts[tuple(out[0].tolist())] += 1
-    assert set(counts) == set(itertools.combinations(range(size), chosen))
-    assert len(set(counts.values())) == 1
+    for (size, chosen), marked in product(((4, 2), (4, 4), (8, 3), (5, 1)), (False, True)):
+        bounds = range(size - chosen + 1, size + 1)
+        scripts = itertools.product(*[[(number << 32) // bound + 9 for number in range(bound)] for bound in bounds])
+        counts: Counter[tuple[int, ...]] = Counter()
+        for script in scripts:
+            out = np.zeros((1, chosen), dtype=np.int64)
+            assert fill(out, 0, size, np.array(script, dtype=np.uint32), np.zeros(size * marked, dtype=np.bool_)) == 1
+            counts[tuple(out[0].tolist())] += 1
+        assert set(counts) == set(itertools.combinations(range(size), chosen))
+        assert len(set(counts.values())) == 1
 
 
 def test_a_row_is_begun_again_where_digits_end() -> None:
