@@ -9,7 +9,6 @@ the lower end and is what every summary is made of. No axis has more than 2^30 s
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final
 
 from celosia.core.errors import ParameterError
@@ -138,7 +137,6 @@ def _is_within_limits(low: Fraction, high: Fraction, step: Fraction) -> bool:
     return math.ceil(last) - math.floor(first) <= MAX_STEPS and max(abs(first), abs(last)) <= _MAX_STEP
 
 
-@lru_cache(maxsize=1024, typed=True)  # a fit asks for the same coarse axes dozens of times
 def _cover(lowest: int, highest: int, grid: Fraction, most: int) -> Axis:
     first, last, factor = lowest, highest, 1
     while last - first > most or max(-first, last) > _MAX_STEP:
