@@ -97,7 +97,8 @@ def site(
     @contextmanager
     def make(*, limits: Mapping[str, int] | None = None, **settings: Any) -> Iterator[Site]:
         most = Limits(**{"requests_per_minute": 1_000_000, "waiting": 1000} | dict(limits or {}))
-        config = Config(**{"store": "memory://", "workers": 2, "slot_milliseconds": 0, "limits": most} | settings)
+        given: dict[str, Any] = {"workers": 2, "slot_milliseconds": 0} | settings
+        config = Config(store="memory://", limits=most, **given)
         dumped, keys = template
         with open_copy(dumped, config) as guard:
             yield Site(guard, keys, portal)

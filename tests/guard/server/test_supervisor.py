@@ -88,7 +88,7 @@ def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None
 
 
 def serve_without_workers(path: Path) -> None:
-    supervisor.run_worker = lambda *_, **__: os._exit(1)  # type: ignore[assignment]
+    supervisor.run_worker = lambda *_, **__: os._exit(1)  # type: ignore[attr-defined]
     serve(path)
 
 
