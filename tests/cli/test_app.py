@@ -150,10 +150,13 @@ def test_a_terminal_without_dashes_gets_question_marks_not_a_traceback() -> None
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")  # noqa: PTH110 - a path
-def test_a_full_disk_is_one_line() -> None:
-    command = [sys.executable, "-m", "celosia", "--version"]
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_line(unbuffered: str) -> None:
+    command, environment = [sys.executable, "-m", "celosia", "--version"], os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, timeout=600, check=False
+        )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("Error: No space left on device")

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
@@ -103,6 +104,7 @@ class _Commands(TyperGroup):
         except CelosiaError as error:
             _fail(str(error), exit_code_of(error))
         except OSError as error:
+            _flush_or_discard()
             where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
             _fail(f"{error.strerror or type(error).__name__}{where}.", exit_code_of(error))
         except click.Abort:
@@ -121,6 +123,15 @@ def _load(name: str) -> click.Command:
     single = typer.Typer(add_completion=False)
     single.command(name, help=_HELP[name])(found)
     return typer.main.get_command(single)
+
+
+def _flush_or_discard() -> None:
+    """Write what standard output still holds, or discard it: Python would try once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):  # a stream of a test has no descriptor
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> NoReturn:
