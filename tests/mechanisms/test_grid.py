@@ -226,7 +226,7 @@ def test_a_number_is_taken_exactly() -> None:
     ]
     for value, expected in cases:
         if isinstance(value, np.longdouble) and np.finfo(np.longdouble).nmant < 63:
-            pytest.skip("this machine's long double is a double")
+            continue  # this machine's long double is a double
         number = as_number_or_array(value)
         assert number == expected
         assert type(number) in (int, float, Fraction)

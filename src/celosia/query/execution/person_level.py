@@ -159,7 +159,7 @@ class PersonLevel:
         }
         names = [list(scaled), list(persons)]
         rows, found = self._sum_by_cell(each.select(CELL, **scaled, **persons), names)
-        return rows, found.sum(axis=-2, keepdims=True)
+        return rows, found.sum(axis=-2, keepdims=True)  # over the cells
 
     def _count_by_cell(self, table: "ir.Table") -> "NDArray[Any]":
         sums = Sums(len(self._cells), 1)
