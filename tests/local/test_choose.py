@@ -55,12 +55,12 @@ def test_the_well_known_cases() -> None:
     assert choose(["a", "b"], 1).protocol == DirectEncoding(domain=["a", "b"], epsilon=1)
 
 
-@pytest.mark.parametrize("bits", [10, 11, 12, 21, 33, 34, 999, 1000, 5000])
-def test_the_report_is_short_enough(bits: int) -> None:
-    choice = choose(1000, 1, bits=bits)
-    chosen = _chosen(choice)
-    assert chosen.bits == choice.protocol.bits <= bits
-    assert all(one.fits == (one.bits <= bits) for one in choice.alternatives)
+def test_the_report_is_short_enough() -> None:
+    for bits in (10, 11, 12, 21, 33, 34, 999, 1000, 5000):
+        choice = choose(1000, 1, bits=bits)
+        chosen = _chosen(choice)
+        assert chosen.bits == choice.protocol.bits <= bits
+        assert all(one.fits == (one.bits <= bits) for one in choice.alternatives)
 
 
 def test_the_table_is_that_of_the_documentation() -> None:

@@ -26,12 +26,12 @@ def test_chromes_spends_by_its_hashes() -> None:
     assert float(rappor.epsilon) == pytest.approx(2 * np.log(3))  # q (1 - p) / (p (1 - q)) is 3, in two bits
 
 
-@pytest.mark.parametrize("d", [1, 2, 4])
-def test_windows_sends_few_bits(d: int) -> None:
-    protocol = presets.windows_telemetry(d)
-    assert protocol.d == d
-    aggregate = protocol.aggregate().absorb(protocol.privatize(np.arange(3200) % 32, source=Seeded(1)))
-    assert aggregate.reports == 3200
+def test_windows_sends_few_bits() -> None:
+    for d in (1, 2, 4):
+        protocol = presets.windows_telemetry(d)
+        assert protocol.d == d
+        aggregate = protocol.aggregate().absorb(protocol.privatize(np.arange(3200) % 32, source=Seeded(1)))
+        assert aggregate.reports == 3200
 
 
 def test_each_can_be_sent_to_a_client() -> None:

@@ -6,6 +6,7 @@ import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,25 +181,22 @@ TestZero = _Zero.TestCase
 # ---------------------------------------------------------------------------------------------------------- promises
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize(
-    ("budget", "target"),
-    [
+def test_a_release_promises_what_was_asked_for_and_no_more() -> None:
+    cases: list[tuple[Any, dict[str, Any]]] = [
         (cl.PureDP(epsilon=2), {"epsilon": "1/7"}),
         (cl.ApproxDP(epsilon=2, delta="1e-5"), {"epsilon": "1/7", "delta": "1e-7"}),
         (cl.ZCDP(rho=2), {"rho": "1/7"}),
-    ],
-)
-def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: Any, target: dict[str, Any]) -> None:
-    session = asking(persons_table(groups=40, rows=1), budget=budget, engine=Pretending())
-    promise: Any = asked(session.query()).release(**target).guarantee
-    assert (promise.adjacency, promise.unit) == (cl.AddRemove, "person")
-    if isinstance(budget, cl.ZCDP):
-        assert 0 < promise.rho <= Fraction(1, 7)
-    else:
-        assert promise.epsilon == Fraction(1, 7)
-        assert getattr(promise, "delta", 0) <= Fraction(target.get("delta", 0))
-    assert session.spent <= promise  # divergences may leave more than the sum
+    ]
+    for asked, (budget, target) in product(ASKED, cases):
+        session = asking(persons_table(groups=40, rows=1), budget=budget, engine=Pretending())
+        promise: Any = asked(session.query()).release(**target).guarantee
+        assert (promise.adjacency, promise.unit) == (cl.AddRemove, "person")
+        if isinstance(budget, cl.ZCDP):
+            assert 0 < promise.rho <= Fraction(1, 7)
+        else:
+            assert promise.epsilon == Fraction(1, 7)
+            assert getattr(promise, "delta", 0) <= Fraction(target.get("delta", 0))
+        assert session.spent <= promise  # divergences may leave more than the sum
 
 
 def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:

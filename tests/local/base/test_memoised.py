@@ -42,8 +42,6 @@ ALL: list[tuple[Memoised[Any], list[Any]]] = [
     (Rappor(bits=20, hashes=2, cohorts=3, f=0.5, p=0, q=1), ["sun", "rain", "snow"]),
 ]
 REPLAYED = [(protocol, values) for protocol, values in ALL if not isinstance(protocol, LOLOHA)]  # its reports are fresh
-EACH = pytest.mark.parametrize(("protocol", "values"), ALL, ids=lambda given: type(given).__name__)
-EACH_REPLAYED = pytest.mark.parametrize(("protocol", "values"), REPLAYED, ids=lambda given: type(given).__name__)
 
 
 def secrets(count: int, seed: int = 5) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -83,8 +81,7 @@ def test_what_would_bias_a_remainder_is_rejected() -> None:
     assert not reduce_words(words, 4)[1].any()
 
 
-@EACH
-def test_keys_are_hmacs_of_the_protocol_and_the_number(protocol: Memoised[Any], values: list[Any]) -> None:
+def check_keys_are_hmacs_of_the_protocol_and_the_number(protocol: Memoised[Any], values: list[Any]) -> None:
     del values
     secret = bytes(range(32))
     kind = f"celosia/{type(protocol).__name__}/value/1/".encode()
@@ -95,81 +92,84 @@ def test_keys_are_hmacs_of_the_protocol_and_the_number(protocol: Memoised[Any], 
     assert keys.tobytes() == key
 
 
-@EACH_REPLAYED
-def test_the_same_client_and_value_answer_alike_and_others_do_not(protocol: Memoised[Any], values: list[Any]) -> None:
-    many, clients = values * 40, np.repeat(secrets(40), len(values), axis=0)
-    first, second = (protocol.privatize(many, secrets=clients, source=Seeded(seed)).payload for seed in (1, 2))
-    assert (first == second).all()
-    assert (protocol.privatize(many, secrets=secrets(len(many), 6)).payload != first).any()
-    assert len(np.unique(first, axis=0)) > 1
+def test_keys_are_hmacs_of_the_protocol_and_the_number() -> None:
+    for protocol, values in ALL:
+        check_keys_are_hmacs_of_the_protocol_and_the_number(protocol, values)
 
 
-@EACH_REPLAYED
-def test_one_by_one_is_bit_by_bit_what_all_at_once_is(protocol: Memoised[Any], values: list[Any]) -> None:
-    rows = secrets(100)
-    many = [values[i % len(values)] for i in range(100)]
-    records = protocol.privatize(many, secrets=rows).records()
-    assert records == [protocol.report(value, secret=bytes(row)) for value, row in zip(many, rows, strict=True)]
-    assert records == protocol.privatize(many, secrets=[bytes(row) for row in rows]).records()
+def test_the_same_client_and_value_answer_alike_and_others_do_not() -> None:
+    for protocol, values in REPLAYED:
+        many, clients = values * 40, np.repeat(secrets(40), len(values), axis=0)
+        first, second = (protocol.privatize(many, secrets=clients, source=Seeded(seed)).payload for seed in (1, 2))
+        assert (first == second).all()
+        assert (protocol.privatize(many, secrets=secrets(len(many), 6)).payload != first).any()
+        assert len(np.unique(first, axis=0)) > 1
 
 
-@EACH
-def test_another_protocol_has_other_answers(protocol: Memoised[Any], values: list[Any]) -> None:
-    # Keys that two protocols share would share noise: the difference of their answers would be the truth.
-    rows = secrets(64)
-    keys = {type(one).__name__: one.derive_keys(rows, "value", 0).tobytes() for one, _ in ALL}
-    assert len(set(keys.values())) == len(ALL)
-    seeded = DBitFlip(buckets=10, d=4, epsilon=1, seed=1)
-    assert seeded.derive_keys(rows, "value", 0).tobytes() != keys["DBitFlip"]
-    assert (protocol.derive_keys(rows, "client", 0) != protocol.derive_keys(rows, "value", 0)).any()
-    assert len(values) == 3
+def test_one_by_one_is_bit_by_bit_what_all_at_once_is() -> None:
+    for protocol, values in REPLAYED:
+        rows = secrets(100)
+        many = [values[i % len(values)] for i in range(100)]
+        records = protocol.privatize(many, secrets=rows).records()
+        assert records == [protocol.report(value, secret=bytes(row)) for value, row in zip(many, rows, strict=True)]
+        assert records == protocol.privatize(many, secrets=[bytes(row) for row in rows]).records()
 
 
-@EACH
-def test_without_secrets_reports_add_up(protocol: Memoised[Any], values: list[Any]) -> None:
-    assert protocol.lifetime(30) == RepeatedEvent(event=protocol.event, times=30)
-    assert len(protocol.report(values[0])) == 4 + protocol.bytes_per_report
-    assert protocol.lifetime(5, values=9) == protocol.lifetime(5, values=5)
-    bad: list[tuple[Any, Any]] = [(0, 1), (1, 0), (2.0, 1), (1, True), (1, -1)]
-    for reports, count in bad:
-        for life in (protocol.lifetime, protocol.plain_lifetime):
-            with pytest.raises(ParameterError):
-                life(reports, values=count)
+def test_another_protocol_has_other_answers() -> None:
+    for protocol, values in ALL:
+        # Keys that two protocols share would share noise: the difference of their answers would be the truth.
+        rows = secrets(64)
+        keys = {type(one).__name__: one.derive_keys(rows, "value", 0).tobytes() for one, _ in ALL}
+        assert len(set(keys.values())) == len(ALL)
+        seeded = DBitFlip(buckets=10, d=4, epsilon=1, seed=1)
+        assert seeded.derive_keys(rows, "value", 0).tobytes() != keys["DBitFlip"]
+        assert (protocol.derive_keys(rows, "client", 0) != protocol.derive_keys(rows, "value", 0)).any()
+        assert len(values) == 3
 
 
-@EACH
-def test_what_holds_between_some_histories_is_no_plain_guarantee(protocol: Memoised[Any], values: list[Any]) -> None:
-    life = protocol.lifetime(30, values=len(values))
-    assert isinstance(life, GuaranteedEvent)
-    assert (life.adjacency, life.guarantee.adjacency, life.unit) == (SameChanges, SameChanges, "person")
-    assert Event.from_json(life.to_json()) == life
-    account = InMemoryBudget(PureDP(epsilon=10**6, adjacency=ReplaceOne, unit="person"))
-    with pytest.raises(GuaranteeMismatchError, match="plain_lifetime"):
-        account.reserve(life, question="A life")
-    with pytest.raises(GuaranteeMismatchError, match="cannot be added"):
-        _ = life.guarantee + protocol.guarantee
-    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
-        RepeatedEvent(event=life, times=2)
-    assert account.remaining == account.budget
+def test_without_secrets_reports_add_up() -> None:
+    for protocol, values in ALL:
+        assert protocol.lifetime(30) == RepeatedEvent(event=protocol.event, times=30)
+        assert len(protocol.report(values[0])) == 4 + protocol.bytes_per_report
+        assert protocol.lifetime(5, values=9) == protocol.lifetime(5, values=5)
+        bad: list[tuple[Any, Any]] = [(0, 1), (1, 0), (2.0, 1), (1, True), (1, -1)]
+        for reports, count in bad:
+            for life in (protocol.lifetime, protocol.plain_lifetime):
+                with pytest.raises(ParameterError):
+                    life(reports, values=count)
 
 
-@EACH
-def test_a_value_that_stays_and_a_single_report_have_plain_guarantees(
-    protocol: Memoised[Any], values: list[Any]
-) -> None:
-    assert protocol.plain_lifetime(1, values=len(values)).guarantee == protocol.guarantee  # type: ignore[attr-defined]
-    stays = protocol.plain_lifetime(30, values=1)
-    assert stays.guarantee == PureDP(  # type: ignore[attr-defined] # it states one
-        epsilon=protocol.lifetime_epsilon(30, 1), adjacency=ReplaceOne, unit="person"
-    )
-    assert InMemoryBudget(PureDP(epsilon=100, adjacency=ReplaceOne, unit="person")).admits(stays)
+def test_what_holds_between_some_histories_is_no_plain_guarantee() -> None:
+    for protocol, values in ALL:
+        life = protocol.lifetime(30, values=len(values))
+        assert isinstance(life, GuaranteedEvent)
+        assert (life.adjacency, life.guarantee.adjacency, life.unit) == (SameChanges, SameChanges, "person")
+        assert Event.from_json(life.to_json()) == life
+        account = InMemoryBudget(PureDP(epsilon=10**6, adjacency=ReplaceOne, unit="person"))
+        with pytest.raises(GuaranteeMismatchError, match="plain_lifetime"):
+            account.reserve(life, question="A life")
+        with pytest.raises(GuaranteeMismatchError, match="cannot be added"):
+            _ = life.guarantee + protocol.guarantee
+        with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
+            RepeatedEvent(event=life, times=2)
+        assert account.remaining == account.budget
 
 
-@EACH_REPLAYED
-def test_exact_replay_has_no_plain_guarantee_of_changes(protocol: Memoised[Any], values: list[Any]) -> None:
-    assert protocol.plain_lifetime_epsilon(2, len(values)) is None
-    with pytest.raises(ParameterError, match=r"2 memoised reports of 3 values have no finite epsilon"):
-        protocol.plain_lifetime(2, values=len(values))
+def test_a_value_that_stays_and_a_single_report_have_plain_guarantees() -> None:
+    for protocol, values in ALL:
+        assert protocol.plain_lifetime(1, values=len(values)).guarantee == protocol.guarantee  # type: ignore[attr-defined]
+        stays = protocol.plain_lifetime(30, values=1)
+        assert stays.guarantee == PureDP(  # type: ignore[attr-defined] # it states one
+            epsilon=protocol.lifetime_epsilon(30, 1), adjacency=ReplaceOne, unit="person"
+        )
+        assert InMemoryBudget(PureDP(epsilon=100, adjacency=ReplaceOne, unit="person")).admits(stays)
+
+
+def test_exact_replay_has_no_plain_guarantee_of_changes() -> None:
+    for protocol, values in REPLAYED:
+        assert protocol.plain_lifetime_epsilon(2, len(values)) is None
+        with pytest.raises(ParameterError, match=r"2 memoised reports of 3 values have no finite epsilon"):
+            protocol.plain_lifetime(2, values=len(values))
 
 
 def test_fresh_noise_on_kept_answers_has_a_plain_guarantee_that_grows() -> None:
@@ -187,13 +187,20 @@ def test_fresh_noise_on_kept_answers_has_a_plain_guarantee_that_grows() -> None:
             )
 
 
-@EACH
-def test_secrets_that_are_none_are_refused_without_being_told(protocol: Memoised[Any], values: list[Any]) -> None:
-    for given_ in ([b"short"] * 3, [bytes(32)] * 2, secrets(2), secrets(3).astype(np.int64), ["a" * 32] * 3, "secret"):
-        with pytest.raises(InputError, match="32 bytes for each value") as caught:
-            protocol.privatize(values, secrets=given_)  # type: ignore[arg-type] # that is the point
-        assert "short" not in str(caught.value)
-        assert "secret'" not in str(caught.value)
-    with pytest.raises(InputError):
-        protocol.report(values[0], secret=b"short")
-    assert len(protocol.privatize([], secrets=[])) == 0
+def test_secrets_that_are_none_are_refused_without_being_told() -> None:
+    for protocol, values in ALL:
+        for given_ in (
+            [b"short"] * 3,
+            [bytes(32)] * 2,
+            secrets(2),
+            secrets(3).astype(np.int64),
+            ["a" * 32] * 3,
+            "secret",
+        ):
+            with pytest.raises(InputError, match="32 bytes for each value") as caught:
+                protocol.privatize(values, secrets=given_)  # type: ignore[arg-type] # that is the point
+            assert "short" not in str(caught.value)
+            assert "secret'" not in str(caught.value)
+        with pytest.raises(InputError):
+            protocol.report(values[0], secret=b"short")
+        assert len(protocol.privatize([], secrets=[])) == 0

@@ -35,46 +35,46 @@ def made(protocol: Any, count: int = 200) -> Reports:
     return reports
 
 
-@ALL
-def test_batches_come_back(protocol: Any) -> None:
-    reports = made(protocol)
-    batch = reports.to_arrow()
-    back = Reports.from_arrow(batch)
-    assert back.protocol == protocol
-    assert back.seeded
-    assert (back.payload == reports.payload).all()
-    assert batch.schema.names == [COLUMN]
-    whole = protocol.aggregate().absorb(reports)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    stored = pa.ipc.open_stream(sink.getvalue()).read_all()
-    parts = pa.Table.from_batches([batch.slice(0, 70), batch.slice(70, 0), batch.slice(70)])
-    for form in (batch, stored, parts, parts.combine_chunks(), pa.Table.from_batches([batch])):
-        assert protocol.aggregate().absorb(form) == whole
-    halves = protocol.aggregate().absorb(batch.slice(0, 33)).absorb(batch.slice(33))
-    assert halves == whole
-    assert (Reports.from_arrow(batch.slice(33, 50)).payload == reports.payload[33:83]).all()
+def test_batches_come_back() -> None:
+    for protocol in PROTOCOLS:
+        reports = made(protocol)
+        batch = reports.to_arrow()
+        back = Reports.from_arrow(batch)
+        assert back.protocol == protocol
+        assert back.seeded
+        assert (back.payload == reports.payload).all()
+        assert batch.schema.names == [COLUMN]
+        whole = protocol.aggregate().absorb(reports)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        stored = pa.ipc.open_stream(sink.getvalue()).read_all()
+        parts = pa.Table.from_batches([batch.slice(0, 70), batch.slice(70, 0), batch.slice(70)])
+        for form in (batch, stored, parts, parts.combine_chunks(), pa.Table.from_batches([batch])):
+            assert protocol.aggregate().absorb(form) == whole
+        halves = protocol.aggregate().absorb(batch.slice(0, 33)).absorb(batch.slice(33))
+        assert halves == whole
+        assert (Reports.from_arrow(batch.slice(33, 50)).payload == reports.payload[33:83]).all()
 
 
-@ALL
-def test_records_come_back(protocol: Any) -> None:
-    reports = made(protocol)
-    records = reports.records()
-    assert {len(record) for record in records} == {HEADER + protocol.bytes_per_report}
-    assert {record[0] for record in records} == {WIRE_VERSION}
-    whole = protocol.aggregate().absorb(reports)
-    fixed = pa.binary(HEADER + protocol.bytes_per_report)
-    forms: list[Any] = [
-        records,
-        tuple(records),
-        pa.array(records, type=pa.binary()),
-        pa.array([b"x", *records], type=pa.large_binary()).slice(1),
-        pa.array(records, type=fixed),
-        pa.chunked_array([records[:9], records[9:]], type=pa.binary()),
-    ]
-    for form in forms:
-        assert protocol.aggregate().absorb(form) == whole
+def test_records_come_back() -> None:
+    for protocol in PROTOCOLS:
+        reports = made(protocol)
+        records = reports.records()
+        assert {len(record) for record in records} == {HEADER + protocol.bytes_per_report}
+        assert {record[0] for record in records} == {WIRE_VERSION}
+        whole = protocol.aggregate().absorb(reports)
+        fixed = pa.binary(HEADER + protocol.bytes_per_report)
+        forms: list[Any] = [
+            records,
+            tuple(records),
+            pa.array(records, type=pa.binary()),
+            pa.array([b"x", *records], type=pa.large_binary()).slice(1),
+            pa.array(records, type=fixed),
+            pa.chunked_array([records[:9], records[9:]], type=pa.binary()),
+        ]
+        for form in forms:
+            assert protocol.aggregate().absorb(form) == whole
 
 
 def test_an_empty_batch_is_a_batch() -> None:

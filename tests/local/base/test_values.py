@@ -34,11 +34,12 @@ def test_a_value_has_the_place_where_it_stands(values: list[Any], data: st.DataO
     assert (everything.tolist(), labels) == (list(range(len(values))), values)
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pa.array, pd.Series, pl.Series])
-def test_columns_of_every_library(make: Any) -> None:
-    assert codes(make(["b", "a", "b"]), ("a", "b")).tolist() == [1, 0, 1]
-    assert codes(make([30, 10, 30]), (10, 20, 30)).tolist() == [2, 0, 2]
-    assert codes(make([2, 0, 1]), 3).tolist() == [2, 0, 1]
+def test_columns_of_every_library() -> None:
+    cases: list[Any] = [list, tuple, np.array, pa.array, pd.Series, pl.Series]
+    for make in cases:
+        assert codes(make(["b", "a", "b"]), ("a", "b")).tolist() == [1, 0, 1]
+        assert codes(make([30, 10, 30]), (10, 20, 30)).tolist() == [2, 0, 2]
+        assert codes(make([2, 0, 1]), 3).tolist() == [2, 0, 1]
 
 
 def test_slices_and_dictionaries_of_arrow() -> None:

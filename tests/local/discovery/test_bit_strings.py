@@ -40,13 +40,13 @@ def test_prefixes_of_texts_are_those_of_some_text() -> None:
             assert set((whole >> (12 - length)).tolist()) == kept
 
 
-@pytest.mark.parametrize("domain", [2, 5, 8, 1000])
-def test_prefixes_of_numbers_are_those_of_some_number(domain: int) -> None:
-    strings = BitStrings(domain=domain)
-    for length in range(1, strings.bits + 1):
-        prefixes = np.arange(2**length)
-        kept = set(prefixes[strings.is_prefix(prefixes, length)].tolist())
-        assert kept == {value >> (strings.bits - length) for value in range(domain)}
+def test_prefixes_of_numbers_are_those_of_some_number() -> None:
+    for domain in (2, 5, 8, 1000):
+        strings = BitStrings(domain=domain)
+        for length in range(1, strings.bits + 1):
+            prefixes = np.arange(2**length)
+            kept = set(prefixes[strings.is_prefix(prefixes, length)].tolist())
+            assert kept == {value >> (strings.bits - length) for value in range(domain)}
 
 
 def test_values_that_are_no_numbers_of_the_domain_are_refused() -> None:

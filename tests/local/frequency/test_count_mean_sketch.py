@@ -203,29 +203,30 @@ def test_what_it_promises_and_what_accountants_make_of_it() -> None:
     assert shuffled.epsilon("1e-6") < 0.1
 
 
-@pytest.mark.parametrize("epsilon", [1, 4])
-def test_the_event_dominates_the_exact_law(epsilon: int) -> None:
+def test_the_event_dominates_the_exact_law() -> None:
     """The hockey-stick divergence of two values is at most that of two randomized responses, at every order."""
-    protocol = CountMeanSketch(epsilon=epsilon, hashes=2, width=6, seed=1)
-    truth = 1 / (1 + np.exp(-epsilon / 2))
-    p, q = (np.outer(one, one).ravel() for one in ([truth, 1 - truth], [1 - truth, truth]))
-    laws = [masses(protocol, value) for value in VALUES]
-    for order in np.exp(np.linspace(-epsilon, epsilon, 21)):
-        bound = np.maximum(p - order * q, 0).sum()
-        for one, two in itertools.permutations(laws, 2):
-            assert np.maximum(one - order * two, 0).sum() <= bound + 1e-12
+    for epsilon in (1, 4):
+        protocol = CountMeanSketch(epsilon=epsilon, hashes=2, width=6, seed=1)
+        truth = 1 / (1 + np.exp(-epsilon / 2))
+        p, q = (np.outer(one, one).ravel() for one in ([truth, 1 - truth], [1 - truth, truth]))
+        laws = [masses(protocol, value) for value in VALUES]
+        for order in np.exp(np.linspace(-epsilon, epsilon, 21)):
+            bound = np.maximum(p - order * q, 0).sum()
+            for one, two in itertools.permutations(laws, 2):
+                assert np.maximum(one - order * two, 0).sum() <= bound + 1e-12
 
 
-@pytest.mark.parametrize("epsilon", ["1e-300", "1e-160", 1500, 3000, 65536])
-def test_the_smallest_and_the_largest_epsilon_are_counted_too(epsilon: str | int) -> None:
-    protocol = CountMeanSketch(epsilon=epsilon, hashes=4, width=64)
-    estimate = protocol.aggregate().absorb(protocol.privatize([5] * 50, source=Seeded(1))).estimate([5])
-    low, high = estimate.interval()
-    assert low[0] <= 50 <= high[0]
-    assert (high[0] - low[0] > 40) == isinstance(epsilon, str)
-    assert protocol.variance(0) == 0
-    assert not np.isnan(protocol.variance(10, 5))
-    assert protocol.aggregate().estimate([5]).standard_errors.tolist() == [0.0]
+def test_the_smallest_and_the_largest_epsilon_are_counted_too() -> None:
+    cases: list[str | int] = ["1e-300", "1e-160", 1500, 3000, 65536]
+    for epsilon in cases:
+        protocol = CountMeanSketch(epsilon=epsilon, hashes=4, width=64)
+        estimate = protocol.aggregate().absorb(protocol.privatize([5] * 50, source=Seeded(1))).estimate([5])
+        low, high = estimate.interval()
+        assert low[0] <= 50 <= high[0]
+        assert (high[0] - low[0] > 40) == isinstance(epsilon, str)
+        assert protocol.variance(0) == 0
+        assert not np.isnan(protocol.variance(10, 5))
+        assert protocol.aggregate().estimate([5]).standard_errors.tolist() == [0.0]
 
 
 def test_values_of_all_kinds_and_round_trips() -> None:

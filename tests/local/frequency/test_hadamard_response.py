@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,16 @@ from celosia.local.frequency.hadamard_response import HadamardResponse
 from celosia.noise import Seeded
 from tests.local import laws
 
-EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
+EPSILONS: list[int | str] = ["0.5", 1, 2, 4]
 
 
-@EPSILONS
-@pytest.mark.parametrize("size", [2, 3, 8, 100])
-@pytest.mark.parametrize("blocks", [None, 1, 4])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, blocks: int | None) -> None:
-    laws.check_law(HadamardResponse(domain=size, epsilon=epsilon, blocks=blocks), list(range(size)))
+def test_the_law_uses_epsilon_and_no_more() -> None:
+    blocks_cases: list[int | None] = [None, 1, 4]
+    for epsilon, size, blocks in product(EPSILONS, (2, 3, 8, 100), blocks_cases):
+        laws.check_law(HadamardResponse(domain=size, epsilon=epsilon, blocks=blocks), list(range(size)))
 
 
-@EPSILONS
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("blocks", [None, 1])
 @pytest.mark.sampled(3)
 def test_draws_follow_the_law(epsilon: Any, blocks: int | None) -> None:
@@ -72,22 +72,22 @@ def test_variances_are_those_of_the_table() -> None:
             assert f"{protocol.worst_variance(1):.2f}" == worst
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 8])
-def test_variances_are_those_of_the_law(blocks: int) -> None:
+def test_variances_are_those_of_the_law() -> None:
     """By brute force: the sign of a value's column in a report, given other people's values and one's own."""
-    protocol = HadamardResponse(domain=24, epsilon=1, blocks=blocks)
-    matrix, scale = hadamard(protocol.rows), protocol._scale()[0]
-    masses = np.exp(laws.table(protocol, list(range(24))))
-    signs = np.zeros((blocks, protocol.rows))
-    signs[0] = scale * matrix[:, 1]  # of the value 0
-    means = masses @ signs.reshape(-1)
-    variances = masses @ signs.reshape(-1) ** 2 - means**2
-    assert means == pytest.approx(np.eye(24)[0], abs=1e-12)
-    assert protocol.worst_variance(1) == pytest.approx(variances[blocks])  # the same block, another column
-    assert protocol.worst_variance(1, 1) == pytest.approx(variances[0])
-    per_block = variances[blocks : 2 * blocks]
-    assert protocol.variance(1) == pytest.approx(per_block.mean())
-    assert protocol.variance(1, 1) == pytest.approx(variances[0])
+    for blocks in (1, 2, 8):
+        protocol = HadamardResponse(domain=24, epsilon=1, blocks=blocks)
+        matrix, scale = hadamard(protocol.rows), protocol._scale()[0]
+        masses = np.exp(laws.table(protocol, list(range(24))))
+        signs = np.zeros((blocks, protocol.rows))
+        signs[0] = scale * matrix[:, 1]  # of the value 0
+        means = masses @ signs.reshape(-1)
+        variances = masses @ signs.reshape(-1) ** 2 - means**2
+        assert means == pytest.approx(np.eye(24)[0], abs=1e-12)
+        assert protocol.worst_variance(1) == pytest.approx(variances[blocks])  # the same block, another column
+        assert protocol.worst_variance(1, 1) == pytest.approx(variances[0])
+        per_block = variances[blocks : 2 * blocks]
+        assert protocol.variance(1) == pytest.approx(per_block.mean())
+        assert protocol.variance(1, 1) == pytest.approx(variances[0])
 
 
 def test_blocks_by_the_papers_rule() -> None:
@@ -101,12 +101,12 @@ def test_blocks_by_the_papers_rule() -> None:
             assert blocks * (protocol.rows - 1) >= size > blocks * (protocol.rows // 2 - 1)
 
 
-@pytest.mark.parametrize("epsilon", [50, 60_000])
-def test_a_large_epsilon_has_a_law_and_estimates(epsilon: int) -> None:
-    protocol = HadamardResponse(domain=9, epsilon=epsilon)
-    estimate = protocol.aggregate().absorb(protocol.privatize([3] * 100, source=Seeded(1))).estimate()
-    assert estimate.counts[3] == pytest.approx(100)
-    assert np.exp(protocol.log_masses(1, protocol.outputs())).sum() == pytest.approx(1)  # type: ignore[arg-type]
+def test_a_large_epsilon_has_a_law_and_estimates() -> None:
+    for epsilon in (50, 60_000):
+        protocol = HadamardResponse(domain=9, epsilon=epsilon)
+        estimate = protocol.aggregate().absorb(protocol.privatize([3] * 100, source=Seeded(1))).estimate()
+        assert estimate.counts[3] == pytest.approx(100)
+        assert np.exp(protocol.log_masses(1, protocol.outputs())).sum() == pytest.approx(1)  # type: ignore[arg-type]
 
 
 def test_texts_and_the_wire() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,24 @@ from celosia.local.frequency.optimized_unary import OptimizedUnary
 from celosia.noise import Seeded
 from tests.local import laws
 
-EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
-KINDS = pytest.mark.parametrize("symmetric", [False, True], ids=["optimized", "symmetric"])
+EPSILONS: list[int | str] = ["0.5", 1, 2, 4]
+KINDS = [False, True]
 
 
-@EPSILONS
-@KINDS
-@pytest.mark.parametrize("size", [2, 3, 9])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, symmetric: bool, size: int) -> None:  # noqa: FBT001 - Exact
-    laws.check_law(OptimizedUnary(domain=size, epsilon=epsilon, symmetric=symmetric), list(range(size)))
+def test_the_law_uses_epsilon_and_no_more() -> None:
+    for epsilon, symmetric, size in product(EPSILONS, KINDS, (2, 3, 9)):
+        laws.check_law(OptimizedUnary(domain=size, epsilon=epsilon, symmetric=symmetric), list(range(size)))
 
 
-@EPSILONS
-@KINDS
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("symmetric", KINDS, ids=["optimized", "symmetric"])
 @pytest.mark.sampled(3)
 def test_draws_follow_the_law(epsilon: Any, symmetric: bool) -> None:  # noqa: FBT001 - Exact
     for value in (0, 3):
         laws.check_draws(OptimizedUnary(domain=4, epsilon=epsilon, symmetric=symmetric), value, few=2_500)
 
 
-@KINDS
+@pytest.mark.parametrize("symmetric", KINDS, ids=["optimized", "symmetric"])
 def test_every_bit_of_long_vectors_has_its_probability(symmetric: bool) -> None:  # noqa: FBT001 - a kind
     protocol = OptimizedUnary(domain=150, epsilon=1, symmetric=symmetric)
     rate = 0.5 if symmetric else 1.0
@@ -51,37 +50,39 @@ def test_every_bit_of_long_vectors_has_its_probability(symmetric: bool) -> None:
         assert np.abs((ones - expected) / np.sqrt(expected * (1 - expected) / 120)).max() < 5
 
 
-@KINDS
-def test_bits_are_independent(symmetric: bool) -> None:  # noqa: FBT001 - a kind
-    protocol = OptimizedUnary(domain=70, epsilon=1, symmetric=symmetric)
-    bits = np.unpackbits(protocol.privatize([5] * 40_000, source=Seeded(1)).payload, axis=1, bitorder="little")[:, :70]
-    correlations = np.asarray(np.corrcoef(bits.T))[np.triu_indices(70, 1)]
-    assert np.abs(correlations).max() * math.sqrt(40_000) < 5.5
+def test_bits_are_independent() -> None:
+    for symmetric in KINDS:
+        protocol = OptimizedUnary(domain=70, epsilon=1, symmetric=symmetric)
+        bits = np.unpackbits(protocol.privatize([5] * 40_000, source=Seeded(1)).payload, axis=1, bitorder="little")[
+            :, :70
+        ]
+        correlations = np.asarray(np.corrcoef(bits.T))[np.triu_indices(70, 1)]
+        assert np.abs(correlations).max() * math.sqrt(40_000) < 5.5
 
 
-@KINDS
+@pytest.mark.parametrize("symmetric", KINDS, ids=["optimized", "symmetric"])
 def test_estimates_are_right_on_average(symmetric: bool) -> None:  # noqa: FBT001 - a kind
     values = np.repeat(np.arange(4), [500, 250, 50, 0])
     laws.check_moments(OptimizedUnary(domain=4, epsilon=1, symmetric=symmetric), values, 4)
 
 
-@pytest.mark.parametrize("size", [100, 1000, 65536])
-def test_the_variance_is_that_of_the_table(size: int) -> None:
-    for epsilon, optimized, symmetric in ((1, "3.68", "3.92"), (2, "0.724", "0.921"), (4, "0.076", "0.181")):
-        assert f"{OptimizedUnary(domain=size, epsilon=epsilon).variance(1):.3g}" == optimized
-        assert f"{OptimizedUnary(domain=size, epsilon=epsilon, symmetric=True).variance(1):.3g}" == symmetric
-        assert OptimizedUnary(domain=size, epsilon=epsilon).bits == size
+def test_the_variance_is_that_of_the_table() -> None:
+    for size in (100, 1000, 65536):
+        for epsilon, optimized, symmetric in ((1, "3.68", "3.92"), (2, "0.724", "0.921"), (4, "0.076", "0.181")):
+            assert f"{OptimizedUnary(domain=size, epsilon=epsilon).variance(1):.3g}" == optimized
+            assert f"{OptimizedUnary(domain=size, epsilon=epsilon, symmetric=True).variance(1):.3g}" == symmetric
+            assert OptimizedUnary(domain=size, epsilon=epsilon).bits == size
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
-def test_the_textbooks_formulas(epsilon: float) -> None:
-    # Wang, Blocki, Li and Jha 2017: 4 e^epsilon / (e^epsilon - 1)^2, and e^(epsilon/2) / (e^(epsilon/2) - 1)^2.
-    e, h = math.exp(epsilon), math.exp(epsilon / 2)
-    assert OptimizedUnary(domain=9, epsilon=epsilon).variance(1) == pytest.approx(4 * e / (e - 1) ** 2)
-    assert OptimizedUnary(domain=9, epsilon=epsilon, symmetric=True).variance(1) == pytest.approx(h / (h - 1) ** 2)
-    # With everybody: p (1 - p) / (p - q)^2.
-    everybody = 0.25 / (0.5 - 1 / (e + 1)) ** 2
-    assert OptimizedUnary(domain=9, epsilon=epsilon).variance(1, 1) == pytest.approx(everybody)
+def test_the_textbooks_formulas() -> None:
+    for epsilon in (0.1, 1, 3):
+        # Wang, Blocki, Li and Jha 2017: 4 e^epsilon / (e^epsilon - 1)^2, and e^(epsilon/2) / (e^(epsilon/2) - 1)^2.
+        e, h = math.exp(epsilon), math.exp(epsilon / 2)
+        assert OptimizedUnary(domain=9, epsilon=epsilon).variance(1) == pytest.approx(4 * e / (e - 1) ** 2)
+        assert OptimizedUnary(domain=9, epsilon=epsilon, symmetric=True).variance(1) == pytest.approx(h / (h - 1) ** 2)
+        # With everybody: p (1 - p) / (p - q)^2.
+        everybody = 0.25 / (0.5 - 1 / (e + 1)) ** 2
+        assert OptimizedUnary(domain=9, epsilon=epsilon).variance(1, 1) == pytest.approx(everybody)
 
 
 def test_what_is_promised() -> None:
@@ -94,14 +95,13 @@ def test_what_is_promised() -> None:
     assert symmetric.shuffled_event(1000).event == GuaranteedEvent(guarantee=promise)
 
 
-@KINDS
-@pytest.mark.parametrize("epsilon", [80, 60_000])
-def test_a_large_epsilon_has_a_law_and_estimates(symmetric: bool, epsilon: int) -> None:  # noqa: FBT001 - a kind
-    protocol = OptimizedUnary(domain=3, epsilon=epsilon, symmetric=symmetric)
-    estimate = protocol.aggregate().absorb(protocol.privatize([1] * 400, source=Seeded(1))).estimate()
-    assert estimate.counts[[0, 2]] == pytest.approx([0, 0], abs=1e-9)
-    assert abs(estimate.counts[1] - 400) <= (0 if symmetric else 100)
-    assert np.exp(protocol.log_masses(1, protocol.outputs())).sum() == pytest.approx(1)  # type: ignore[arg-type]
+def test_a_large_epsilon_has_a_law_and_estimates() -> None:
+    for symmetric, epsilon in product(KINDS, (80, 60_000)):
+        protocol = OptimizedUnary(domain=3, epsilon=epsilon, symmetric=symmetric)
+        estimate = protocol.aggregate().absorb(protocol.privatize([1] * 400, source=Seeded(1))).estimate()
+        assert estimate.counts[[0, 2]] == pytest.approx([0, 0], abs=1e-9)
+        assert abs(estimate.counts[1] - 400) <= (0 if symmetric else 100)
+        assert np.exp(protocol.log_masses(1, protocol.outputs())).sum() == pytest.approx(1)  # type: ignore[arg-type]
 
 
 def test_texts_and_the_wire() -> None:

@@ -124,9 +124,10 @@ def test_where_it_is_not_refused_the_published_bound_follows_from_bernsteins(
     assert uniform_error(protocol, reports, failure) <= published_error(protocol, reports, failure) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("bound", [published_error, uniform_error])
-def test_bounds_refuse_what_makes_no_sense(bound: Any) -> None:
-    protocol = DBitFlip(buckets=10, d=4, epsilon=1)
-    for reports, failure in ((0, 0.05), (2.5, 0.05), (1000, 0), (1000, 1), (1000, "nan")):
-        with pytest.raises(ParameterError):
-            bound(protocol, reports, failure)
+def test_bounds_refuse_what_makes_no_sense() -> None:
+    cases: list[Any] = [published_error, uniform_error]
+    for bound in cases:
+        protocol = DBitFlip(buckets=10, d=4, epsilon=1)
+        for reports, failure in ((0, 0.05), (2.5, 0.05), (1000, 0), (1000, 1), (1000, "nan")):
+            with pytest.raises(ParameterError):
+                bound(protocol, reports, failure)

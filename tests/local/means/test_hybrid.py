@@ -28,15 +28,16 @@ def test_it_passes_the_conformance_kit(epsilon: str | int) -> None:
     assert check_protocol(protocol, NUMBERS, samples=1_500).lower_bound == pytest.approx(float(Fraction(epsilon)))
 
 
-@pytest.mark.parametrize(("epsilon", "published"), [(1, 4.29), (2, 1.04), (4, 0.219)])
-def test_the_variance_is_the_published_one(epsilon: int, published: float) -> None:
-    assert Hybrid(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=5e-3)
+def test_the_variance_is_the_published_one() -> None:
+    for epsilon, published in ((1, 4.29), (2, 1.04), (4, 0.219)):
+        assert Hybrid(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=5e-3)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "0.61", "0.62", 1, 2, 4, 8])
-def test_no_other_mean_has_a_smaller_worst_case(epsilon: str | int) -> None:
-    others = [kind(low=0, high=7, epsilon=epsilon).variance(10) for kind in (Duchi, Piecewise, LocalLaplace)]
-    assert Hybrid(low=0, high=7, epsilon=epsilon).variance(10) <= min(others) * (1 + 1e-5)
+def test_no_other_mean_has_a_smaller_worst_case() -> None:
+    cases: list[str | int] = ["0.1", "0.5", "0.61", "0.62", 1, 2, 4, 8]
+    for epsilon in cases:
+        others = [kind(low=0, high=7, epsilon=epsilon).variance(10) for kind in (Duchi, Piecewise, LocalLaplace)]
+        assert Hybrid(low=0, high=7, epsilon=epsilon).variance(10) <= min(others) * (1 + 1e-5)
 
 
 def test_the_variance_is_flat() -> None:
@@ -65,16 +66,17 @@ def test_the_coin_does_not_look_at_the_number() -> None:
     assert Hybrid(low=0, high=1, epsilon="0.61").share == 0
 
 
-@pytest.mark.parametrize("epsilon", ["1/2", 2])
-def test_reports_that_no_client_sends_are_dropped(epsilon: str | int) -> None:
-    protocol = Hybrid(low=0, high=1, epsilon=epsilon, grid=8)
-    width = protocol.bits - 1
-    said, flag = np.meshgrid(np.arange(1 << width), np.arange(2))
-    payload = pack([(said.ravel(), width), (flag.ravel(), 1)])
-    aggregate = protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
-    outputs = protocol.outputs()
-    assert outputs is not None
-    assert aggregate.reports == len(outputs) == 2 + (protocol.window.size if protocol.share else 0)
+def test_reports_that_no_client_sends_are_dropped() -> None:
+    cases: list[str | int] = ["1/2", 2]
+    for epsilon in cases:
+        protocol = Hybrid(low=0, high=1, epsilon=epsilon, grid=8)
+        width = protocol.bits - 1
+        said, flag = np.meshgrid(np.arange(1 << width), np.arange(2))
+        payload = pack([(said.ravel(), width), (flag.ravel(), 1)])
+        aggregate = protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
+        outputs = protocol.outputs()
+        assert outputs is not None
+        assert aggregate.reports == len(outputs) == 2 + (protocol.window.size if protocol.share else 0)
 
 
 def test_without_numbers_the_bits_are_enough() -> None:

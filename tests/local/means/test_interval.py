@@ -66,9 +66,9 @@ COLUMNS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: type(column).__name__)
-def test_all_columns_are_read_alike(column: Any) -> None:
-    assert read_numbers(column).tolist() == [0.0, 1.5, 3.0]
+def test_all_columns_are_read_alike() -> None:
+    for column in COLUMNS:
+        assert read_numbers(column).tolist() == [0.0, 1.5, 3.0]
 
 
 def test_whole_numbers_are_numbers() -> None:

@@ -26,9 +26,9 @@ def test_it_passes_the_conformance_kit(epsilon: str | int) -> None:
     assert check_protocol(protocol, NUMBERS, samples=800).lower_bound == pytest.approx(float(Fraction(epsilon)))
 
 
-@pytest.mark.parametrize(("epsilon", "published"), [(1, 8), (2, 2), (4, 0.5)])
-def test_the_variance_is_the_published_one(epsilon: int, published: float) -> None:
-    assert LocalLaplace(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=1e-6)
+def test_the_variance_is_the_published_one() -> None:
+    for epsilon, published in ((1, 8), (2, 2), (4, 0.5)):
+        assert LocalLaplace(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=1e-6)
 
 
 @pytest.mark.parametrize("scale", ["1/3", "2", "7/2"])

@@ -29,10 +29,10 @@ def test_it_passes_the_conformance_kit(epsilon: str | int, width: Width) -> None
     assert check_protocol(protocol, NUMBERS, samples=1_500).lower_bound == pytest.approx(float(Fraction(epsilon)))
 
 
-@pytest.mark.parametrize(("epsilon", "published"), [(1, 5.22), (2, 1.23), (4, 0.241)])
-def test_the_variance_is_the_published_one(epsilon: int, published: float) -> None:
-    assert Piecewise(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=5e-3)
-    assert Piecewise(low=0, high=10, epsilon=epsilon).variance(100) == pytest.approx(published / 4, rel=5e-3)
+def test_the_variance_is_the_published_one() -> None:
+    for epsilon, published in ((1, 5.22), (2, 1.23), (4, 0.241)):
+        assert Piecewise(low=-1, high=1, epsilon=epsilon).variance(1) == pytest.approx(published, rel=5e-3)
+        assert Piecewise(low=0, high=10, epsilon=epsilon).variance(100) == pytest.approx(published / 4, rel=5e-3)
 
 
 @pytest.mark.parametrize("epsilon", [1, 4])

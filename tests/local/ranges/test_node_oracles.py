@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,48 +62,49 @@ def test_the_law_is_private_and_answers_are_right_on_average() -> None:
                 assert masses @ answers == pytest.approx(np.eye(oracle.sizes[level]), abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("level", [0, 1])
-def test_the_variance_of_a_sum_of_answers_is_exact(kind: type[NodeOracle], level: int) -> None:
-    oracle = oracle_of(kind, 2)
-    rows, masses = law(oracle, level)
-    answers = told(oracle, level, rows)
-    random = np.random.default_rng(3)
-    shares = random.dirichlet(np.ones(oracle.sizes[level]))
-    for coefficients in (random.normal(size=shares.size), np.eye(shares.size)[0], np.ones(shares.size)):
-        sums = answers @ coefficients
-        each = masses @ sums**2 - (masses @ sums) ** 2
-        noise = float(oracle.noise(level, coefficients, shares))
-        assert noise == pytest.approx(float(shares @ each), abs=1e-9)
-        bound = float((coefficients**2 * oracle.node_noise(level, shares)).sum())
-        assert bound >= noise - 1e-9 or kind is HadamardNodes
+def test_the_variance_of_a_sum_of_answers_is_exact() -> None:
+    for kind, level in product(KINDS, (0, 1)):
+        oracle = oracle_of(kind, 2)
+        rows, masses = law(oracle, level)
+        answers = told(oracle, level, rows)
+        random = np.random.default_rng(3)
+        shares = random.dirichlet(np.ones(oracle.sizes[level]))
+        for coefficients in (random.normal(size=shares.size), np.eye(shares.size)[0], np.ones(shares.size)):
+            sums = answers @ coefficients
+            each = masses @ sums**2 - (masses @ sums) ** 2
+            noise = float(oracle.noise(level, coefficients, shares))
+            assert noise == pytest.approx(float(shares @ each), abs=1e-9)
+            bound = float((coefficients**2 * oracle.node_noise(level, shares)).sum())
+            assert bound >= noise - 1e-9 or kind is HadamardNodes
 
 
-@pytest.mark.parametrize(
-    ("kind", "published"), [(UnaryNodes, [3.68, 0.724, 0.076]), (HadamardNodes, [4.68, 1.72, 1.08])]
-)
-def test_the_variances_are_the_published_ones(kind: type[NodeOracle], published: list[float]) -> None:
-    for epsilon, expected in zip((1, 2, 4), published, strict=True):
-        found = oracle_of(kind, epsilon, (4096,)).node_noise(0, np.zeros(1))
-        assert float(found[0]) == pytest.approx(expected, rel=5e-3)
+def test_the_variances_are_the_published_ones() -> None:
+    cases: list[tuple[type[NodeOracle], list[float]]] = [
+        (UnaryNodes, [3.68, 0.724, 0.076]),
+        (HadamardNodes, [4.68, 1.72, 1.08]),
+    ]
+    for kind, published in cases:
+        for epsilon, expected in zip((1, 2, 4), published, strict=True):
+            found = oracle_of(kind, epsilon, (4096,)).node_noise(0, np.zeros(1))
+            assert float(found[0]) == pytest.approx(expected, rel=5e-3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sizes", [(3,), (2, 9), (4, 64), (3, 20, 130)])
-def test_what_is_drawn_is_valid_and_counted(kind: type[NodeOracle], sizes: tuple[int, ...]) -> None:
-    oracle = oracle_of(kind, 1, sizes)
-    source = Seeded(1)
-    for level, size in enumerate(sizes):
-        nodes = np.arange(200) % size
-        rows = oracle.sample(level, nodes, source)
-        assert rows.shape == (200, -(-oracle.bits // 8))
-        assert oracle.is_valid(rows).all()
-        assert (oracle.levels(rows) == level).all()
-        one = oracle.sample_one(level, size - 1, source).to_bytes(rows.shape[1], "little")
-        assert oracle.is_valid(np.frombuffer(one, dtype=np.uint8)[None]).all()
-        state = empty(oracle)
-        oracle.accumulate(state, rows)
-        assert state["levels"].tolist() == [200 if here == level else 0 for here in range(len(sizes))]
+def test_what_is_drawn_is_valid_and_counted() -> None:
+    sizes_cases: list[tuple[int, ...]] = [(3,), (2, 9), (4, 64), (3, 20, 130)]
+    for kind, sizes in product(KINDS, sizes_cases):
+        oracle = oracle_of(kind, 1, sizes)
+        source = Seeded(1)
+        for level, size in enumerate(sizes):
+            nodes = np.arange(200) % size
+            rows = oracle.sample(level, nodes, source)
+            assert rows.shape == (200, -(-oracle.bits // 8))
+            assert oracle.is_valid(rows).all()
+            assert (oracle.levels(rows) == level).all()
+            one = oracle.sample_one(level, size - 1, source).to_bytes(rows.shape[1], "little")
+            assert oracle.is_valid(np.frombuffer(one, dtype=np.uint8)[None]).all()
+            state = empty(oracle)
+            oracle.accumulate(state, rows)
+            assert state["levels"].tolist() == [200 if here == level else 0 for here in range(len(sizes))]
 
 
 def test_a_large_epsilon_says_the_node() -> None:
@@ -117,11 +119,12 @@ def test_a_large_epsilon_says_the_node() -> None:
     assert np.flatnonzero(unary.answers(state, 1)).tolist() == [17]
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2), Fraction(9)])
-def test_the_third_moment_is_that_of_the_law(epsilon: Fraction) -> None:
-    chance = 1 / (1 + math.exp(float(epsilon)))
-    answers = np.array([1 - chance, -chance]) / (0.5 - chance)
-    third = float((np.array([chance, 1 - chance]) * answers**3).sum())
-    assert UnaryNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == pytest.approx(third, rel=1e-9)
-    # Rows in which the node has the sign of another one, and rows in which it has not, are as many but for row 0.
-    assert HadamardNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == 0.0
+def test_the_third_moment_is_that_of_the_law() -> None:
+    cases: list[Fraction] = [Fraction(1, 2), Fraction(2), Fraction(9)]
+    for epsilon in cases:
+        chance = 1 / (1 + math.exp(float(epsilon)))
+        answers = np.array([1 - chance, -chance]) / (0.5 - chance)
+        third = float((np.array([chance, 1 - chance]) * answers**3).sum())
+        assert UnaryNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == pytest.approx(third, rel=1e-9)
+        # Rows in which the node has the sign of another one, and rows in which it has not, are as many but for row 0.
+        assert HadamardNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == 0.0

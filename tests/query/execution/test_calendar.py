@@ -69,10 +69,10 @@ def test_every_day_of_four_centuries(name: str) -> None:
     assert in_duckdb(name, every) == [ORACLE[name](dt.date.fromordinal(day)) for day in every]
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_a_day_off_is_noticed(name: str) -> None:
-    moved: list[Any] = [ORACLE[name](dt.date.fromordinal(day + 1)) for day in DAYS[:-1]]
-    assert in_duckdb(name, DAYS[:-1]) != moved
+def test_a_day_off_is_noticed() -> None:
+    for name in PARTS:
+        moved: list[Any] = [ORACLE[name](dt.date.fromordinal(day + 1)) for day in DAYS[:-1]]
+        assert in_duckdb(name, DAYS[:-1]) != moved
 
 
 def moved(make: Callable[[Any], Any], ordinals: Sequence[int]) -> list[dt.date]:

@@ -162,24 +162,23 @@ def test_numbers_of_every_type(type_: str) -> None:
             assert (value, type(value)) == (expected, type(expected)), (name, raw)
 
 
-@pytest.mark.parametrize("type_", [name for name in NUMBERS if "int" in name or name.endswith(("_0", "bool"))])
-def test_bounds_of_whole_numbers_may_be_anything(type_: str) -> None:
-    arrow, values = NUMBERS[type_]
-    rows = pa.table({"x": pa.array([*values, None], arrow)})
-    for name, column in cleaned(rows, WIDE).items():
-        assert column == [wanted(raw, WIDE[name]) for raw in rows["x"].to_pylist()], name
+def test_bounds_of_whole_numbers_may_be_anything() -> None:
+    for type_ in [name for name in NUMBERS if "int" in name or name.endswith(("_0", "bool"))]:
+        arrow, values = NUMBERS[type_]
+        rows = pa.table({"x": pa.array([*values, None], arrow)})
+        for name, column in cleaned(rows, WIDE).items():
+            assert column == [wanted(raw, WIDE[name]) for raw in rows["x"].to_pylist()], name
 
 
-@pytest.mark.parametrize("name", WIDE)
-def test_wide_bounds_over_doubles(name: str) -> None:
-    rows = pa.table({"x": pa.array([*DOUBLES, None], pa.float64())})
-    kind = WIDE[name]
-    (found,) = cleaned(rows, {name: kind}).values()
-    assert isinstance(kind, Integer)
-    assert all(value is None or kind.low <= value <= kind.high for value in found)
-    assert [value is None for value in found] == [
-        raw is None or not math.isfinite(raw) for raw in rows["x"].to_pylist()
-    ]
+def test_wide_bounds_over_doubles() -> None:
+    for name, kind in WIDE.items():
+        rows = pa.table({"x": pa.array([*DOUBLES, None], pa.float64())})
+        (found,) = cleaned(rows, {name: kind}).values()
+        assert isinstance(kind, Integer)
+        assert all(value is None or kind.low <= value <= kind.high for value in found)
+        assert [value is None for value in found] == [
+            raw is None or not math.isfinite(raw) for raw in rows["x"].to_pylist()
+        ]
 
 
 @pytest.mark.parametrize("type_", ["int64", "uint64", "float64", "float32", "decimal38_0", "decimal9_2"])
@@ -421,11 +420,7 @@ def test_null_rules() -> None:
         assert computed(rows, lambda table: impute(table.x, kind)).to_pylist() == [value]  # noqa: B023 - called at once
 
 
-@pytest.mark.parametrize(
-    ("fine", "most"),
-    [(Axis(0, 1000, Fraction(1)), 256), (Axis(-700, 300, Fraction(1, 4)), 16), (Axis(-5, 5, Fraction(3)), 2)],
-)
-def test_coarser_axes_take_the_nearest_step(fine: Axis, most: int) -> None:
+def check_coarser_axes_take_the_nearest_step(fine: Axis, most: int) -> None:
     axis = fine.coarsen(most)
     factor = axis.grid / fine.grid
     rows = pa.table({"x": pa.array([None, *range(fine.steps + 1)], pa.int64())})
@@ -436,6 +431,16 @@ def test_coarser_axes_take_the_nearest_step(fine: Axis, most: int) -> None:
     assert found[0] is None
     assert min(found[1:]) >= 0
     assert max(found[1:]) <= axis.steps
+
+
+def test_coarser_axes_take_the_nearest_step() -> None:
+    cases: list[tuple[Axis, int]] = [
+        (Axis(0, 1000, Fraction(1)), 256),
+        (Axis(-700, 300, Fraction(1, 4)), 16),
+        (Axis(-5, 5, Fraction(3)), 2),
+    ]
+    for fine, most in cases:
+        check_coarser_axes_take_the_nearest_step(fine, most)
 
 
 def test_wide_whole_numbers_have_coarse_steps() -> None:

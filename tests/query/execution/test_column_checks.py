@@ -128,9 +128,9 @@ def check_person(type_: str) -> None:
     check_columns(declared(Integer(0, 1), "who"), raw)
 
 
-@pytest.mark.parametrize("type_", ["int8", "int64", "uint64", "string", "uuid", "float64", "decimal(38, 0)"])
-def test_persons_are_whole_numbers_or_texts(type_: str) -> None:
-    check_person(type_)
+def test_persons_are_whole_numbers_or_texts() -> None:
+    for type_ in ("int8", "int64", "uint64", "string", "uuid", "float64", "decimal(38, 0)"):
+        check_person(type_)
 
 
 def test_other_types_tell_no_persons_apart() -> None:

@@ -45,9 +45,14 @@ def one(make: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------- literals
 
 
-@pytest.mark.parametrize("value", [*DOUBLES, math.inf, -math.inf])
-def test_doubles_are_the_very_same(value: float) -> None:
+def check_doubles_are_the_very_same(value: float) -> None:
     assert bits(one(lambda _: double_literal(value))) == bits(value)
+
+
+def test_doubles_are_the_very_same() -> None:
+    cases: list[float] = [*DOUBLES, math.inf, -math.inf]
+    for value in cases:
+        check_doubles_are_the_very_same(value)
 
 
 def test_random_doubles_are_the_very_same() -> None:
@@ -57,17 +62,26 @@ def test_random_doubles_are_the_very_same() -> None:
     assert [bits(column[0].as_py()) for column in found.columns] == [bits(value) for value in values]
 
 
-@pytest.mark.parametrize("value", [0, -1, 2**31, 2**62, 2**63 - 1, -(2**63) + 1])
-def test_whole_numbers_are_64_bits(value: int) -> None:
+def check_whole_numbers_are_64_bits(value: int) -> None:
     assert one(lambda _: integer_literal(value)) == value
     assert str(integer_literal(value).type()) == "int64"
 
 
-@pytest.mark.parametrize("kind", ["int64", "float64", "boolean", "string"])
-def test_nulls_have_a_type(kind: str) -> None:
+def test_whole_numbers_are_64_bits() -> None:
+    cases: list[int] = [0, -1, 2**31, 2**62, 2**63 - 1, -(2**63) + 1]
+    for value in cases:
+        check_whole_numbers_are_64_bits(value)
+
+
+def check_nulls_have_a_type(kind: str) -> None:
     found = computed(ONE, lambda _: null_literal(kind))
     assert found.to_pylist() == [None]
     assert str(null_literal(kind).type()) == kind
+
+
+def test_nulls_have_a_type() -> None:
+    for kind in ("int64", "float64", "boolean", "string"):
+        check_nulls_have_a_type(kind)
 
 
 # ------------------------------------------------------------------------------------------------------- quotients
@@ -154,8 +168,7 @@ def test_a_dialect_reads_texts_as_they_are_declared() -> None:
     assert computed(rows, lambda table: dialect.from_text(table.t, "float64")).to_pylist() == [None, 1.5]
 
 
-@pytest.mark.parametrize("dialect", [Plain(), DuckDBDialect()])
-def test_digests_are_the_first_32_bits_of_md5(dialect: Dialect) -> None:
+def check_digests_are_the_first_32_bits_of_md5(dialect: Dialect) -> None:
     texts = ["", "a", "it's", "ñ", "\N{SNOWMAN}", "x" * 5000, "1", "01", " 1", None]
     rows = pa.table({"t": pa.array(texts, pa.string())})
     found = computed(rows, lambda table: dialect.digest(table.t, "secret|")).to_pylist()
@@ -166,14 +179,25 @@ def test_digests_are_the_first_32_bits_of_md5(dialect: Dialect) -> None:
     assert all(0 <= number < 2**32 for number in found[:-1])
 
 
-@pytest.mark.parametrize("dialect", [Plain(), DuckDBDialect()])
-def test_sums_are_wider_than_64_bits(dialect: Dialect) -> None:
+def test_digests_are_the_first_32_bits_of_md5() -> None:
+    cases: list[Dialect] = [Plain(), DuckDBDialect()]
+    for dialect in cases:
+        check_digests_are_the_first_32_bits_of_md5(dialect)
+
+
+def check_sums_are_wider_than_64_bits(dialect: Dialect) -> None:
     numbers = [2**63 - 1] * 1000 + [None]
     rows = pa.table({"n": pa.array(numbers, pa.int64())})
     found = computed(rows, lambda table: dialect.total(table.n)).to_pylist()
     assert {int(value) for value in found} == {1000 * (2**63 - 1)}
     some = computed(rows, lambda table: dialect.total(table.n, where=table.n.isnull())).to_pylist()
     assert set(some) == {None}
+
+
+def test_sums_are_wider_than_64_bits() -> None:
+    cases: list[Dialect] = [Plain(), DuckDBDialect()]
+    for dialect in cases:
+        check_sums_are_wider_than_64_bits(dialect)
 
 
 DAYS = [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(9999, 12, 31), None]
@@ -197,16 +221,13 @@ def test_days_and_seconds_are_counted_from_1970() -> None:
     assert computed(zoned, lambda table: DuckDBDialect().seconds(table["at"])).to_pylist() == wanted
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["s", "ms", "us", "ns"],
-)
-def test_seconds_of_any_unit_are_rounded_down(unit: str) -> None:
-    per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
-    raw = [0, 1, -1, per, -per, per - 1, -per - 1, 10**9 * per]
-    rows = pa.table({"at": pa.array(raw, pa.timestamp(unit))})
-    found = computed(rows, lambda table: DuckDBDialect().seconds(table["at"])).to_pylist()
-    assert found == [number // per for number in raw]
+def test_seconds_of_any_unit_are_rounded_down() -> None:
+    for unit in ("s", "ms", "us", "ns"):
+        per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+        raw = [0, 1, -1, per, -per, per - 1, -per - 1, 10**9 * per]
+        rows = pa.table({"at": pa.array(raw, pa.timestamp(unit))})
+        found = computed(rows, lambda table: DuckDBDialect().seconds(table["at"])).to_pylist()
+        assert found == [number // per for number in raw]
 
 
 # -------------------------------------------------------------------------------------------------------- functions

@@ -184,11 +184,16 @@ def test_rounding_towards_zero_would_be_caught() -> None:
         check(wrong, value)
 
 
-@pytest.mark.parametrize(("b", "expected"), [((0, 10), (-100, 50)), ((-4, 0), (-50, 100)), ((-4, 10), (-100, 100))])
-def test_a_whole_divisor_bounds_its_quotient(b: tuple[int, int], expected: tuple[int, int]) -> None:
-    quotient = intervals.divide(integers_between(-100, 50), integers_between(*b))
-    assert quotient.is_bounded
-    assert [quotient.low, quotient.high] == list(expected)
+def test_a_whole_divisor_bounds_its_quotient() -> None:
+    cases: list[tuple[tuple[int, int], tuple[int, int]]] = [
+        ((0, 10), (-100, 50)),
+        ((-4, 0), (-50, 100)),
+        ((-4, 10), (-100, 100)),
+    ]
+    for b, expected in cases:
+        quotient = intervals.divide(integers_between(-100, 50), integers_between(*b))
+        assert quotient.is_bounded
+        assert [quotient.low, quotient.high] == list(expected)
 
 
 def test_a_real_divisor_near_zero_leaves_the_quotient_open() -> None:

@@ -158,8 +158,7 @@ def test_other_aggregates_are_refused() -> None:
             Aggregate(kind=kind, name="x")
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", None, 3, "x" * 501])
-def test_names_are_texts_that_can_be_shown(name: Any) -> None:
+def check_names_are_texts_that_can_be_shown(name: Any) -> None:
     makers: list[Callable[[], object]] = [
         lambda: Aggregate(kind="count", name=name),
         lambda: Key(name=name, expression=SEX),
@@ -169,6 +168,12 @@ def test_names_are_texts_that_can_be_shown(name: Any) -> None:
     for make in makers:
         with pytest.raises(QueryError, match="name of a column"):
             make()
+
+
+def test_names_are_texts_that_can_be_shown() -> None:
+    cases: list[Any] = ["", "a\nb", None, 3, "x" * 501]
+    for name in cases:
+        check_names_are_texts_that_can_be_shown(name)
 
 
 # ----------------------------------------------------------------------------------------------------------- relations

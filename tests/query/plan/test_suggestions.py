@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from celosia.query.plan.suggestions import suggest
 
 
-@pytest.mark.parametrize(
-    ("name", "known", "sentence"),
-    [
+def test_sentences() -> None:
+    cases: list[tuple[str, list[object], str]] = [
         ("agge", ["age", "sex"], "Did you mean age?"),
         ("AGE", ["age", "sex"], "Did you mean age?"),
         ("deths", ["visits", "deaths"], "Did you mean deaths?"),
@@ -17,10 +14,9 @@ from celosia.query.plan.suggestions import suggest
         ("zzz", [], "There are none."),
         ("9", [1, 2, 3], "There are 1, 2, 3."),
         ("zzz", list("abcdefghij"), "There are a, b, c, d, e, f, g, h and others."),
-    ],
-)
-def test_sentences(name: str, known: list[object], sentence: str) -> None:
-    assert suggest(name, known) == sentence
+    ]
+    for name, known, sentence in cases:
+        assert suggest(name, known) == sentence
 
 
 def test_long_lists_and_long_names_are_cut() -> None:

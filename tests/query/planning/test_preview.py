@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,18 +44,18 @@ def blind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("blind")
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("table", [rows_table(), persons_table()])
-def test_a_preview_spends_nothing_and_reads_nothing(asked: Callable[[Query], Query], table: Any) -> None:
-    session = asking(dataclasses.replace(table, source=None))
-    before = session.remaining
-    preview = asked(session.query()).preview(epsilon="0.5", rows=1000)
-    assert session.remaining == before
-    assert session.history == ()
-    assert preview.cost.epsilon == cl.PureDP(epsilon="0.5").epsilon  # type: ignore[attr-defined]
-    assert {line.name for line in preview.lines} == {a.name for a in asked(session.query()).plan.aggregates}
-    assert all(line.error is not None and line.error > 0 for line in preview.lines)
-    assert json.loads(json.dumps(preview.to_dict()))["affordable"] is True
+def test_a_preview_spends_nothing_and_reads_nothing() -> None:
+    table_cases: list[Any] = [rows_table(), persons_table()]
+    for asked, table in product(ASKED, table_cases):
+        session = asking(dataclasses.replace(table, source=None))
+        before = session.remaining
+        preview = asked(session.query()).preview(epsilon="0.5", rows=1000)
+        assert session.remaining == before
+        assert session.history == ()
+        assert preview.cost.epsilon == cl.PureDP(epsilon="0.5").epsilon  # type: ignore[attr-defined]
+        assert {line.name for line in preview.lines} == {a.name for a in asked(session.query()).plan.aggregates}
+        assert all(line.error is not None and line.error > 0 for line in preview.lines)
+        assert json.loads(json.dumps(preview.to_dict()))["affordable"] is True
 
 
 def preview_of(asked: Callable[[Query], Query], table: Any = None, **target: Any) -> Preview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -116,24 +117,24 @@ def test_rhos_add_up_to_what_was_asked_and_cost_no_more(asked: Any, table: Table
     assert all(not isinstance(leaf, LaplaceEvent | PermuteAndFlipEvent) for leaf in inside(strategy.event))
 
 
-@pytest.mark.parametrize("asked", ASKED)
-def test_the_event_says_what_will_be_run(asked: Callable[[Query], Query]) -> None:
-    table = persons_table(groups=2, rows=3)
-    strategy = plan_of(asked, table, Target.of(PURE, epsilon=1))
-    leaves = inside(strategy.event)
-    assert len(leaves) == len(strategy.parts)
-    for part, leaf in zip(strategy.parts, leaves, strict=True):
-        if isinstance(part.measurement.measure, Measure):
-            bounding = part.measurement.bounding(strategy.analyzed.bounding)
-            assert isinstance(leaf, LaplaceEvent)
-            assert leaf.sensitivity == part.measurement.measure.sensitivity(bounding).l1
-            assert leaf.scale == leaf.sensitivity / part.share
-            assert leaf.dimension == strategy.analyzed.dimension * part.measurement.measure.width
-        else:
-            assert isinstance(part.measurement.measure, Choice)
-            assert isinstance(leaf, PermuteAndFlipEvent | ExponentialEvent)
-            times = strategy.analyzed.bounding.groups * part.measurement.measure.parts(strategy.analyzed.bounding)
-            assert leaf.epsilon == part.share / times
+def test_the_event_says_what_will_be_run() -> None:
+    for asked in ASKED:
+        table = persons_table(groups=2, rows=3)
+        strategy = plan_of(asked, table, Target.of(PURE, epsilon=1))
+        leaves = inside(strategy.event)
+        assert len(leaves) == len(strategy.parts)
+        for part, leaf in zip(strategy.parts, leaves, strict=True):
+            if isinstance(part.measurement.measure, Measure):
+                bounding = part.measurement.bounding(strategy.analyzed.bounding)
+                assert isinstance(leaf, LaplaceEvent)
+                assert leaf.sensitivity == part.measurement.measure.sensitivity(bounding).l1
+                assert leaf.scale == leaf.sensitivity / part.share
+                assert leaf.dimension == strategy.analyzed.dimension * part.measurement.measure.width
+            else:
+                assert isinstance(part.measurement.measure, Choice)
+                assert isinstance(leaf, PermuteAndFlipEvent | ExponentialEvent)
+                times = strategy.analyzed.bounding.groups * part.measurement.measure.parts(strategy.analyzed.bounding)
+                assert leaf.epsilon == part.share / times
 
 
 def kinds(strategy: Strategy) -> set[str]:
@@ -188,19 +189,18 @@ def test_private_keys_need_a_delta() -> None:
             planned(ask().group_by("town").count(), Target.of(budget, **target), rows_table())
 
 
-@pytest.mark.parametrize(
-    "table", [rows_table(), persons_table(groups=4), persons_table(groups=4, adjacency=ReplaceOne)]
-)
-def test_private_keys_are_paid_for_first(table: Table) -> None:
-    strategy = planned(ask(table).group_by("town").count(), Target.of(APPROXIMATE, epsilon=1, delta="1e-6"), table)
-    first = inside(strategy.event)[0]
-    assert strategy.keys is not None
-    assert first == strategy.keys.event
-    assert isinstance(first, KeySelectionEvent)
-    groups = strategy.analyzed.bounding.groups
-    assert first.groups == groups
-    assert first.affected_keys == (2 if table.adjacency is ReplaceOne else 1) * groups
-    assert first.scale == first.affected_keys / strategy.keys.epsilon
+def test_private_keys_are_paid_for_first() -> None:
+    cases: list[Table] = [rows_table(), persons_table(groups=4), persons_table(groups=4, adjacency=ReplaceOne)]
+    for table in cases:
+        strategy = planned(ask(table).group_by("town").count(), Target.of(APPROXIMATE, epsilon=1, delta="1e-6"), table)
+        first = inside(strategy.event)[0]
+        assert strategy.keys is not None
+        assert first == strategy.keys.event
+        assert isinstance(first, KeySelectionEvent)
+        groups = strategy.analyzed.bounding.groups
+        assert first.groups == groups
+        assert first.affected_keys == (2 if table.adjacency is ReplaceOne else 1) * groups
+        assert first.scale == first.affected_keys / strategy.keys.epsilon
 
 
 def test_equal_questions_share_alike_and_harder_ones_get_more() -> None:
@@ -235,19 +235,19 @@ def test_a_choice_is_permute_and_flip_for_an_epsilon_and_exponential_for_a_rho()
     assert not strategy.pure
 
 
-@pytest.mark.parametrize("amount", ["1e-300", "1e-308", "5e-324", "1e-200", "1e-150"])
-@pytest.mark.parametrize("budget", [cl.ZCDP(rho=1), cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6")])
-def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced(budget: cl.Guarantee, amount: str) -> None:
-    schema = cl.Schema(c=cl.Category("F", "M"))
-    session = cl.Session(cl.table(pa.table({"c": ["F"]}), schema=schema, name="t"), budget=budget)
-    query = session.sql("SELECT COUNT(*) AS n, MODE(c) AS m FROM t")
-    target: dict[str, Any] = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
-    try:
-        told = query.preview(**target)
-    except CelosiaError as error:
-        assert "epsilon" in str(error) or "rho" in str(error) or "priced" in str(error)  # noqa: PT017 - or it is priced
-    else:
-        assert getattr(told.cost, next(iter(target))) > 0
+def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced() -> None:
+    budget_cases: list[cl.Guarantee] = [cl.ZCDP(rho=1), cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6")]
+    for amount, budget in product(("1e-300", "1e-308", "5e-324", "1e-200", "1e-150"), budget_cases):
+        schema = cl.Schema(c=cl.Category("F", "M"))
+        session = cl.Session(cl.table(pa.table({"c": ["F"]}), schema=schema, name="t"), budget=budget)
+        query = session.sql("SELECT COUNT(*) AS n, MODE(c) AS m FROM t")
+        target: dict[str, Any] = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
+        try:
+            told = query.preview(**target)
+        except CelosiaError as error:
+            assert "epsilon" in str(error) or "rho" in str(error) or "priced" in str(error)  # noqa: PT017 - or it is priced
+        else:
+            assert getattr(told.cost, next(iter(target))) > 0
 
 
 @pytest.mark.parametrize("amount", ["1e-12", "1e-20", "1e-50", "1e-100"])

@@ -543,9 +543,8 @@ def plan(**changes: Any) -> Plan:
     return Plan(relation=Base("deaths"), keys=(SEX,), aggregates=(COUNT,), **changes)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_what_can_be_computed_passes_the_rehearsal() -> None:
+    cases: list[dict[str, Any]] = [
         {},
         {"having": Call(">", (Column("count"), Literal(100)))},
         {"having": Call("=", (Column("sex"), Literal("F")))},
@@ -555,10 +554,9 @@ def plan(**changes: Any) -> Plan:
         },
         {"having": Call("is_null", (Call("/", (Column("count"), Literal(0))),))},
         {"having": Call(">", (Call("/", (Column("count"), Literal(0))), Literal(1)))},
-    ],
-)
-def test_what_can_be_computed_passes_the_rehearsal(changes: dict[str, Any]) -> None:
-    rehearse(plan(**changes), {"sex": "F", "count": 0})
+    ]
+    for changes in cases:
+        rehearse(plan(**changes), {"sex": "F", "count": 0})
 
 
 def test_what_cannot_is_refused_before_anything_is_read() -> None:

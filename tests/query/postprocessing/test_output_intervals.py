@@ -66,9 +66,9 @@ def test_the_level_is_shared() -> None:
     assert asked == pytest.approx([0.95, 0.95])
 
 
-@pytest.mark.parametrize("text", ["x > 3", "1 + 2", "x + z", "COALESCE(x, 1)", "x % 2"])
-def test_what_has_none(text: str) -> None:
-    assert output_interval(parse_expression(text), {"x": fixed(0, 1)}) is None
+def test_what_has_none() -> None:
+    for text in ("x > 3", "1 + 2", "x + z", "COALESCE(x, 1)", "x % 2"):
+        assert output_interval(parse_expression(text), {"x": fixed(0, 1)}) is None
 
 
 def test_whole_numbers_stay_exact() -> None:

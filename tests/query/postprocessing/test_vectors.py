@@ -54,9 +54,9 @@ def test_families_are_found_from_types() -> None:
         assert vector_of(column).family == family
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "float32", "float64", "bool", "U3", "O"])
-def test_arrays_are_columns_too(dtype: str) -> None:
-    assert to_list(vector_of(np.array([1, 0], dtype))) == np.array([1, 0], dtype).tolist()
+def test_arrays_are_columns_too() -> None:
+    for dtype in ("int8", "uint32", "int64", "float32", "float64", "bool", "U3", "O"):
+        assert to_list(vector_of(np.array([1, 0], dtype))) == np.array([1, 0], dtype).tolist()
 
 
 def test_numbers_that_are_not_finite_are_null() -> None:

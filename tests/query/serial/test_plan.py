@@ -75,20 +75,18 @@ def test_plans_come_back_equal(plan: Plan) -> None:
     assert plan_from_json(sent(plan_to_json(plan))) == plan
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_sql_says_comes_back_equal() -> None:
+    cases: list[str] = [
         "SELECT sex, COUNT(*) FROM deaths WHERE age < 18 AND town IN ('A', 'B') GROUP BY sex HAVING count > 3",
         "SELECT region, SUM(beds) AS b FROM deaths JOIN towns USING (town) GROUP BY region ORDER BY b DESC LIMIT 2",
         "SELECT AVG(t) FROM (SELECT who, CLIP(SUM(weight), 0, 500) AS t FROM deaths GROUP BY who)",
         "SELECT QUANTILE(age, 0.9), TOP_K(risk, 2), CORR(age, weight), COUNT(*) / 2 AS half FROM deaths",
         "SELECT BUCKET(age, 0, 18.5, 65), COUNT(DISTINCT who) FROM deaths GROUP BY 1",
-    ],
-)
-def test_what_sql_says_comes_back_equal(text: str) -> None:
-    known = {table.name: table for table in (persons_table(), code_book())}
-    plan = parse_sql(text, known)
-    assert plan_from_json(sent(plan_to_json(plan))) == plan
+    ]
+    for text in cases:
+        known = {table.name: table for table in (persons_table(), code_book())}
+        plan = parse_sql(text, known)
+        assert plan_from_json(sent(plan_to_json(plan))) == plan
 
 
 def test_listed_keys_come_back_with_their_types() -> None:

@@ -41,10 +41,10 @@ def test_texts_are_read_as_dates() -> None:
         assert read_dates(parse_expression(written), KINDS) == parse_expression(meant)
 
 
-@pytest.mark.parametrize("text", ["city = '2021-01-01'", "day = seen", "nobody = '2021-01-01'", "day + 1 = day"])
-def test_everything_else_stays(text: str) -> None:
-    expression = parse_expression(text)
-    assert read_dates(expression, KINDS) == expression
+def test_everything_else_stays() -> None:
+    for text in ("city = '2021-01-01'", "day = seen", "nobody = '2021-01-01'", "day + 1 = day"):
+        expression = parse_expression(text)
+        assert read_dates(expression, KINDS) == expression
 
 
 def test_what_is_no_date_is_refused() -> None:

@@ -19,9 +19,9 @@ def test_numbers_come_back(value: float) -> None:
     assert number_literal(repr(value)) == Literal(value)
 
 
-@pytest.mark.parametrize("text", ["1.", ".5", "1e3", "1E+3", "1.5e-3", "0001"])
-def test_numbers_as_sql_writes_them(text: str) -> None:
-    assert number_literal(text).value == float(text)
+def test_numbers_as_sql_writes_them() -> None:
+    for text in ("1.", ".5", "1e3", "1E+3", "1.5e-3", "0001"):
+        assert number_literal(text).value == float(text)
 
 
 def test_what_is_no_number_is_refused() -> None:

@@ -16,10 +16,10 @@ from celosia.sketches.base.relative_error import (
 )
 
 
-@pytest.mark.parametrize("failure", [0.3173, 0.05, 0.01, 1e-6])
-def test_deviations_are_those_of_the_normal_distribution(failure: float) -> None:
-    assert deviations_for(failure) == pytest.approx(stats.norm.isf(failure / 2), rel=1e-9)
-    assert 2 * tail_beyond(deviations_for(failure)) == pytest.approx(failure, rel=1e-9)
+def test_deviations_are_those_of_the_normal_distribution() -> None:
+    for failure in (0.3173, 0.05, 0.01, 1e-6):
+        assert deviations_for(failure) == pytest.approx(stats.norm.isf(failure / 2), rel=1e-9)
+        assert 2 * tail_beyond(deviations_for(failure)) == pytest.approx(failure, rel=1e-9)
 
 
 def test_size_is_the_least_that_does() -> None:

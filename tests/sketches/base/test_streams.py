@@ -9,12 +9,12 @@ from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.hashing.digest import digest
 
 
-@pytest.mark.parametrize("size", [0, 1, 32_768, 32_769, 100_000])
-def test_pieces_are_the_whole(size: int) -> None:
-    values = np.arange(size)
-    chunks = list(digest_chunks(values, 7))
-    assert sum(chunk.size for chunk in chunks) == size
-    assert np.array_equal(np.concatenate([np.empty(0, dtype=np.uint64), *chunks]), digest(values, seed=7))
+def test_pieces_are_the_whole() -> None:
+    for size in (0, 1, 32_768, 32_769, 100_000):
+        values = np.arange(size)
+        chunks = list(digest_chunks(values, 7))
+        assert sum(chunk.size for chunk in chunks) == size
+        assert np.array_equal(np.concatenate([np.empty(0, dtype=np.uint64), *chunks]), digest(values, seed=7))
 
 
 def test_texts_of_a_sliced_arrow_array() -> None:

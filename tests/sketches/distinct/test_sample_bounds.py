@@ -31,7 +31,7 @@ def test_sizes_cover_as_often_as_they_say() -> None:
     assert 0.02 * 2_000 < outside < 0.0456 * 2_000 + 4 * math.sqrt(0.0456 * 2_000)
 
 
-@pytest.mark.parametrize(("part", "sampled"), [(0, 10), (10, 10), (3, 50), (400, 1_000)])
-def test_shares_are_those_of_scipy(part: int, sampled: int) -> None:
-    expected = stats.binomtest(part, sampled).proportion_ci(0.95, method="exact")
-    assert share_bounds(part, sampled, 0.025) == pytest.approx((expected.low, expected.high), rel=1e-9)
+def test_shares_are_those_of_scipy() -> None:
+    for part, sampled in ((0, 10), (10, 10), (3, 50), (400, 1_000)):
+        expected = stats.binomtest(part, sampled).proportion_ci(0.95, method="exact")
+        assert share_bounds(part, sampled, 0.025) == pytest.approx((expected.low, expected.high), rel=1e-9)

@@ -77,21 +77,24 @@ def test_whole_numbers_of_any_library() -> None:
         assert column.integers.dtype == np.int64
 
 
-@pytest.mark.parametrize(
-    "values",
-    [BYTES, np.array(BYTES, dtype=object), pa.array(BYTES), pa.array(BYTES, pa.large_binary()), pl.Series(BYTES)],
-    ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",
-)
-def test_bytes_of_any_library(values: Any) -> None:
-    column = read_column(values)
-    assert column.tolist() == BYTES
-    assert not column.text
+def test_bytes_of_any_library() -> None:
+    cases: list[Any] = [
+        BYTES,
+        np.array(BYTES, dtype=object),
+        pa.array(BYTES),
+        pa.array(BYTES, pa.large_binary()),
+        pl.Series(BYTES),
+    ]
+    for values in cases:
+        column = read_column(values)
+        assert column.tolist() == BYTES
+        assert not column.text
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "u1", "u2", "u4", "u8", "?"])
-def test_every_width_of_integers(dtype: str) -> None:
-    assert read_column(np.array([0, 1], dtype=dtype)).tolist() == [0, 1]
-    assert read_column(pa.array(np.array([0, 1], dtype=dtype))).tolist() == [0, 1]
+def test_every_width_of_integers() -> None:
+    for dtype in ("i1", "i2", "i4", "u1", "u2", "u4", "u8", "?"):
+        assert read_column(np.array([0, 1], dtype=dtype)).tolist() == [0, 1]
+        assert read_column(pa.array(np.array([0, 1], dtype=dtype))).tolist() == [0, 1]
 
 
 def test_bytes_of_a_fixed_size() -> None:
@@ -121,17 +124,18 @@ def test_columns_too_long_for_32_bits_are_read_with_64(monkeypatch: pytest.Monke
         assert read_column(chunks).tolist() == values
 
 
-@pytest.mark.parametrize("values", [TEXTS, NUMBERS, BYTES], ids=["texts", "numbers", "bytes"])
-def test_columns_of_objects_are_read_like_lists(values: list[Any]) -> None:
-    assert read_column(pl.Series(values, dtype=pl.Object)).tolist() == values
-    assert read_column(pd.Series(values, dtype=object)).tolist() == values
+def test_columns_of_objects_are_read_like_lists() -> None:
+    cases: list[list[Any]] = [TEXTS, NUMBERS, BYTES]
+    for values in cases:
+        assert read_column(pl.Series(values, dtype=pl.Object)).tolist() == values
+        assert read_column(pd.Series(values, dtype=object)).tolist() == values
 
 
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary", "binary_view"])
-def test_dictionaries_of_any_strings(kind: str) -> None:
-    words = TEXTS if "string" in kind else BYTES
-    values = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint16()), pa.array(words, getattr(pa, kind)()))
-    assert read_column(values).tolist() == [words[1], words[0], words[1]]
+def test_dictionaries_of_any_strings() -> None:
+    for kind in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        words = TEXTS if "string" in kind else BYTES
+        values = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint16()), pa.array(words, getattr(pa, kind)()))
+        assert read_column(values).tolist() == [words[1], words[0], words[1]]
 
 
 def test_a_null_inside_a_dictionary_is_one() -> None:

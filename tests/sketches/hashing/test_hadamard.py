@@ -39,12 +39,13 @@ def test_entries() -> None:
     assert sign(np.array([], dtype=int), 3).tolist() == []
 
 
-@pytest.mark.parametrize(("index", "column"), [(3, np.arange(4)), ([[3]], [1]), (np.arange(4), [[2], [1]]), (2**63, 1)])
-def test_entries_of_different_shapes_and_without_a_warning(index: Any, column: Any) -> None:
-    left, right = np.broadcast_arrays(np.asarray(index, dtype=object), np.asarray(column, dtype=object))
-    expected = [(-1) ** (int(i) & int(j)).bit_count() for i, j in zip(left.flat, right.flat, strict=True)]
-    found = sign(index, column)
-    assert (found.shape, found.reshape(-1).tolist()) == (left.shape, expected)
+def test_entries_of_different_shapes_and_without_a_warning() -> None:
+    cases: list[tuple[Any, Any]] = [(3, np.arange(4)), ([[3]], [1]), (np.arange(4), [[2], [1]]), (2**63, 1)]
+    for index, column in cases:
+        left, right = np.broadcast_arrays(np.asarray(index, dtype=object), np.asarray(column, dtype=object))
+        expected = [(-1) ** (int(i) & int(j)).bit_count() for i, j in zip(left.flat, right.flat, strict=True)]
+        found = sign(index, column)
+        assert (found.shape, found.reshape(-1).tolist()) == (left.shape, expected)
 
 
 def test_shapes_that_do_not_go_together() -> None:
