@@ -4,6 +4,14 @@ A protocol is one frozen value that client and server share. The client's ``priv
 server's ``aggregate()`` absorbs them, merges with others, and estimates. Each report satisfies the stated guarantee
 against every observer, the collector included. ``choose`` picks a protocol, ``presets`` has deployed ones, ``shuffle``
 returns the guarantee of a shuffled crowd, and ``local.spark`` aggregates on Spark.
+
+Parameters that several protocols share:
+
+- ``epsilon``: the epsilon of one report.
+- ``domain``: the number k of values, which are then 0 to k - 1, or the values themselves.
+- ``low``, ``high``: the bounds of the numbers; clip before reporting.
+- ``grid``: the number L of steps between the bounds.
+- ``seed``: the public seed of the hash functions.
 """
 
 from celosia.local import presets

@@ -104,10 +104,10 @@ class DistinctEstimate:
 class DistinctCount(Protocol[DistinctEstimate]):
     """Count the different values that many people hold.
 
+    See ``celosia.local`` for ``epsilon``.
+
     Parameters
     ----------
-    epsilon
-        Epsilon of one report.
     buckets
         The number of buckets: several times the expected number of values.
     hashes

@@ -48,10 +48,10 @@ _MAX_HASH_RANGE = 1 << 16
 class PrefixExtension(Protocol[Estimate]):
     """Find the values that many people hold, in a domain that is too large to list.
 
+    See ``celosia.local`` for ``epsilon`` and ``seed``.
+
     Parameters
     ----------
-    epsilon
-        Epsilon of one report.
     domain
         Values are integers from 0 to ``domain - 1``, at most 2^62; or else give an alphabet and a length.
     alphabet, length
@@ -61,8 +61,6 @@ class PrefixExtension(Protocol[Estimate]):
         fewer groups, which are larger and so more accurate, and more candidates.
     hashes
         The size of the public set of hash functions.
-    seed
-        Public seed of the hash functions.
 
     Examples
     --------

@@ -32,19 +32,10 @@ if TYPE_CHECKING:
 class CountMeanSketch(HashedTable):
     """The count-mean sketch over an open domain: integers, strings or bytes.
 
-    Parameters
-    ----------
-    epsilon
-        Epsilon of one report.
-    hashes
-        The number k of hash functions. More cost only memory of the server, and even out collisions over values.
-    width
-        The number m of bits of a report, at least 2. The standard error is near its least from several hundred on.
-    seed
-        Public seed of the hash functions.
+    There are k = ``hashes`` hash functions: more cost only memory of the server, and even out collisions over values.
+    A report has m = ``width`` bits, at least 2; the standard error is near its least from several hundred on. See
+    ``celosia.local`` for ``epsilon`` and ``seed``.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = CountMeanSketch(epsilon=4, hashes=64, width=128, seed=7)
     >>> reports = protocol.privatize(["sun"] * 600 + ["rain"] * 400, source=Seeded(7))

@@ -27,17 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class DirectEncoding(SupportProtocol):
-    """Generalized randomized response over a known domain.
+    """Generalized randomized response over a known domain; see ``celosia.local`` for ``domain`` and ``epsilon``.
 
-    Parameters
-    ----------
-    domain
-        The number k of values, which are then 0 to k - 1, or the values themselves.
-    epsilon
-        Epsilon of one report.
-
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = DirectEncoding(domain=["red", "green", "blue"], epsilon=2)
     >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))

@@ -34,19 +34,9 @@ if TYPE_CHECKING:
 class HadamardCountMeanSketch(HashedTable):
     """The Hadamard count-mean sketch over an open domain: integers, strings or bytes.
 
-    Parameters
-    ----------
-    epsilon
-        Epsilon of one report.
-    hashes
-        The number k of hash functions.
-    width
-        The number m of columns, a power of two. Collisions fall with it; doubling it adds one bit to a report.
-    seed
-        Public seed of the hash functions.
+    There are k = ``hashes`` hash functions and m = ``width`` columns, a power of two. Collisions fall with the width;
+    doubling it adds one bit to a report. See ``celosia.local`` for ``epsilon`` and ``seed``.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = HadamardCountMeanSketch(epsilon=4, hashes=64, width=1024, seed=7)
     >>> reports = protocol.privatize(["sun"] * 600 + ["rain"] * 400, source=Seeded(7))

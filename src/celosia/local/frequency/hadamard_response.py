@@ -39,19 +39,10 @@ _MAX_BLOCKS = 1 << 31
 class HadamardResponse(DomainProtocol[Estimate]):
     """Hadamard response over a known domain. Value x has block x mod ``blocks`` and column 1 + ⌊x / ``blocks``⌋.
 
-    Parameters
-    ----------
-    domain
-        The number k of values, which are then 0 to k - 1, or the values themselves.
-    epsilon
-        Epsilon of one report.
-    blocks
-        The number of blocks, a power of two; the default is the largest power of two below e^epsilon, as the
-        authors do, and no more than the values need. The variance is least near (e^epsilon - 1) / 2
-        blocks: one block up to 1.34.
+    See ``celosia.local`` for ``domain`` and ``epsilon``. ``blocks`` is a power of two; the default is the largest below
+    e^epsilon, as the authors do, and no more than the values need. The variance is least near (e^epsilon - 1) / 2
+    blocks: one block up to 1.34.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = HadamardResponse(domain=["red", "green", "blue"], epsilon=2)
     >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))

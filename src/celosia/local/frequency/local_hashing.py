@@ -51,12 +51,10 @@ _PRIME = np.uint64(2**61 - 1)
 class LocalHashing(DomainProtocol[Estimate]):
     """Optimized local hashing over a known domain.
 
+    See ``celosia.local`` for ``domain``, ``epsilon`` and ``seed``.
+
     Parameters
     ----------
-    domain
-        The number k of values, which are then 0 to k - 1, or the values themselves.
-    epsilon
-        Epsilon of one report.
     hashes
         By default each report has its own function, out of 2^32: the server visits all k values for each report. With
         a number K, each has one of K public functions (fast local hashing, Cormode, Maddock and Maple 2021): a report
@@ -64,8 +62,6 @@ class LocalHashing(DomainProtocol[Estimate]):
         functions than expected then stay together: see ``variance``.
     buckets
         The number g of buckets; the default has the least variance.
-    seed
-        Public seed of the hash functions.
 
     Examples
     --------

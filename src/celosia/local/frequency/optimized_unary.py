@@ -39,18 +39,9 @@ _HALF = Fraction(1, 2)
 class OptimizedUnary(BitVectorProtocol):
     """Optimized (or symmetric) unary encoding over a known domain.
 
-    Parameters
-    ----------
-    domain
-        The number k of values, which are then 0 to k - 1, or the values themselves.
-    epsilon
-        Epsilon of one report.
-    symmetric
-        Keep all bits with the same probability, as RAPPOR's one-time response does: better only if most people have
-        one value.
+    See ``celosia.local`` for ``domain`` and ``epsilon``. If ``symmetric``, all bits are kept with the same probability,
+    as in RAPPOR's one-time response: better only if most people have one value.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = OptimizedUnary(domain=["red", "green", "blue"], epsilon=2)
     >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))

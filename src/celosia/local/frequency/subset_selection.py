@@ -40,17 +40,9 @@ _PARTS = 32  # in which a share is rounded down
 class SubsetSelection(BitVectorProtocol):
     """Subset selection over a known domain.
 
-    Parameters
-    ----------
-    domain
-        The number k of values, which are then 0 to k - 1, or the values themselves.
-    epsilon
-        Epsilon of one report.
-    chosen
-        The size of the subsets, from 1 to k - 1; the default has the least variance.
+    See ``celosia.local`` for ``domain`` and ``epsilon``. ``chosen`` is the size of the subsets, from 1 to k - 1; the
+    default has the least variance.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = SubsetSelection(domain=20, epsilon=1)
     >>> protocol.chosen

@@ -33,17 +33,9 @@ class OneBitMean(Memoised[MeanEstimate], BitMean):
     """A mean from one bit per person, which repeats for a number that stays.
 
     Drawn in this order: the threshold, an integer below 2^52 from the client's memo, and then whether the bit is
-    true, from the memo of 1 if the number lies above the threshold (in parts of the interval), else of 0.
+    true, from the memo of 1 if the number lies above the threshold (in parts of the interval), else of 0. See
+    ``celosia.local`` for the parameters.
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        Epsilon of one report.
-
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = OneBitMean(low=0, high=24, epsilon=1)
     >>> reports = protocol.privatize([8.5] * 10_000, source=Seeded(7))

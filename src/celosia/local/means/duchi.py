@@ -158,17 +158,8 @@ class BitMean(MeanProtocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Duchi(BitMean):
-    """A mean from one bit per person.
+    """A mean from one bit per person; see ``celosia.local`` for the parameters.
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        Epsilon of one report.
-
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = Duchi(low=0, high=100, epsilon=1)
     >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))

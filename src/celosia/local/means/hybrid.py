@@ -32,17 +32,8 @@ _MAX_DUCHI_EPSILON = Fraction(61, 100)
 class Hybrid(WindowMean):
     """A mean whose variance does not depend on the numbers, and is less than the worst of either mechanism.
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        Epsilon of one report.
-    grid, width
-        Of the piecewise mechanism: see ``Piecewise``.
+    See ``Piecewise`` for ``width``, and ``celosia.local`` for the other parameters.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = Hybrid(low=0, high=100, epsilon=2)
     >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))

@@ -39,19 +39,8 @@ _HALF = np.uint64(32)  # reports are summed in halves of 32 bits, which add up w
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class LocalLaplace(MeanProtocol):
-    """A mean from numbers with Laplace noise.
+    """A mean from numbers with Laplace noise; see ``celosia.local`` for the parameters.
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        Epsilon of one report.
-    grid
-        The number L of steps between the bounds.
-
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = LocalLaplace(low=0, high=100, epsilon=2)
     >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))

@@ -26,19 +26,9 @@ if TYPE_CHECKING:
 class Piecewise(WindowMean):
     """A mean from a noisy number per person; better than one bit for an epsilon above about 1.3.
 
-    Parameters
-    ----------
-    low, high
-        The bounds of the numbers; clip before reporting.
-    epsilon
-        Epsilon of one report.
-    grid
-        The number L of steps between the bounds.
-    width
-        The number W of likely reports, 1 to L; ``"published"``, or ``"least"`` for the least variance.
+    ``width`` is the number W of likely reports, 1 to L; ``"published"``, or ``"least"`` for the least variance. See
+    ``celosia.local`` for the other parameters.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> protocol = Piecewise(low=0, high=100, epsilon=3)
     >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))

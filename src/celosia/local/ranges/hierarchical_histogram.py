@@ -41,12 +41,12 @@ _MAX_BITS = 1024  # a unary report of 128 bytes
 class HierarchicalHistogram(DomainProtocol[RangeEstimate]):
     """Ranges and quantiles over an ordered domain.
 
+    See ``celosia.local`` for ``epsilon``.
+
     Parameters
     ----------
     domain
         The number of buckets, which are then 0, 1, 2 …, or the buckets themselves, in their order.
-    epsilon
-        Epsilon of one report.
     fanout
         The number of children of a node; the default is best for long ranges.
     oracle
