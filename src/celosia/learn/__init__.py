@@ -4,6 +4,14 @@ Classifiers, regressors, clusterings and transformers that a data scientist drop
 records only through mechanisms, on integers: noisy sums that are then solved, or noisy gradients. Bounds and
 labels are public and stated by the caller; a fitted estimator holds noisy numbers alone, and the event paid for.
 
+Parameters that estimators share:
+
+- ``epsilon``, ``delta``, ``rho``: what may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian
+  noise). ``epsilon=float("inf")`` is scikit-learn's estimator, without privacy.
+- ``bounds``: (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped.
+- ``classes``: the labels, public; ``"public"`` if everybody may know which occur.
+- ``adjacency``, ``budget``, ``source``: which neighbours are protected; who pays; where the noise comes from.
+
 >>> import numpy as np
 >>> from celosia.learn import LinearRegression
 >>> from celosia.noise import Seeded

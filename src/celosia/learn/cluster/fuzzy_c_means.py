@@ -60,7 +60,7 @@ class FuzzyCMeans(Clusterer):
     n_init, random_state
         For ``epsilon=inf`` only: of scikit-learn's ``KMeans``, whose centres the plain algorithm starts from.
     adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
+        As for all estimators: see ``celosia.learn``.
 
     Examples
     --------

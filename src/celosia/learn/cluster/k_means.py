@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class KMeans(Clusterer):
     """Find ``n_clusters`` centres with a small sum of squared distances to the nearest.
 
+    See ``celosia.learn`` for the parameters that are not listed.
+
     Parameters
     ----------
     n_clusters
@@ -42,8 +44,6 @@ class KMeans(Clusterer):
         number of records is private; for ``adjacency="replace-one"``, where it is not, it is the number itself.
     n_init, random_state
         For ``epsilon=inf`` only: scikit-learn's.
-    adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
 
     Examples
     --------

@@ -36,7 +36,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     """Principal components, learned with differential privacy.
 
     ``bounds_`` is what the bounds of the features become along the components, two rows that the next step of a
-    pipeline can be given; ``transform`` itself clips nothing.
+    pipeline can be given; ``transform`` itself clips nothing. See ``celosia.learn`` for the parameters that are
+    not listed.
 
     Parameters
     ----------
@@ -44,12 +45,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         How many components: an integer, a share of the variance between 0 and 1, or None for all.
     whiten
         Whether ``transform`` divides each component by its standard deviation.
-    epsilon, delta, rho
-        What may be spent. Pure with an epsilon alone; ``float("inf")`` is scikit-learn's own PCA.
-    bounds
-        Public bounds of the features; what lies outside is clipped.
-    adjacency, budget, source
-        Who are neighbours, who pays, and where the noise comes from.
 
     Examples
     --------

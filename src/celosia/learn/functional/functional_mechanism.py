@@ -57,7 +57,7 @@ class FunctionalMechanism(PrivateEstimator):
         minimum. Without it a quadratic is repaired: its diagonal is raised by four standard deviations of the noise and
         what bends downwards is trimmed.
     epsilon, delta, rho, adjacency, budget, source
-        As everywhere in this room: what may be spent, who is protected, who pays, and where the noise comes from.
+        As for all estimators: see ``celosia.learn``.
 
     Attributes
     ----------

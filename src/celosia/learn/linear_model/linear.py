@@ -38,22 +38,17 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
     """Private least squares, used like scikit-learn's.
 
     Directions in which the noise hides the features are damped (see ``least_squares``). With few rows or a small
-    epsilon the line becomes flat, at the noisy mean.
+    epsilon the line becomes flat, at the noisy mean. See ``celosia.learn`` for the parameters that are not listed.
 
     Parameters
     ----------
-    epsilon, delta, rho
-        The privacy target: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
-        ``epsilon=float("inf")`` fits scikit-learn's regression, without privacy.
-    bounds, bounds_y
-        (low, high) of the features and of the target, public. Values outside are clipped.
+    bounds_y
+        (low, high) of the target, public. Values outside are clipped.
     method
         ``"auto"``; ``"adassp"`` (Wang 2018); ``"functional"`` (Zhang et al. 2012); ``"published"``: the functional
         mechanism with the published constant 2(d + 1)^2, which is looser, and no repair of the noisy polynomial.
     fit_intercept
         Whether the line may miss the origin.
-    adjacency, budget, source
-        The neighbouring relation, the budget that pays, and the source of the noise.
 
     Examples
     --------

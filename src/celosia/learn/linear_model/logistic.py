@@ -45,15 +45,11 @@ _METHODS = ("auto", "gradient", "functional", "published", "objective")
 class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private logistic regression, used like scikit-learn's.
 
+    Gaussian noise (a delta, or rho) is much better than Laplace noise. See ``celosia.learn`` for the parameters that
+    are not listed.
+
     Parameters
     ----------
-    epsilon, delta, rho
-        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise: much better);
-        ``epsilon=float("inf")`` is scikit-learn's model, without privacy.
-    bounds
-        (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped.
-    classes
-        The labels, public; ``"public"`` if everybody may know which occur.
     method
         ``"gradient"``: noisy gradient descent, in memory. ``"objective"``: objective perturbation, two classes, a
         theorem about real numbers (see ``event_.arithmetic``). ``"functional"``: the functional mechanism, one pass
@@ -72,8 +68,6 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         How many noisy gradients are taken; None: 50; where epsilon stands alone 5, or epsilon if that is more.
     tol, max_iter
         scikit-learn's, without privacy only.
-    adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
 
     Examples
     --------

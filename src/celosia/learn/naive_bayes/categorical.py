@@ -42,29 +42,22 @@ class CategoricalNB(NaiveBayes):
     """Private naive Bayes for features that are categories, used like scikit-learn's.
 
     A category that was not declared is refused in ``fit`` and ignored in ``predict``, where its feature then says
-    nothing about the record.
+    nothing about the record. See ``celosia.learn`` for the parameters that are not listed.
 
     Parameters
     ----------
-    epsilon, delta, rho
-        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
-        ``epsilon=float("inf")`` is scikit-learn's classifier, without privacy.
     categories
         The categories of each feature, public: a list of values, or how many there are (then they are 0, 1, ...); one
         number for all features alike.
         Features of texts may be given as texts, or as their places in the list.
     bounds
         Instead of ``categories``, a Schema (or a mapping of names to kinds) that lists them.
-    classes
-        The labels, public; ``"public"`` if everybody may know which occur.
     method
         ``"auto"``, there is no other.
     alpha
         Additive smoothing, as in scikit-learn.
     fit_prior, class_prior
         Whether to learn the probabilities of the classes (else they are all the same), or what they are.
-    adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
 
     Examples
     --------

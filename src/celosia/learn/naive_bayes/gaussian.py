@@ -33,17 +33,11 @@ class GaussianNB(NaiveBayes):
     """Private Gaussian naive Bayes, used like scikit-learn's.
 
     Means and variances are shrunk according to the noise (see ``class_normals``): with few rows or a small
-    epsilon the classes become alike, and only their noisy shares differ.
+    epsilon the classes become alike, and only their noisy shares differ. See ``celosia.learn`` for the
+    parameters that are not listed.
 
     Parameters
     ----------
-    epsilon, delta, rho
-        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
-        ``epsilon=float("inf")`` is scikit-learn's classifier, without privacy.
-    bounds
-        (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped.
-    classes
-        The labels, public; ``"public"`` if everybody may know which occur.
     method
         ``"auto"``, the only one.
     priors
@@ -51,8 +45,6 @@ class GaussianNB(NaiveBayes):
     var_smoothing
         The part of the largest variance, of those learned, that is added to all; how much that is stands in
         ``epsilon_``, which is scikit-learn's name for it and no privacy parameter.
-    adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
 
     Examples
     --------

@@ -34,25 +34,18 @@ if TYPE_CHECKING:
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private standardisation, used like scikit-learn's.
 
-    ``transform`` scales what it is given and clips nothing. ``bounds_`` is what the bounds of the features become, two
-    rows of numbers that the next step of a pipeline can take as its ``bounds``: public, as the noisy means and
-    deviations are. A variance that is smaller than three deviations of its noise is set to that (or to what a column
-    has that is spread evenly between its bounds, if that is less), so that no column is blown up by noise.
+    ``fit`` clips to the bounds; ``transform`` scales what it is given and clips nothing. ``bounds_`` is what the bounds
+    of the features become, two rows of numbers that the next step of a pipeline can take as its ``bounds``: public, as
+    the noisy means and deviations are. A variance that is smaller than three deviations of its noise is set to that (or
+    to what a column has that is spread evenly between its bounds, if that is less), so that no column is blown up by
+    noise. See ``celosia.learn`` for the parameters that are not listed.
 
     Parameters
     ----------
-    epsilon, delta, rho
-        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
-        ``epsilon=float("inf")`` is scikit-learn's scaler, without privacy.
-    bounds
-        (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped in
-        ``fit``.
     method
         ``"auto"``, there is no other.
     with_mean, with_std
         Whether to centre, and whether to scale.
-    adjacency, budget, source
-        Which neighbours are protected; who pays; where the noise comes from.
 
     Examples
     --------
