@@ -64,20 +64,19 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
 
 def exact_epsilon(value: Exact) -> Fraction:
     """Return an epsilon that a mechanism can spend: positive, and small enough to protect anything at all."""
-    fraction = exact_positive(value, name="epsilon")
-    if fraction > _MAX_EPSILON:
-        raise ParameterError(
-            f"epsilon must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
-        )
-    return fraction
+    return _exact_cost(value, name="epsilon")
 
 
 def exact_rho(value: Exact) -> Fraction:
     """Return a rho that a mechanism can spend: positive, and small enough to protect anything at all."""
-    fraction = exact_positive(value, name="rho")
+    return _exact_cost(value, name="rho")
+
+
+def _exact_cost(value: Exact, *, name: str) -> Fraction:
+    fraction = exact_positive(value, name=name)
     if fraction > _MAX_EPSILON:
         raise ParameterError(
-            f"rho must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
+            f"{name} must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
         )
     return fraction
 

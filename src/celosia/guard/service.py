@@ -9,8 +9,9 @@ process opens its own.
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
+from celosia.core.closing import Closing
 from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
 from celosia.guard.addresses import expand_variables, hide_secrets
@@ -41,7 +42,7 @@ _MAX_LINES: Final = 10_000
 _MAX_TOKEN_LENGTH: Final = 16_384
 
 
-class Guard:
+class Guard(Closing):
     """The guard's operations. ``Guard.open`` makes one, in the process that uses it.
 
     >>> with Guard.open(Config(store="memory://")) as guard:
@@ -90,12 +91,6 @@ class Guard:
         """Close files and connections."""
         self._sessions.close()
         self.ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def health(self) -> dict[str, str]:
         """Return ``{"status": "ok"}`` if the store answers; raise ``LedgerError`` if it does not."""

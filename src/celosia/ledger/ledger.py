@@ -7,8 +7,9 @@ decisions are in one hash-chained log.
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from celosia.core.closing import Closing
 from celosia.core.errors import LedgerError, ParameterError
 from celosia.core.exact import exact_integer, exact_text, safe_repr
 from celosia.core.release import Release
@@ -44,7 +45,7 @@ _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "res
 _PAGE_SIZE: Final = 1_000
 
 
-class Ledger(NonCopyable):
+class Ledger(Closing, NonCopyable):
     """Budgets and a log of every release; ``celosia.open_ledger(url)`` opens one.
 
     >>> import celosia as cl
@@ -358,12 +359,6 @@ class Ledger(NonCopyable):
         >>> cl.open_ledger("memory://").close()
         """
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Ledger in {self.store.name}>"

@@ -3,7 +3,7 @@
 Both begin queries with the builder or with SQL, and make equal plans of equal queries.
 """
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, safe_repr
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from celosia.query.release import TableRelease
 
 
+class QueryOptions(TypedDict, total=False):
+    """The privacy target of a query, or the error that it may have, by keyword."""
+
+    epsilon: Exact | None
+    delta: Exact | None
+    rho: Exact | None
+    error: "Exact | Mapping[str, Exact] | None"
+    confidence: Exact
+    rows: float | None
+
+
 class QueryBackend(Protocol):
     """Interface of a ``Session`` and of a connection to a guard."""
 
@@ -30,17 +41,7 @@ class QueryBackend(Protocol):
     def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":
         """Return the cost and the expected error of a plan."""
 
-    def release(
-        self,
-        plan: Plan,
-        *,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        rho: Exact | None = None,
-        error: "Exact | Mapping[str, Exact] | None" = None,
-        confidence: Exact = 0.95,
-        rows: float | None = None,
-    ) -> "TableRelease":
+    def release(self, plan: Plan, **target: Unpack[QueryOptions]) -> "TableRelease":
         """Pay for a plan and return the answer."""
 
 

@@ -10,8 +10,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
+from celosia.core.closing import Closing
 from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError, QueryError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
@@ -23,7 +24,7 @@ from celosia.noise.source import source_or_system
 from celosia.query.answering.fitting import check_own, plan_fitting
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.answering.release_table import answer
-from celosia.query.backend import begin, draw_session
+from celosia.query.backend import QueryOptions, begin, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
@@ -59,7 +60,7 @@ _MAX_ANSWER_LENGTH = 2**30
 _MAX_QUESTION_LENGTH = 10_000
 
 
-class Session(NonCopyable):
+class Session(Closing, NonCopyable):
     """Answer queries about tables within a privacy budget.
 
     Parameters
@@ -205,17 +206,7 @@ class Session(NonCopyable):
     @overload
     def sql(self, text: str) -> Query: ...
     @overload
-    def sql(
-        self,
-        text: str,
-        *,
-        epsilon: Exact | None = ...,
-        delta: Exact | None = ...,
-        rho: Exact | None = ...,
-        error: "Exact | Mapping[str, Exact] | None" = ...,
-        confidence: Exact = ...,
-        rows: float | None = ...,
-    ) -> "TableRelease": ...
+    def sql(self, text: str, **target: Unpack[QueryOptions]) -> "TableRelease": ...
     def sql(self, text: str, **target: Any) -> "Query | TableRelease":
         """Parse SQL. With a target release the answer; without one return a query, to preview or release.
 
@@ -612,12 +603,6 @@ class Session(NonCopyable):
         ...     release = session.query().count().release(epsilon="0.1")
         """
         self._context.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _repr_html_(self) -> str:
         budgets = {"budget": self.budget, "spent": self.spent, "left": self.remaining}

@@ -28,26 +28,26 @@ from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.key_selection import tail_at_least
 from celosia.accounting.prices.shuffling import shuffled_atoms
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify
-from celosia.core import (
-    ApproxDP,
-    ComposedEvent,
+from celosia.core.errors import NotPricedError
+from celosia.core.events import (
     Event,
     ExponentialEvent,
-    FixedSampledEvent,
-    GaussianDP,
     GaussianEvent,
-    GuaranteedEvent,
+    KeySelectionEvent,
     LaplaceEvent,
-    NotPricedError,
+    RandomizedResponseEvent,
+)
+from celosia.core.exact import double_at_least, double_at_most
+from celosia.core.guarantees import ApproxDP, GaussianDP, PureDP
+from celosia.core.structure import (
+    ComposedEvent,
+    FixedSampledEvent,
+    GuaranteedEvent,
     ParallelEvent,
     PoissonSampledEvent,
-    PureDP,
-    RandomizedResponseEvent,
     RepeatedEvent,
     ShuffledEvent,
 )
-from celosia.core.events import KeySelectionEvent
-from celosia.core.exact import double_at_least, double_at_most
 
 _STEPS = 4096  # steps of a grid that stands for real-valued Laplace noise; a coarser grid dominates a finer one
 _MIN_MU, _MAX_MU = 1e-8, 1e8  # of a normal pair

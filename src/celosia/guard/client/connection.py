@@ -7,9 +7,10 @@ for once. The client holds nothing private but the key and the answers.
 
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 from urllib.parse import quote
 
+from celosia.core.closing import Closing
 from celosia.core.errors import CelosiaError, EngineError, GuardUnreachableError, LedgerError, ParameterError
 from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
@@ -17,7 +18,7 @@ from celosia.core.html_table import draw_table
 from celosia.guard.client.replies import Budget, PastQuery, read_budget, read_formats, read_past_query, read_tables
 from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM
-from celosia.query.backend import begin, draw_session
+from celosia.query.backend import QueryOptions, begin, draw_session
 from celosia.query.builder import Query
 from celosia.query.serial.json_fields import read_list
 from celosia.query.serial.plan import plan_to_json
@@ -84,7 +85,7 @@ def connect(
     return connection
 
 
-class Connection:
+class Connection(Closing):
     """A connection to a data set of a guard. ``connect`` makes one; ``celosia.Session`` documents the methods."""
 
     def __init__(self, transport: Transport, *, dataset: str | None = None) -> None:
@@ -142,17 +143,7 @@ class Connection:
     @overload
     def sql(self, text: str) -> Query: ...
     @overload
-    def sql(
-        self,
-        text: str,
-        *,
-        epsilon: Exact | None = ...,
-        delta: Exact | None = ...,
-        rho: Exact | None = ...,
-        error: "Exact | Mapping[str, Exact] | None" = ...,
-        confidence: Exact = ...,
-        rows: float | None = ...,
-    ) -> "TableRelease": ...
+    def sql(self, text: str, **target: Unpack[QueryOptions]) -> "TableRelease": ...
     def sql(self, text: str, **target: Any) -> "Query | TableRelease":
         """Query in SQL. With a privacy target, release the answer; without one, return the query."""
         query = Query(session=self, draft=parse_sql(text, self.tables))
@@ -250,12 +241,6 @@ class Connection:
     def close(self) -> None:
         """Close the transport, which the connections made from this one share."""
         self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _repr_html_(self) -> str:
         """Show the declared data set and the remaining budget; if the guard does not answer, only the ``repr``."""

@@ -4,9 +4,11 @@ An engine is opened on the tables of a session. Opening it looks at types, which
 summaries, which are already paid, read rows. Its errors never repeat a message of the database.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
+
+from celosia.core.closing import Closing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +51,7 @@ class Request(Protocol):
         ...
 
 
-class Engine(ABC):
+class Engine(Closing):
     """Computes exact integer summaries of the tables it is opened on.
 
     A third party's engine implements ``check``, ``key_counts`` and ``summaries``, and may override ``check_types`` and
@@ -71,7 +73,7 @@ class Engine(ABC):
     def check(self, plan: "Plan") -> None:
         """Raise if the engine cannot run a plan; read no row."""
 
-    def check_types(self) -> None:  # noqa: B027 - an engine that reads every type has nothing to refuse
+    def check_types(self) -> None:  # an engine that reads every type has nothing to refuse
         """Raise if columns have types that their kinds cannot be read from; list all of them."""
 
     @abstractmethod
@@ -94,11 +96,5 @@ class Engine(ABC):
     ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":
         """Return one array per request, cells by width: int64, or Python integers if one is larger."""
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to close
+    def close(self) -> None:  # most have nothing to close
         """Release the resources of the engine."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

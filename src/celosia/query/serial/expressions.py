@@ -11,7 +11,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.exact import exact, safe_repr
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from celosia.data.schema.columns import Value
+
+D = TypeVar("D", bound=dt.date)
 
 _REAL: Final = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,3})?", re.ASCII)
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -116,25 +118,21 @@ def _ratio(value: object) -> Fraction:
 
 
 def _day(value: object) -> dt.date:
-    written = read_text(value, "literal")
-    if _DAY.fullmatch(written):
-        try:
-            return dt.date.fromisoformat(written)
-        except ValueError:
-            pass
-    raise FormatError(f'A literal of type date must be a text such as "2021-12-31", not {safe_repr(value)}.')
+    return _read_iso(value, _DAY, dt.date.fromisoformat, name="date", example="2021-12-31")
 
 
 def _timestamp(value: object) -> dt.datetime:
+    return _read_iso(value, _TIMESTAMP, dt.datetime.fromisoformat, name="timestamp", example="2021-12-31T23:59:59Z")
+
+
+def _read_iso(value: object, form: re.Pattern[str], parse: "Callable[[str], D]", *, name: str, example: str) -> D:
     written = read_text(value, "literal")
-    if _TIMESTAMP.fullmatch(written):
+    if form.fullmatch(written):
         try:
-            return dt.datetime.fromisoformat(written)
+            return parse(written)
         except ValueError:
             pass
-    raise FormatError(
-        f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {safe_repr(value)}.'
-    )
+    raise FormatError(f'A literal of type {name} must be a text such as "{example}", not {safe_repr(value)}.')
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {

@@ -79,14 +79,10 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     unit: str = "row",
     source: "Source | None" = None,
 ) -> "Release[NDArray[np.int64]]":
-    """Return the number of values in each bin or category.
+    """Return the number of values in each bin or category; parameters that are not listed are those of ``mean``.
 
     Parameters
     ----------
-    array
-        The column, of any library.
-    epsilon, delta
-        The price; with a delta Gaussian noise is used where it is better.
     edges
         The edges of the bins, in increasing order; a value on an edge belongs to the bin above, the last edge to
         the last bin. Values beyond the ends count in the first and the last bin.
@@ -94,8 +90,6 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
         The categories instead, strings or integers.
     null
         ``"drop"``, or the value or category that replaces missing or unknown ones.
-    adjacency, unit, source
-        The neighbouring relation and the privacy unit of the price, and the source of randomness.
 
     Examples
     --------
