@@ -1,4 +1,8 @@
-"""The classical mechanisms: each adds exact noise or chooses exactly, and states its event and its guarantee."""
+"""The classical mechanisms: each adds exact noise or chooses exactly, and states its event and its guarantee.
+
+Two parameters are the same everywhere: ``adjacency`` is the kind of neighbours that the sensitivity was stated for, and
+``unit`` is what one of them has more, less or different.
+"""
 
 from celosia.mechanisms.bounded_laplace import BoundedLaplace
 from celosia.mechanisms.gaussian import Gaussian

@@ -64,6 +64,8 @@ class _DerivedSlots:
 class BoundedLaplace(ReprMixin, _DerivedSlots):
     """Draw a number or an array around the true one, between ``low`` and ``high``.
 
+    See ``celosia.mechanisms`` for ``adjacency`` and ``unit``.
+
     Parameters
     ----------
     epsilon
@@ -76,8 +78,6 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         The step, a power of two, for real values: bounds must be multiples of it. By default values are integers.
     dimension
         The number of coordinates; the scale depends on it.
-    adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------

@@ -15,10 +15,11 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
 from celosia.core.events import KNormEvent
-from celosia.core.exact import Exact, ReprMixin, exact_adjacency, exact_epsilon, exact_integer, exact_text
+from celosia.core.exact import Exact, exact_epsilon, exact_integer
 from celosia.core.guarantees import PureDP
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
+from celosia.mechanisms.scoped import ScopedMechanism
 from celosia.noise.max_norm import DiscreteMaxNorm
 from celosia.noise.source import source_or_system
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class KNorm(ReprMixin):
+class KNorm(ScopedMechanism):
     """Add noise to vectors of integers of which each coordinate changes by a bounded amount.
+
+    See ``celosia.mechanisms`` for ``adjacency`` and ``unit``.
 
     Parameters
     ----------
@@ -40,8 +43,6 @@ class KNorm(ReprMixin):
         How many coordinates a vector has, at most 16.
     blocks
         How many vectors there are, such as groups of a table.
-    adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------
@@ -54,8 +55,6 @@ class KNorm(ReprMixin):
     sensitivity: int
     width: int
     blocks: int = 1
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def __init__(
         self,
@@ -72,9 +71,8 @@ class KNorm(ReprMixin):
             sensitivity=exact_integer(sensitivity, name="sensitivity"),
             width=exact_integer(width, name="width"),
             blocks=exact_integer(blocks, name="blocks"),
-            adjacency=exact_adjacency(adjacency),
-            unit=exact_text(unit, name="unit"),
         )
+        self._set_scope(adjacency, unit)
         self._sampler()  # raises now, not at the release, if the target cannot be met
 
     @property

@@ -21,7 +21,7 @@ from celosia.noise.laplace import DiscreteLaplace
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Laplace(AddedNoise[LaplaceEvent]):
-    """Add two-sided geometric noise to a number or an array.
+    """Add two-sided geometric noise to a number or an array. See ``celosia.mechanisms`` for ``adjacency`` and ``unit``.
 
     Parameters
     ----------
@@ -34,8 +34,6 @@ class Laplace(AddedNoise[LaplaceEvent]):
         a value is an integer must then be public (``sum([])`` is one, ``sum([0.5])`` is not; say ``float`` or a grid).
     dimension
         The number of coordinates, if the event must be known before the release; the guarantee never depends on it.
-    adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------

@@ -19,12 +19,12 @@ import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer
+from celosia.core.exact import Exact, exact_integer, exact_positive
 from celosia.noise.decide import below, exp_enclosure
 from celosia.noise.source import System, source_or_system
 
@@ -236,6 +236,19 @@ class CellDistribution:
         (1000,)
         """
         return self._cells.sample(exact_integer(count, name="count", least=0), source_or_system(source))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class GeometricCells(CellDistribution):
+    """The base of ``DiscreteLaplace`` and ``Geometric``: probabilities fall by ``exp(-1/scale)`` with each step."""
+
+    _signed: ClassVar[bool]
+
+    scale: Fraction
+
+    def __init__(self, scale: Exact) -> None:
+        object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
+        object.__setattr__(self, "_cells", cells_for(1 / self.scale, Fraction(0), signed=self._signed))
 
 
 @lru_cache(maxsize=512)

@@ -5,20 +5,18 @@ The discrete form of exponential noise, for noisy maxima.
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from celosia.core.exact import Exact, exact_positive
-from celosia.noise.cells import CellDistribution, cells_for
+from celosia.noise.cells import GeometricCells
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Geometric(CellDistribution):
+class Geometric(GeometricCells):
     """One-sided geometric noise of ratio ``exp(-1/scale)``.
 
     >>> from celosia.noise import Seeded
@@ -26,11 +24,7 @@ class Geometric(CellDistribution):
     True
     """
 
-    scale: Fraction
-
-    def __init__(self, scale: Exact) -> None:
-        object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
-        object.__setattr__(self, "_cells", cells_for(1 / self.scale, Fraction(0), signed=False))
+    _signed: ClassVar[bool] = False
 
     def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each value; minus infinity below 0.

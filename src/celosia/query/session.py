@@ -572,21 +572,17 @@ class Session(Closing, NonCopyable):
         self,
         plan: Plan,
         *,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        rho: Exact | None = None,
         error: "Exact | Mapping[str, Exact] | None" = None,
         confidence: Exact = 0.95,
         rows: float | None = None,
+        **target: Any,
     ) -> Strategy:
         question = analyze_plan(plan, self._context.tables)
         if error is None:
-            spent = Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)
-            return check_noise(best_of(strategies_for(question, spent)))
-        if epsilon is not None or rho is not None:
+            return check_noise(best_of(strategies_for(question, Target.of(self._limit, **target))))
+        if any(target.pop(name, None) is not None for name in ("epsilon", "rho")):
             raise ParameterError("Give epsilon= (or rho=) or error=, not both: the error says how much is spent.")
-        found = strategy_within(question, self._limit, error, delta=delta, confidence=confidence, rows=rows)
-        return check_noise(found)
+        return check_noise(strategy_within(question, self._limit, error, confidence=confidence, rows=rows, **target))
 
     @property
     def _limit(self) -> Guarantee:

@@ -102,9 +102,7 @@ class DistinctEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class DistinctCount(Protocol[DistinctEstimate]):
-    """Count the different values that many people hold.
-
-    See ``celosia.local`` for ``epsilon``.
+    """Count the different values that many people hold; see ``celosia.local`` for ``epsilon``.
 
     Parameters
     ----------

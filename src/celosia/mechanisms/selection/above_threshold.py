@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class AboveThreshold(UtilityMechanism):
     """Report which values are above a threshold, up to ``answers`` times.
 
+    See ``celosia.mechanisms`` for ``adjacency`` and ``unit``.
+
     Parameters
     ----------
     epsilon
@@ -46,8 +48,6 @@ class AboveThreshold(UtilityMechanism):
         The number of positive answers after which the mechanism stops.
     monotone
         Whether adding a unit moves all values in the same direction: half the noise, add-remove only.
-    adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------

@@ -18,18 +18,17 @@ from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import (
     Exact,
-    ReprMixin,
     exact_adjacency,
     exact_epsilon,
     exact_integer,
     exact_level,
     exact_positive,
-    exact_text,
     safe_repr,
 )
 from celosia.core.guarantees import Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
+from celosia.mechanisms.scoped import ScopedMechanism
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -49,14 +48,12 @@ def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT00
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class UtilityMechanism(ReprMixin):
+class UtilityMechanism(ScopedMechanism):
     """The base of mechanisms that compare values, each of which one unit moves by at most ``sensitivity``."""
 
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool = False
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def _set_target(
         self, epsilon: Exact, sensitivity: Exact, *, monotone: bool, adjacency: Adjacency, unit: str
@@ -65,9 +62,8 @@ class UtilityMechanism(ReprMixin):
             epsilon=exact_epsilon(epsilon),
             sensitivity=exact_positive(sensitivity, name="sensitivity"),
             monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
-            adjacency=exact_adjacency(adjacency),
-            unit=exact_text(unit, name="unit"),
         )
+        self._set_scope(adjacency, unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -38,7 +38,7 @@ _MAX_EXACT = 2**50  # points farther from zero would not be exact doubles
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Exponential(Selection):
-    """Choose by exponential weights.
+    """Choose by exponential weights. See ``celosia.mechanisms`` for ``adjacency`` and ``unit``.
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ class Exponential(Selection):
         How far one unit can move the utility of any candidate.
     monotone
         Whether adding a unit moves all utilities in the same direction: twice the accuracy, add-remove only.
-    adjacency, unit
-        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------

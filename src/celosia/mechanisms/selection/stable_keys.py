@@ -22,20 +22,11 @@ from celosia.accounting.prices.key_selection import least_threshold
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import KeySelectionEvent
-from celosia.core.exact import (
-    Exact,
-    ReprMixin,
-    exact_adjacency,
-    exact_epsilon,
-    exact_integer,
-    exact_level,
-    exact_positive,
-    exact_text,
-    safe_repr,
-)
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import ApproxDP
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
+from celosia.mechanisms.scoped import ScopedMechanism
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.source import source_or_system
 
@@ -68,7 +59,7 @@ class SelectedKeys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class StableKeys(ReprMixin):
+class StableKeys(ScopedMechanism):
     """Show the keys that enough units share, with their noisy numbers of units.
 
     Parameters
@@ -93,8 +84,6 @@ class StableKeys(ReprMixin):
     epsilon: Fraction
     delta: Fraction
     groups: int = 1
-    adjacency: Adjacency = AddRemove
-    unit: str = "row"
 
     def __init__(
         self,
@@ -112,9 +101,8 @@ class StableKeys(ReprMixin):
             epsilon=exact_epsilon(epsilon),
             delta=chance,
             groups=exact_integer(groups, name="groups"),
-            adjacency=exact_adjacency(adjacency),
-            unit=exact_text(unit, name="unit"),
         )
+        self._set_scope(adjacency, unit)
         if self._max_keys / self.epsilon > _MAX_NOISE_WIDTH:
             raise ParameterError(
                 f"The noise for epsilon={safe_repr(epsilon)} and groups={safe_repr(groups)} does not fit in 64-bit "

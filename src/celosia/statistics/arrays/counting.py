@@ -79,20 +79,12 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     unit: str = "row",
     source: "Source | None" = None,
 ) -> "Release[NDArray[np.int64]]":
-    """Return the number of values in each bin or category; parameters that are not listed are those of ``mean``.
+    """Return the number of values in each bin or category; the other parameters are those of ``mean``.
 
-    Parameters
-    ----------
-    edges
-        The edges of the bins, in increasing order; a value on an edge belongs to the bin above, the last edge to
-        the last bin. Values beyond the ends count in the first and the last bin.
-    categories
-        The categories instead, strings or integers.
-    null
-        ``"drop"``, or the value or category that replaces missing or unknown ones.
+    ``edges`` are those of the bins, in increasing order; a value on an edge belongs to the bin above, the last edge to
+    the last bin. Values beyond the ends count in the first and the last bin. ``categories`` are strings or integers.
+    ``null`` is ``"drop"``, or the value or category that replaces missing or unknown ones.
 
-    Examples
-    --------
     >>> from celosia.noise import Seeded
     >>> histogram([3, 34, 71, 12], epsilon=1, edges=[0, 18, 65, 120], source=Seeded(7)).value.tolist()
     [6, 3, 1]
