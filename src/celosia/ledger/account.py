@@ -18,6 +18,7 @@ from celosia.ledger.reservations.reserving import get_policy, has_room, price_un
 if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.release import Release
+    from celosia.ledger.budgets.policy import Policy
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
 
@@ -42,8 +43,11 @@ class Account(NonCopyable):
         self._dataset = exact_text(dataset, name="dataset")
         self._analyst = None if analyst is None else exact_text(analyst, name="analyst")
         self._scope = Scope(dataset=self._dataset)
-        with ledger.state.reading() as snapshot:
-            get_policy(snapshot, self._dataset)  # refuses a data set without a budget
+        self._policy()  # refuses a data set without a budget
+
+    def _policy(self) -> "Policy":
+        with self._ledger.state.reading() as snapshot:
+            return get_policy(snapshot, self._dataset)
 
     @property
     def dataset(self) -> str:
@@ -58,8 +62,7 @@ class Account(NonCopyable):
     @property
     def budget(self) -> Guarantee:
         """The guarantee of the data set's budget, for all queries of all analysts together."""
-        with self._ledger.state.reading() as snapshot:
-            return get_policy(snapshot, self._dataset).limit
+        return self._policy().limit
 
     @property
     def limit(self) -> Guarantee:
@@ -104,8 +107,7 @@ class Account(NonCopyable):
     @property
     def allows_real(self) -> bool:
         """Whether the policy of the data set allows noise from real arithmetic."""
-        with self._ledger.state.reading() as snapshot:
-            return get_policy(snapshot, self._dataset).allow_real
+        return self._policy().allow_real
 
     @property
     def caches(self) -> bool:
@@ -133,8 +135,7 @@ class Account(NonCopyable):
         >>> ledger.account("deaths").cost(cl.core.GaussianEvent(variance=4, sensitivity_squared=1))
         ZCDP(rho=0.125)
         """
-        with self._ledger.state.reading() as snapshot:
-            return price_under(get_policy(snapshot, self._dataset), event)
+        return price_under(self._policy(), event)
 
     def charge(self, event: "Event") -> Guarantee:
         """Return what an event would take from the remaining budget of the data set: at most its cost.

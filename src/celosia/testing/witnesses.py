@@ -16,29 +16,30 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.core.adjacency import ReplaceOne
-from celosia.core.errors import ParameterError
-from celosia.core.events import (
+from celosia.core import (
+    ZCDP,
+    ApproxDP,
     BoundedLaplaceEvent,
     Event,
     ExponentialEvent,
-    GaussianEvent,
-    KeySelectionEvent,
-    KNormEvent,
-    LaplaceEvent,
-    PermuteAndFlipEvent,
-    RandomizedResponseEvent,
-)
-from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from celosia.core.structure import (
     FixedSampledEvent,
+    GaussianDP,
+    GaussianEvent,
     GroupEvent,
     GuaranteedEvent,
+    LaplaceEvent,
     ParallelEvent,
+    ParameterError,
+    PermuteAndFlipEvent,
     PoissonSampledEvent,
+    PureDP,
+    RandomizedResponseEvent,
+    RenyiDP,
     ReplacedEvent,
+    ReplaceOne,
     ShuffledEvent,
 )
+from celosia.core.events import KeySelectionEvent, KNormEvent
 
 Table: TypeAlias = NDArray[np.float64]
 

@@ -65,24 +65,22 @@ def counts_all_rows(relation: Relation) -> bool:
 
     A join on the person keeps a limited number of rows on either side, so it may leave some out.
     """
-    match relation:
-        case PerPerson(relation=inner):
-            return not _joins_persons(inner)
-        case Projection(relation=inner) | Join(left=inner, by="key"):
-            return counts_all_rows(inner)
-        case _:
-            return False
+    origin = _row_origin(relation)
+    return isinstance(origin, PerPerson) and not _joins_persons(origin.relation)
 
 
 def reads_one_table(relation: Relation) -> bool:
     """Return whether each row is one row of one private table, where the rows beyond the limits can be counted."""
+    return isinstance(_row_origin(relation), Base)
+
+
+def _row_origin(relation: Relation) -> Relation:
+    """Return the relation whose rows these are, below projections and joins of public tables by key."""
     match relation:
-        case Base():
-            return True
         case Projection(relation=inner) | Join(left=inner, by="key"):
-            return reads_one_table(inner)
+            return _row_origin(inner)
         case _:
-            return False
+            return relation
 
 
 def _joins_persons(relation: Relation) -> bool:
