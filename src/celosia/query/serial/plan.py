@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import FormatError, QueryError
 from celosia.core.exact import exact_probability
 from celosia.query.plan.nodes import Aggregate, Base, Join, Key, Order, PerPerson, Plan, Projection, Relation
-from celosia.query.serial import json_fields
 from celosia.query.serial.expressions import expression_from_json, expression_to_json, value_from_json, value_to_json
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    check_limits,
+    check_version,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
+    read_list,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from celosia.query.plan.expressions import Expression
@@ -35,36 +45,27 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         written = _write_plan(plan)
     except RecursionError:
         raise QueryError(_TOO_DEEP) from None
-    json_fields.check_limits(
-        written, name="query", most=_MAX_WRITTEN_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH
-    )
+    check_limits(written, name="query", most=_MAX_WRITTEN_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
     return written
 
 
 def plan_from_json(value: object) -> Plan:
     """Read a plan back; whatever is not exactly one raises ``FormatError`` or ``QueryError``."""
-    json_fields.check_limits(value, name="plan", most=_MAX_READ_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
-    found = json_fields.read_fields(
-        json_fields.check_version(value, "plan", json_fields.FORMATS["plan"]),
-        "plan",
-        ["version", "relation", "aggregates"],
-        _OPTIONAL,
+    check_limits(value, name="plan", most=_MAX_READ_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
+    found = read_fields(
+        check_version(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL
     )
     try:
         return Plan(
             relation=_read_relation(found["relation"]),
             filter=_read_optional(found.get("filter")),
-            keys=tuple(_read_key(item) for item in json_fields.read_list(found.get("keys", []), "keys")),
-            aggregates=tuple(
-                _read_aggregate(item) for item in json_fields.read_list(found["aggregates"], "aggregates")
-            ),
-            outputs=tuple(
-                _read_named(item, "output") for item in json_fields.read_list(found.get("outputs", []), "outputs")
-            ),
+            keys=tuple(_read_key(item) for item in read_list(found.get("keys", []), "keys")),
+            aggregates=tuple(_read_aggregate(item) for item in read_list(found["aggregates"], "aggregates")),
+            outputs=tuple(_read_named(item, "output") for item in read_list(found.get("outputs", []), "outputs")),
             cells=_read_cells(found.get("cells")),
             having=_read_optional(found.get("having")),
-            order=tuple(_read_order(item) for item in json_fields.read_list(found.get("order", []), "order")),
-            limit=None if found.get("limit") is None else json_fields.read_integer(found["limit"], "limit"),
+            order=tuple(_read_order(item) for item in read_list(found.get("order", []), "order")),
+            limit=None if found.get("limit") is None else read_integer(found["limit"], "limit"),
         )
     except RecursionError:
         raise FormatError("The plan is nested too deeply.") from None
@@ -105,7 +106,7 @@ def _sort_operands(operation: str, operands: list[str]) -> str:
 
 def _write_plan(plan: Plan) -> dict[str, Any]:
     return {
-        "version": json_fields.FORMATS["plan"],
+        "version": FORMATS["plan"],
         "relation": _write_relation(plan.relation),
         "filter": _write_optional(plan.filter),
         "keys": [
@@ -181,16 +182,14 @@ def _write_optional(expression: "Expression | None") -> dict[str, Any] | None:
 
 
 def _read_relation(value: object) -> Relation:
-    kind = json_fields.read_choice(
-        value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS
-    )
+    kind = read_choice(value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS)
     if kind == "base":
-        return Base(json_fields.read_text(json_fields.read_fields(value, "table", ["kind", "table"])["table"], "table"))
+        return Base(read_text(read_fields(value, "table", ["kind", "table"])["table"], "table"))
     if kind == "joined":
         return _read_join(value)
-    found = json_fields.read_fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
+    found = read_fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
     inner, condition = _read_relation(found["relation"]), _read_optional(found.get("filter"))
-    columns = json_fields.read_list(found["columns"], "columns")
+    columns = read_list(found["columns"], "columns")
     if kind == "projected":
         named = tuple(_read_named(item, "column of a subquery") for item in columns)
         return Projection(relation=inner, columns=named, filter=condition)
@@ -199,34 +198,34 @@ def _read_relation(value: object) -> Relation:
 
 
 def _read_join(value: object) -> Join:
-    found = json_fields.read_fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
+    found = read_fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
     on = []
-    for pair in json_fields.read_list(found.get("on", []), "on"):
-        columns = json_fields.read_list(pair, "on")
+    for pair in read_list(found.get("on", []), "on"):
+        columns = read_list(pair, "on")
         if len(columns) != 2:
             raise FormatError("on must be a list of pairs of columns.")
-        on.append((json_fields.read_text(columns[0], "on"), json_fields.read_text(columns[1], "on")))
+        on.append((read_text(columns[0], "on"), read_text(columns[1], "on")))
     return Join(
         left=_read_relation(found["left"]),
         right=_read_relation(found["right"]),
         on=tuple(on),
-        by=json_fields.read_text(found.get("by", "key"), "by"),
-        how=json_fields.read_text(found.get("how", "inner"), "how"),
+        by=read_text(found.get("by", "key"), "by"),
+        how=read_text(found.get("how", "inner"), "how"),
     )
 
 
 def _read_person_column(value: object) -> "tuple[str, str, Expression | None]":
-    found = json_fields.read_fields(value, "column per person", ["name", "function"], ["argument"])
+    found = read_fields(value, "column per person", ["name", "function"], ["argument"])
     return (
-        json_fields.read_text(found["name"], "name"),
-        json_fields.read_text(found["function"], "function"),
+        read_text(found["name"], "name"),
+        read_text(found["function"], "function"),
         _read_optional(found.get("argument")),
     )
 
 
 def _read_named(value: object, name: str) -> "tuple[str, Expression]":
-    found = json_fields.read_fields(value, name, ["name", "expression"])
-    return json_fields.read_text(found["name"], "name"), expression_from_json(found["expression"])
+    found = read_fields(value, name, ["name", "expression"])
+    return read_text(found["name"], "name"), expression_from_json(found["expression"])
 
 
 def _read_optional(value: object) -> "Expression | None":
@@ -234,47 +233,45 @@ def _read_optional(value: object) -> "Expression | None":
 
 
 def _read_key(value: object) -> Key:
-    found = json_fields.read_fields(value, "key", ["name", "expression"], ["values"])
+    found = read_fields(value, "key", ["name", "expression"], ["values"])
     values = found.get("values")
     return Key(
-        name=json_fields.read_text(found["name"], "name"),
+        name=read_text(found["name"], "name"),
         expression=expression_from_json(found["expression"]),
         values=None if values is None else _read_values(values),
     )
 
 
 def _read_values(value: object) -> tuple[Any, ...]:
-    return tuple([value_from_json(item) for item in json_fields.read_list(value, "values")])
+    return tuple([value_from_json(item) for item in read_list(value, "values")])
 
 
 def _read_cells(value: object) -> tuple[tuple[Any, ...], ...] | None:
-    return None if value is None else tuple([_read_values(row) for row in json_fields.read_list(value, "cells")])
+    return None if value is None else tuple([_read_values(row) for row in read_list(value, "cells")])
 
 
 def _read_aggregate(value: object) -> Aggregate:
-    found = json_fields.read_fields(value, "aggregate", ["kind", "name"], ["columns", "parameters"])
-    kind = json_fields.read_text(found["kind"], "kind")
+    found = read_fields(value, "aggregate", ["kind", "name"], ["columns", "parameters"])
+    kind = read_text(found["kind"], "kind")
     return Aggregate(
         kind=kind,
-        name=json_fields.read_text(found["name"], "name"),
-        columns=tuple(
-            [expression_from_json(item) for item in json_fields.read_list(found.get("columns", []), "columns")]
-        ),
+        name=read_text(found["name"], "name"),
+        columns=tuple([expression_from_json(item) for item in read_list(found.get("columns", []), "columns")]),
         parameters=tuple(
-            [_read_parameter(kind, item) for item in json_fields.read_list(found.get("parameters", []), "parameters")]
+            [_read_parameter(kind, item) for item in read_list(found.get("parameters", []), "parameters")]
         ),
     )
 
 
 def _read_parameter(kind: str, value: object) -> int | Fraction | str:
     if kind == "quantile":
-        return exact_probability(json_fields.read_text(value, "The quantile"), name="quantile")
-    return json_fields.read_integer(value, "k") if kind == "top_k" else json_fields.read_text(value, "parameters")
+        return exact_probability(read_text(value, "The quantile"), name="quantile")
+    return read_integer(value, "k") if kind == "top_k" else read_text(value, "parameters")
 
 
 def _read_order(value: object) -> Order:
-    found = json_fields.read_fields(value, "order", ["expression"], ["descending"])
+    found = read_fields(value, "order", ["expression"], ["descending"])
     return Order(
         expression=expression_from_json(found["expression"]),
-        descending=json_fields.read_boolean(found.get("descending", False), "descending"),
+        descending=read_boolean(found.get("descending", False), "descending"),
     )

@@ -7,7 +7,19 @@ from celosia.core.errors import CelosiaError, FormatError
 from celosia.core.exact import exact_level, exact_probability
 from celosia.core.guarantees import Guarantee
 from celosia.query.planning.preview import Line, Preview
-from celosia.query.serial import json_fields
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    check_limits,
+    check_version,
+    number_from_json,
+    number_to_json,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
+    read_list,
+    read_text,
+)
 from celosia.query.serial.release import record_from_json, record_to_json
 
 _MAX_VALUES = 1_000_000
@@ -19,7 +31,7 @@ _FIELDS = ("cost", "remaining", "affordable", "cells", "level", "aggregates", "b
 def preview_to_json(preview: Preview) -> dict[str, Any]:
     """Return a preview as plain values, with its cost and what remains as records."""
     return {
-        "version": json_fields.FORMATS["preview"],
+        "version": FORMATS["preview"],
         "cost": record_to_json(preview.cost),
         "remaining": record_to_json(preview.remaining),
         "affordable": preview.affordable,
@@ -30,7 +42,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
                 "name": line.name,
                 "mechanism": line.mechanism,
                 "share": str(line.share),
-                "error": None if line.error is None else json_fields.number_to_json(line.error),
+                "error": None if line.error is None else number_to_json(line.error),
                 "unit": line.unit,
             }
             for line in preview.lines
@@ -42,47 +54,45 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
 
 def preview_from_json(value: object) -> Preview:
     """Read a preview back; whatever is not exactly one raises ``FormatError``."""
-    json_fields.check_limits(value, name="preview", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
-    found = json_fields.read_fields(
-        json_fields.check_version(value, "preview", json_fields.FORMATS["preview"]), "preview", ["version", *_FIELDS]
-    )
+    check_limits(value, name="preview", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
+    found = read_fields(check_version(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(
         cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds
         remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise
-        affordable=json_fields.read_boolean(found["affordable"], "affordable"),
-        cells=None if found["cells"] is None else json_fields.read_integer(found["cells"], "cells"),
+        affordable=read_boolean(found["affordable"], "affordable"),
+        cells=None if found["cells"] is None else read_integer(found["cells"], "cells"),
         level=_level(found["level"]),
-        lines=tuple([_line(item) for item in json_fields.read_list(found["aggregates"], "aggregates")]),
-        bounds=tuple([_bound(item) for item in json_fields.read_list(found["bounds"], "bounds")]),
-        notes=tuple([json_fields.read_text(note, "notes") for note in json_fields.read_list(found["notes"], "notes")]),
+        lines=tuple([_line(item) for item in read_list(found["aggregates"], "aggregates")]),
+        bounds=tuple([_bound(item) for item in read_list(found["bounds"], "bounds")]),
+        notes=tuple([read_text(note, "notes") for note in read_list(found["notes"], "notes")]),
     )
 
 
 def _level(value: object) -> float:
     try:
-        return exact_level(json_fields.number_from_json(value, "level"))
+        return exact_level(number_from_json(value, "level"))
     except CelosiaError as error:
         raise FormatError(str(error)) from None
 
 
 def _line(value: object) -> Line:
-    found = json_fields.read_fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
+    found = read_fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
     return Line(
-        name=json_fields.read_text(found["name"], "name"),
-        mechanism=json_fields.read_text(found["mechanism"], "mechanism"),
+        name=read_text(found["name"], "name"),
+        mechanism=read_text(found["mechanism"], "mechanism"),
         share=_share(found["share"]),
-        error=None if found["error"] is None else json_fields.number_from_json(found["error"], "error"),
-        unit=json_fields.read_choice(found["unit"], "unit", ("value", "rank")),
+        error=None if found["error"] is None else number_from_json(found["error"], "error"),
+        unit=read_choice(found["unit"], "unit", ("value", "rank")),
     )
 
 
 def _share(value: object) -> Fraction:
     try:
-        return exact_probability(json_fields.read_text(value, "share"), name="share")
+        return exact_probability(read_text(value, "share"), name="share")
     except CelosiaError as error:
         raise FormatError(str(error)) from None
 
 
 def _bound(value: object) -> tuple[str, str]:
-    found = json_fields.read_fields(value, "bound", ["expression", "kind"])
-    return json_fields.read_text(found["expression"], "expression"), json_fields.read_text(found["kind"], "kind")
+    found = read_fields(value, "bound", ["expression", "kind"])
+    return read_text(found["expression"], "expression"), read_text(found["kind"], "kind")

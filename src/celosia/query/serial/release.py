@@ -20,7 +20,19 @@ from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.query.planning.cut_off import CutOff
 from celosia.query.release import TableRelease
-from celosia.query.serial import json_fields
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    check_limits,
+    check_version,
+    number_from_json,
+    number_to_json,
+    read_boolean,
+    read_choice,
+    read_fields,
+    read_integer,
+    read_list,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +57,7 @@ _FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "i
 def release_to_json(release: TableRelease) -> dict[str, Any]:
     """Return a released table as plain values; strict JSON, without NaN."""
     return {
-        "version": json_fields.FORMATS["release"],
+        "version": FORMATS["release"],
         "columns": [_column(name, release.value[name]) for name in release.value.column_names],
         "keys": list(release.keys),
         "notes": list(release.notes),
@@ -62,11 +74,9 @@ def release_from_json(value: object) -> TableRelease:
     """Read a released table back; whatever is not exactly one raises ``FormatError``."""
     import pyarrow as pa
 
-    json_fields.check_limits(value, name="release", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
-    found = json_fields.read_fields(
-        json_fields.check_version(value, "release", json_fields.FORMATS["release"]), "release", ["version", *_FIELDS]
-    )
-    columns = [_read_column(item) for item in json_fields.read_list(found["columns"], "columns")]
+    check_limits(value, name="release", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
+    found = read_fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
+    columns = [_read_column(item) for item in read_list(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
         raise FormatError("The columns of a release have different names and one length, and there is at least one.")
@@ -78,7 +88,7 @@ def release_from_json(value: object) -> TableRelease:
         value=pa.table(dict(columns)),
         event=record_from_json(Event, found["event"]),
         guarantee=record_from_json(Guarantee, found["guarantee"]),  # type: ignore[type-abstract] # one of its kinds
-        seeded=json_fields.read_boolean(found["seeded"], "seeded"),
+        seeded=read_boolean(found["seeded"], "seeded"),
         keys=keys,
         notes=_read_texts(found["notes"], "notes"),
         intervals=_read_all_intervals(found["intervals"], names, rows),
@@ -140,7 +150,7 @@ def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
 
 def _write_values(values: "Sequence[Any]", word: str) -> list[Any]:
     if word == "double":
-        return [None if value is None else json_fields.number_to_json(value) for value in values]
+        return [None if value is None else number_to_json(value) for value in values]
     if word in ("date", "timestamp"):
         return [None if value is None else value.isoformat() for value in values]
     return list(values)
@@ -149,20 +159,18 @@ def _write_values(values: "Sequence[Any]", word: str) -> list[Any]:
 def _read_column(value: object) -> "tuple[str, pa.Array]":
     import pyarrow as pa
 
-    found = json_fields.read_fields(value, "column", ["name", "type", "values"])
-    name, types = json_fields.read_text(found["name"], "name"), _types()
-    word = json_fields.read_choice(found["type"], "The type of a column", types)
+    found = read_fields(value, "column", ["name", "type", "values"])
+    name, types = read_text(found["name"], "name"), _types()
+    word = read_choice(found["type"], "The type of a column", types)
     inner = word.removeprefix("list<").removesuffix(">")
-    values = json_fields.read_list(found["values"], "values")
+    values = read_list(found["values"], "values")
     read = _READERS[inner]
     try:
         if word == inner:
             plain = [None if item is None else read(item) for item in values]
         else:
             plain = [
-                None
-                if row is None
-                else [None if item is None else read(item) for item in json_fields.read_list(row, "values")]
+                None if row is None else [None if item is None else read(item) for item in read_list(row, "values")]
                 for row in values
             ]
         return name, pa.array(plain, type=types[word])
@@ -188,7 +196,7 @@ def _whole(value: object) -> int:
 
 
 def _moment(value: object) -> dt.datetime:
-    moment = dt.datetime.fromisoformat(json_fields.read_text(value, "A time"))
+    moment = dt.datetime.fromisoformat(read_text(value, "A time"))
     if moment.utcoffset() != dt.timedelta(0):
         raise FormatError(f"A time of a release is in UTC, not {safe_repr(value)}.")
     return moment
@@ -198,9 +206,9 @@ _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
     "null": _reader_of(type(None)),
     "bool": _reader_of(bool),
     "int64": _whole,
-    "double": lambda value: json_fields.number_from_json(value, "A value of a column"),
+    "double": lambda value: number_from_json(value, "A value of a column"),
     "string": _reader_of(str),
-    "date": lambda value: dt.date.fromisoformat(json_fields.read_text(value, "A date")),
+    "date": lambda value: dt.date.fromisoformat(read_text(value, "A date")),
     "timestamp": _moment,
 }
 
@@ -209,7 +217,7 @@ _ARRAYS: Final = {"int64": np.int64, "double": np.float64, "string": object, "da
 
 
 def _read_texts(value: object, name: str) -> tuple[str, ...]:
-    return tuple([json_fields.read_text(item, name) for item in json_fields.read_list(value, name)])
+    return tuple([read_text(item, name) for item in read_list(value, name)])
 
 
 # --------------------------------------------------------------------------------------------------------- intervals
@@ -237,7 +245,7 @@ def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
 
 
 def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
-    found = [_read_intervals(item, rows) for item in json_fields.read_list(value, "intervals")]
+    found = [_read_intervals(item, rows) for item in read_list(value, "intervals")]
     if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
         raise FormatError("The intervals of a release are of its columns, each once.")
     return dict(found)
@@ -245,34 +253,34 @@ def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "di
 
 def _read_cut_off(value: object) -> CutOff:
     names = [field.name for field in dataclasses.fields(CutOff)]
-    *shares, most = json_fields.read_fields(value, "cut_off", names).items()
+    *shares, most = read_fields(value, "cut_off", names).items()
     try:
-        numbers = {name: json_fields.number_from_json(share, name) for name, share in shares}
-        return CutOff(**numbers, max_rows_per_person=json_fields.read_integer(most[1], most[0]))
+        numbers = {name: number_from_json(share, name) for name, share in shares}
+        return CutOff(**numbers, max_rows_per_person=read_integer(most[1], most[0]))
     except ParameterError as error:
         raise FormatError(f"The cut_off of a release is not valid: {error}") from None
 
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
-    found = json_fields.read_fields(value, "interval", ["column", "type", "levels"])
-    word = json_fields.read_choice(found["type"], "The type of an interval", tuple(_ARRAYS))
-    levels = [_read_level(item, word, rows) for item in json_fields.read_list(found["levels"], "levels")]
+    found = read_fields(value, "interval", ["column", "type", "levels"])
+    word = read_choice(found["type"], "The type of an interval", tuple(_ARRAYS))
+    levels = [_read_level(item, word, rows) for item in read_list(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
         raise FormatError("The levels of an interval lie between 0 and 1, the lowest first.")
-    return json_fields.read_text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
+    return read_text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
 
 
 def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
-    found = json_fields.read_fields(value, "level", ["level", "low", "high"])
+    found = read_fields(value, "level", ["level", "low", "high"])
     read, kind = _READERS[word], _ARRAYS[word]
     ends: list[NDArray[Any]] = [
-        np.array([read(item) for item in json_fields.read_list(found[end], end)], dtype=kind) for end in ("low", "high")
+        np.array([read(item) for item in read_list(found[end], end)], dtype=kind) for end in ("low", "high")
     ]
     low, high = ends
     if len(low) != rows or len(high) != rows:
         raise FormatError("An interval has two ends for every row of its release.")
-    return json_fields.number_from_json(found["level"], "level"), (low, high)
+    return number_from_json(found["level"], "level"), (low, high)
 
 
 def _find_level(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
