@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-QUICK_PART, QUICK_FLOOR = 10, 10
+QUICK_PART, QUICK_FLOOR = 10, 5
 SPREAD = ("statistical/", "testing/", "reliability/test_scikit_learn.py")
 _SCHEMAS = count()
 
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def reduce_examples(full: settings) -> settings:
-    """Settings with a tenth of the examples, but not fewer than ten."""
+    """Settings with a tenth of the examples, but not fewer than five."""
     return settings(full, max_examples=min(full.max_examples, max(full.max_examples // QUICK_PART, QUICK_FLOOR)))
 
 
