@@ -126,10 +126,12 @@ def _purse(name: str) -> InMemoryBudget:
     return InMemoryBudget(cl.ApproxDP(epsilon=10, delta="1e-4", adjacency=near))
 
 
-def _tell_both(name: str, spoil: Callable[[Any, Any], tuple[Any, Any]], **given: Any) -> list[tuple[str, ...]]:
+def _tell_both(
+    name: str, spoil: Callable[[Any, Any], tuple[Any, Any]], *, many: tuple[int, int] = MANY, **given: Any
+) -> list[tuple[str, ...]]:
     """What came of bad input with one number of rows, and with another; what fails spends nothing."""
     told = []
-    for rows in MANY:
+    for rows in many:
         account = _purse(name)
         told.append(_fit(_make(name, budget=account, **given), *spoil(*_records(name, rows))))
         assert len(account.history) == (0 if "ours" in told[-1] or "foreign" in told[-1] else 1), told
@@ -155,14 +157,14 @@ def test_errors_before_payment_do_not_tell_how_many_rows_there_are(name: str) ->
     [
         ("KMeans", {"n_clusters": 10**6}),
         ("FuzzyCMeans", {"n_clusters": 10**6}),
-        ("KMeans", {"n_clusters": 1238}),
+        ("KMeans", {"n_clusters": 38}),
         ("PCA", {"n_components": 10**6}),
-        ("PCA", {"n_components": 1238}),
+        ("PCA", {"n_components": 38}),
     ],
 )
 @pytest.mark.sampled(2)
 def test_parameters_beyond_the_number_of_rows_do_not_tell_it(name: str, given: dict[str, Any]) -> None:
-    told = _tell_both(name, lambda x, y: (x, y), **given)
+    told = _tell_both(name, lambda x, y: (x, y), many=(37, 38), **given)
     assert told[0] == told[1], told
     assert "foreign" not in told[0], told
 

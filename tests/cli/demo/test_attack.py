@@ -64,6 +64,7 @@ def test_a_try_costs_both_averages(attacked: Attack) -> None:
     assert attacked.cost == PureDP(epsilon=2)
 
 
+@pytest.mark.thorough  # the noise of averages is tested with the queries
 def test_the_noise_is_as_wide_as_theory_says(table: pa.Table) -> None:
     # An average is 120 above / (above + below) with Laplace noise of scale 120 on both sums: to first order its error,
     # times the number of rows, is (1 - p) X - p Y with p = mean / 120, and the two averages add up.

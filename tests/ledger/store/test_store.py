@@ -76,7 +76,9 @@ def read_told(read: int) -> Iterator[tuple[str, str]]:
                 yield kind, identity
 
 
-def test_a_kill_at_any_step_leaves_the_ledger_whole(shared: str, forked: Fork, event: Make, release: Answer) -> None:
+def test_a_kill_at_any_step_leaves_the_ledger_whole(
+    shared: str, forked: Fork, event: Make, release: Answer, *, thorough: bool
+) -> None:
     opened, unit = open_ledger(shared), event(1)
     opened.set_budget(PureDP(epsilon=10**6), dataset="deaths")
     read, write = os.pipe()
@@ -105,7 +107,8 @@ def test_a_kill_at_any_step_leaves_the_ledger_whole(shared: str, forked: Fork, e
         steps(opened, reached)
         asks(opened, unit, release, tell)
 
-    for step in range(number):
+    # The steps are the ledger's own, whatever the store: one of both is enough to see all of them.
+    for step in range(0, number, 1 if thorough or shared.startswith("sqlite") else 3):
         _, status = os.waitpid(forked(lambda step=step: die_at(step)), 0)  # type: ignore[misc]
         assert os.WIFSIGNALED(status), step
     os.close(write)
@@ -133,7 +136,7 @@ def test_kills_at_random_moments(shared: str, forked: Fork, event: Make, release
     listener = threading.Thread(target=listen)
     listener.start()
     killed = 0
-    while killed < (100 if thorough else 24):
+    while killed < (100 if thorough else 12):
         before = len(told)
         children = [forked(work) for _ in range(4)]
         while len(told) == before:  # they are killed at work, not before, however busy the machine is
@@ -192,7 +195,7 @@ def test_threads_share_a_ledger_in_memory(ledger: Ledger, event: Make) -> None:
 
 
 def test_a_child_has_connections_of_its_own_also_while_threads_of_the_parent_write(
-    shared: str, forked: Fork, event: Make
+    shared: str, forked: Fork, event: Make, *, thorough: bool
 ) -> None:
     with open_ledger(shared) as opened:
         opened.set_budget(PureDP(epsilon=10**6), dataset="deaths")
@@ -209,12 +212,13 @@ def test_a_child_has_connections_of_its_own_also_while_threads_of_the_parent_wri
             for _ in range(3):
                 opened.reserve(event(1), dataset="deaths", analyst="child")
 
-        statuses = [os.waitpid(forked(work), 0)[1] for _ in range(10)]
+        children = 20 if thorough else 5
+        statuses = [os.waitpid(forked(work), 0)[1] for _ in range(children)]
         done.set()
         thread.join()
-        assert statuses == [0] * 10
+        assert statuses == [0] * children
         analysts = [line.body["analyst"] for line in opened.entries() if line.kind == "reserved"]
-        assert analysts.count("child") == 30
+        assert analysts.count("child") == 3 * children
         assert opened.account("deaths").spent == PureDP(epsilon=len(analysts))
         assert opened.verify().ok
 
