@@ -48,9 +48,10 @@ def charged(served: Served) -> Fraction:
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_one_key_is_one_question(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_one_key_is_one_question(kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool) -> None:
+    questions = 3 if thorough else 1
     with start_server(tmp_path, store_url(kind, request), workers=2, analysts=["second"]) as served:
-        for number in range(2):
+        for number in range(questions):
             replies = at_once(served, [question(number)] * TIMES, f"key {number}")
             assert [reply.status for reply in replies] == [200] * TIMES
             assert len({reply.body for reply in replies}) == 1
@@ -64,13 +65,13 @@ def test_one_key_is_one_question(kind: str, tmp_path: Path, request: pytest.Fixt
         # Two bodies race for one key: one of them is the question, whoever asks the other is told so.
         replies = at_once(served, [question(8), question(9)] * (TIMES // 2), "key 8")
         assert sorted(reply.status for reply in replies) == [200] * (TIMES // 2) + [409] * (TIMES // 2)
-        assert charged(served) == 3 * UNIT
+        assert charged(served) == (questions + 1) * UNIT
 
         # Keys belong to whoever drew them; the answer itself is known, and free for the data set.
         own = at_once(served, [question(0)] * 2, "key 0", who="second")
         assert [reply.status for reply in own] == [200, 200]
         assert own[0].json["release"] == replies_of(served, 0)["release"]
-        assert charged(served) == 3 * UNIT
+        assert charged(served) == (questions + 1) * UNIT
 
 
 def replies_of(served: Served, number: int) -> dict[str, object]:

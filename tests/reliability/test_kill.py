@@ -94,7 +94,7 @@ def kill_at_random(served: Served, kills: int, replies: Callable[[], int], chanc
 def test_kills_lose_no_charge_and_no_service(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
-    kills = 100 if thorough else 10
+    kills = 100 if thorough else 6
     with start_server(tmp_path, store_url(kind, request), budget=BUDGET, workers=2) as served:
         enough = threading.Event()
         askers = [Asker(served.client(), number, enough) for number in range(ASKERS)]
@@ -155,7 +155,7 @@ def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswere
 def test_a_kill_between_commit_and_reply_costs_nothing_twice(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
-    times = 5 if thorough else 2
+    times = 5 if thorough else 1
     store = store_url(kind, request)
     with start_server(tmp_path, store, serve=serve_until_told_to_die, budget=BUDGET, workers=2) as served:
         client = served.client()

@@ -33,7 +33,7 @@ def test_a_budget_of_many_questions_answers_so_many(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
     store = store_url(kind, request)
-    each, units = (400, 1000) if thorough else (15, 36)
+    each, units = (400, 1000) if thorough else (10, 24)
     with start_server(tmp_path, store, budget=PureDP(epsilon=units * UNIT), workers=2) as served:
         racers = [
             subprocess.Popen(
