@@ -152,6 +152,12 @@ def postgres() -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about folders of the user, which pgserver looks for
         server = pgserver.get_server(folder)
+    import psycopg
+
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        # Tests kill processes of ours, never the machine: what the server has written need not be on a disk.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
