@@ -50,8 +50,8 @@ def test_charts_say_what_they_show(arguments: str, words: list[str], tmp_path: P
 
 
 def test_an_example_of_every_trade_off(tmp_path: Path) -> None:
-    page = draw("trade-off", tmp_path / "chart.html")
-    assert all(words in page for words in ("pure, ε = 1", "Gaussian, μ = 1", "100 times Laplace of ε = 0.1"))
+    drawn = draw("trade-off", tmp_path / "chart.svg")
+    assert all(words in drawn for words in ("pure, ε = 1", "Gaussian, μ = 1", "100 times Laplace of ε = 0.1"))
 
 
 def test_events_are_drawn_from_files(tmp_path: Path) -> None:
