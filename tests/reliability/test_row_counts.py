@@ -148,7 +148,8 @@ def _is_silent(told: list[tuple[str, ...]]) -> bool:
 def test_errors_before_payment_do_not_tell_how_many_rows_there_are(name: str) -> None:
     has_bounds = name not in SEARCHES and "bounds" in getattr(learn, name)().get_params()
     for what, spoil in BAD.items():
-        told = _tell_both(name, spoil, **({"bounds": ([0] * 3, [1] * 3)} if has_bounds else {}))
+        given: dict[str, Any] = {"bounds": ([0] * 3, [1] * 3)} if has_bounds else {}
+        told = _tell_both(name, spoil, **given)
         assert _is_silent(told), (what, told)
 
 
