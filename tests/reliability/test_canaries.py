@@ -333,7 +333,7 @@ def test_questions_were_answered_and_then_failed(everything: Everything) -> None
     asked = [one for one in everything.watchers["analyst"].kept if (one.method, one.route) == ("POST", "/v1/queries")]
     answered = [one for one in asked if one.status == 200]
     failed = [one for one in asked if one.status == 502]
-    assert len(answered) >= len(everything.names) + len(QUESTIONS)
+    assert len(answered) >= 2 * len(QUESTIONS) + len(everything.names) - 2  # two data sets in full, one of the others
     assert len(failed) >= (len(everything.names) - 1) * len(QUESTIONS)
     assert len({one.json["detail"] for one in failed}) == 1
 
