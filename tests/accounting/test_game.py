@@ -115,7 +115,7 @@ def test_the_parts_of_a_game_agree() -> None:
         assert (np.diff(misses) <= 1e-12).all()
         assert (misses <= 1 - ERRORS + 1e-12).all()
         # The best guess makes the two errors together as small as they can be.
-        fine = np.linspace(0, 1, 4001)
+        fine = np.linspace(0, 1, 1001)
         assert (fine + played.trade_off(fine)).min() == pytest.approx(1 - played.advantage, abs=2e-3)
         false_alarms, curve = played.curve(21)
         assert false_alarms == pytest.approx(ERRORS)

@@ -97,8 +97,8 @@ def allowed(runs: int) -> int:
 
 
 @pytest.mark.parametrize("sql", [TOTAL, BY_MONTH], ids=["total", "by month"])
-def test_true_values_are_covered(sql: str) -> None:
-    runs, numbers = 30, exact(stays(1500, groups=3, rows=10), sql)
+def test_true_values_are_covered(sql: str, *, thorough: bool) -> None:
+    runs, numbers = 30 if thorough else 20, exact(stays(1500, groups=3, rows=10), sql)
     assert int(numbers.found[-2][:, 1].sum()) > 0.1 * sum(numbers.truth["n"])
     assert max(numbers.misses(runs, epsilon="1").values()) <= allowed(runs)
     mutant = numbers.misses(runs, epsilon="1", biased=True)

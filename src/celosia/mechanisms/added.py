@@ -227,7 +227,7 @@ class AddedNoise(ReprMixin, _Plans, ABC, Generic[E_co]):
         if reach > _MAX_TABLE_SIZE or not (plan.integral or abs(centre) + reach <= _MAX_EXACT_STEPS):
             return None
         steps = range(centre - reach, centre + reach + 1)
-        return steps if plan.integral else [from_steps(step, plan.step) for step in steps]
+        return steps if plan.integral else from_steps(np.arange(steps.start, steps.stop), plan.step).tolist()
 
     def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each output for one number.

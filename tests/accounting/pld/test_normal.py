@@ -49,7 +49,7 @@ def exact_renyi(mu: float, share: float, order: float, kind: Kind) -> mpmath.mpf
     return mp.log1p(total / mp.sqrt(2 * mp.pi)) / (a - 1)
 
 
-def test_divergences_are_rounded_up_and_hardly_at_all() -> None:
+def test_divergences_are_rounded_up_and_hardly_at_all(*, thorough: bool) -> None:
     mu_cases: list[tuple[float, float, float]] = [
         (0.01, 1e-6, 1.01),
         (0.01, 0.01, 1000.0),
@@ -63,8 +63,8 @@ def test_divergences_are_rounded_up_and_hardly_at_all() -> None:
         (4.0, 0.3, 1.5),
         (4.0, 1e-6, 5.0),
     ]
-    for kind in KINDS:
-        for mu, share, order in mu_cases:
+    for place, kind in enumerate(KINDS):
+        for mu, share, order in mu_cases if thorough else mu_cases[place :: len(KINDS)]:
             exact = exact_renyi(mu, share, order, kind)
             value = SampledNormal(mu, share, kind).renyi([order])[0]
             assert exact <= value <= exact * (1 + 1e-11)
@@ -198,7 +198,7 @@ def test_divergences_are_those_of_the_profile() -> None:
         pair, order = SampledNormal(0.8, 0.3, kind), 3.0
         alphas = np.linspace(1e-9, 1, 20_001)
         below = np.interp(alphas, alphas, pair.profile(np.log(alphas)) - (1 - alphas))
-        far = np.linspace(1, 60, 200_001)
+        far = np.linspace(1, 60, 20_001)
         above = pair.profile(np.log(far))
         total = np.trapezoid(6 * alphas * below, alphas) + np.trapezoid(6 * far * above, far)
         assert pair.renyi([order])[0] == pytest.approx(math.log1p(total) / 2, rel=1e-3)

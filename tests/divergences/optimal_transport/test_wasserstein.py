@@ -83,9 +83,9 @@ def test_different_sizes_are_cut_exactly() -> None:
     assert wasserstein(Samples([0, 50, 100]), Samples([0, 100]), math.inf) == 50
 
 
-def test_a_million_samples() -> None:
-    x = np.random.default_rng(3).normal(size=1_000_000)
-    assert wasserstein(Samples(x), Samples(x[:999_999] + 1)) == pytest.approx(1, abs=1e-3)
+def test_many_samples(*, thorough: bool) -> None:
+    x = np.random.default_rng(3).normal(size=1_000_000 if thorough else 100_000)
+    assert wasserstein(Samples(x), Samples(x[:-1] + 1)) == pytest.approx(1, abs=1e-3)
     assert wasserstein(Samples(x), Samples(x + 1), math.inf) == pytest.approx(1)
 
 

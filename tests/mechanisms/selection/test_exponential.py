@@ -50,11 +50,18 @@ def test_choices_have_the_weights_of_mcsherry_and_talwar(utilities: Any, sensiti
 
 
 def test_a_rate_that_is_ten_per_cent_off_would_show() -> None:
-    answers = draws(Exponential(epsilon=1, sensitivity=1), [0, 4], 12_000)
-    exact, rate = [Fraction(0), Fraction(4)], Fraction(1, 2)
-    assert p_value(answers, softmax(exact, rate)) > 1e-6
-    assert p_value(answers, softmax(exact, rate * Fraction(11, 10))) < 1e-6
-    assert p_value(answers, softmax(exact, rate / Fraction(11, 10))) < 1e-6
+    # One candidate against 148 ten below it has about an even chance, and a small change of the rate moves it most.
+    best = [
+        int(answer > 0) for answer in draws(Exponential(epsilon=1, sensitivity=1), np.array([10] + [0] * 148), 3_000)
+    ]
+
+    def masses(rate: float) -> list[float]:
+        others = 148 * math.exp(-10 * rate)
+        return [1 / (1 + others), others / (1 + others)]
+
+    assert p_value(best, masses(0.5)) > 1e-6
+    assert p_value(best, masses(0.5 * 1.1)) < 1e-6
+    assert p_value(best, masses(0.5 / 1.1)) < 1e-6
 
 
 def test_the_table_is_the_rational_softmax() -> None:

@@ -228,7 +228,7 @@ def test_mutants_need_more() -> None:
 def test_the_kit_finds_nothing_and_catches_a_mutant() -> None:
     pairs = [({"a": 1, "b": 5}, {"b": 5}), ({"a": 4, "b": 5}, {"a": 3, "b": 5})]
     keys = StableKeys(epsilon=1, delta="0.05")
-    check_mechanism(keys, pairs, samples=1_500, processes=2)
+    check_mechanism(keys, pairs, samples=600, processes=2)
 
     class Low(StableKeys):
         """Forgets that a threshold is needed."""
@@ -238,7 +238,7 @@ def test_the_kit_finds_nothing_and_catches_a_mutant() -> None:
             return 1
 
     with pytest.raises(ConformanceError):
-        check_mechanism(Low(epsilon=1, delta="0.05"), pairs, samples=1_500, processes=2)
+        check_mechanism(Low(epsilon=1, delta="0.05"), pairs, samples=600, processes=2)
 
 
 # ---- conduct

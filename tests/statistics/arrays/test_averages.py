@@ -183,7 +183,7 @@ def test_what_is_run_does_not_depend_on_the_data(items: list[Any]) -> None:
 @pytest.mark.sampled(2)
 def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
     mechanism = Asked(function, pair[0], bounds=(0, 1), epsilon=1, **terms)
-    report = check_mechanism(mechanism, [pair], samples=700, processes=2)
+    report = check_mechanism(mechanism, [pair], samples=400, processes=2)
     assert report.lower_bound <= 1
 
 
@@ -196,7 +196,7 @@ def test_a_sum_that_forgets_that_rows_are_replaced_is_caught() -> None:
 
     pair = (np.array([0, 1]), np.array([0, -1]))
     with pytest.raises(ConformanceError, match="sampling"):
-        check_mechanism(Asked(forgetful, pair[0]), [pair], samples=2_000, processes=2)
+        check_mechanism(Asked(forgetful, pair[0]), [pair], samples=1_000, processes=2)
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input

@@ -45,7 +45,7 @@ def test_the_price_is_that_of_one_number() -> None:
 @pytest.mark.parametrize(("function", "oracle"), [(variance, np.var), (std, np.std)])
 def test_intervals_cover(function: Any, oracle: Any) -> None:
     ages = np.random.default_rng(1).integers(20, 90, 2_000)
-    source, draws, level, held = Seeded(4), 200, 0.8, 0
+    source, draws, level, held = Seeded(4), 120, 0.8, 0
     for _ in range(draws):
         release = function(ages, (0, 120), 1, source=source)
         low, high = release.confidence_interval(level)
