@@ -109,14 +109,15 @@ def test_all_kinds_agree_on_gaussian_noise() -> None:
 def test_the_parts_of_a_game_agree() -> None:
     for guarantee in ALL:
         played = game(guarantee)
-        assert 0.5 <= played.success <= 1
-        assert played.advantage == pytest.approx(2 * played.success - 1, abs=1e-11)
+        success, advantage = played.success, played.advantage
+        assert 0.5 <= success <= 1
+        assert advantage == pytest.approx(2 * success - 1, abs=1e-11)
         misses = played.trade_off(ERRORS)
         assert (np.diff(misses) <= 1e-12).all()
         assert (misses <= 1 - ERRORS + 1e-12).all()
         # The best guess makes the two errors together as small as they can be.
         fine = np.linspace(0, 1, 1001)
-        assert (fine + played.trade_off(fine)).min() == pytest.approx(1 - played.advantage, abs=2e-3)
+        assert (fine + played.trade_off(fine)).min() == pytest.approx(1 - advantage, abs=2e-3)
         false_alarms, curve = played.curve(21)
         assert false_alarms == pytest.approx(ERRORS)
         assert curve == pytest.approx(misses)

@@ -26,7 +26,7 @@ def test_the_tail_is_that_of_two_binomial_numbers() -> None:
                 assert _at_least(said, t, n, if_true, if_not) == pytest.approx(masses[said:].sum(), abs=1e-12)
 
 
-def test_intervals_cover_the_level_and_hardly_more() -> None:
+def test_intervals_cover_the_level_and_hardly_more(*, thorough: bool) -> None:
     mechanism_cases: list[RandomizedResponse] = [
         RandomizedResponse(epsilon="0.5"),
         RandomizedResponse(epsilon=1),
@@ -37,7 +37,7 @@ def test_intervals_cover_the_level_and_hardly_more() -> None:
     level_cases: list[float] = [0.5, 0.95, 0.999]
     for mechanism in mechanism_cases:
         for level in level_cases:
-            n = 80
+            n = 80 if thorough else 40
             if_true, if_not = mechanism._probabilities()
             ends = [
                 Proportions(counts=np.array([n - said, said]), if_true=if_true, if_not=if_not).confidence_interval(
@@ -47,7 +47,7 @@ def test_intervals_cover_the_level_and_hardly_more() -> None:
             ]
             low, high = np.array(ends).T
             covered = []
-            for t in range(0, n + 1, 8):
+            for t in range(0, n + 1, n // 10):
                 inside = (low <= t / n + 1e-12) & (t / n <= high + 1e-12)
                 covered.append(float(law(t, n, if_true, if_not)[inside].sum()))
             assert min(covered) >= level - 1e-9

@@ -78,9 +78,12 @@ def law(
     @given(worlds)
     def holds(given: Neighbours) -> None:
         assume(not is_refused(given))
-        slow = getattr(opened, "func", None) is SparkWorlds  # there a query takes longer to run than to make
-        few = dataclasses.replace(given, others=given.others[:1]) if slow else given
-        check_neighbours(few, opened, exact=True)
+        others = given.others
+        if getattr(opened, "func", None) is SparkWorlds:  # there a query takes longer to run than to make
+            others = others[:1]
+        elif settings().derandomize:  # the last one may be of another kind
+            others = [*others[:2], *others[2:][-1:]]
+        check_neighbours(dataclasses.replace(given, others=others), opened, exact=True)
 
     return seed(part)(holds) if settings().derandomize else holds
 
@@ -173,7 +176,7 @@ def _garbled(draw: st.DrawFn, query: Query, texts: st.SearchStrategy[str]) -> Qu
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, 6))])
 def test_neighbours_get_the_same_answer_or_the_same_refusal_at_the_same_price(part: int) -> None:
-    examples = 30 if settings().derandomize else 100
+    examples = 20 if settings().derandomize else 100
 
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow], database=None)
     @given(hostile(), st.sampled_from([{"epsilon": "0.5"}, {"epsilon": 2}, {"error": 3}, {"rho": 1}]))
