@@ -265,7 +265,7 @@ def _bayes(**given: Any) -> Any:
     return learn.GaussianNB(bounds=(0, 1), classes=[0, 1], **given)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])  # starting two takes seconds
 def test_scikit_learns_own_search_works_and_warns_once(jobs: int) -> None:
     with pytest.warns(TuningWarning, match="PrivateSearchCV") as caught:
         search = GridSearchCV(_bayes(epsilon=5), _GRID, cv=2, n_jobs=jobs).fit(_ROWS, _LABELS_OF_ROWS)

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from celosia.statistics import ContributionBounds
 
 
-def test_duckdb_passes() -> None:
+def test_duckdb_passes(monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
+    if not thorough:  # random plans and rows are compared with the reference as well
+        monkeypatch.setattr(check, "cases", lambda *, persons: list(cases(persons=persons))[::2])
     checks = check_engine(open_engine)
-    assert len(checks) > 25
+    assert len(checks) > (25 if thorough else 15)
     assert len({one.name for one in checks}) == len(checks)
 
 

@@ -272,6 +272,7 @@ def test_a_person_id_that_is_not_utf_8_becomes_null(tmp_path: Path, expected: An
 
 
 @pytest.mark.parametrize("number", [-(2**127), 1 - 2**127, 10**38])
+@pytest.mark.sampled(2)
 def test_decimals_beyond_their_precision(number: int, tmp_path: Path, expected: Any) -> None:
     table, right = rows(x=number), expected(None, BY_NUMBER, x=10**11 if number > 0 else 0)
     assert of_duckdb(table, None, BY_NUMBER) == right
