@@ -1,12 +1,13 @@
-"""The error tree: the drawing in the docstring is what the classes are."""
+"""The error tree: the drawing in the docstring is what the classes are. Warnings can be turned off one by one."""
 
 import builtins
 import inspect
 import re
+import warnings
 
 import pytest
 
-from celosia.core import errors
+from celosia.core import NotPrivateWarning, TuningWarning, errors
 from celosia.core.errors import CelosiaError
 
 _LINE = re.compile(r"^    [├└]── (?P<name>\w+) +\((?P<builtin>\w+)\) +(?P<meaning>\S.*)$", re.MULTILINE)
@@ -21,7 +22,7 @@ def _defined() -> dict[str, type[Exception]]:
     return {
         name: value
         for name, value in vars(errors).items()
-        if inspect.isclass(value) and value.__module__ == errors.__name__ and value is not CelosiaError
+        if inspect.isclass(value) and issubclass(value, CelosiaError) and value is not CelosiaError
     }
 
 
@@ -31,8 +32,9 @@ def test_the_drawing_names_every_class_and_no_other() -> None:
     assert _drawn().keys() == _defined().keys()
 
 
-def test_every_class_is_public() -> None:
-    assert {"CelosiaError", *_defined()} == {name for name, value in vars(errors).items() if isinstance(value, type)}
+def test_every_class_is_an_error_of_the_tree_or_a_warning() -> None:
+    classes = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    assert classes == {"CelosiaError", *_defined(), "NotPrivateWarning", "TuningWarning"}
 
 
 def test_each_inherits_the_root_and_the_builtin_drawn_beside_it() -> None:
@@ -51,3 +53,15 @@ def test_each_is_caught_by_its_builtin_and_keeps_its_message() -> None:
 
 def test_the_root_is_a_plain_exception() -> None:
     assert CelosiaError.__bases__ == (Exception,)
+
+
+def test_each_is_a_user_warning_of_its_own() -> None:
+    cases: list[type[UserWarning]] = [NotPrivateWarning, TuningWarning]
+    for kind in cases:
+        other = TuningWarning if kind is NotPrivateWarning else NotPrivateWarning
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", other)
+            with pytest.raises(kind, match="said"):
+                warnings.warn("said", kind, stacklevel=1)
+            warnings.warn("not said", other, stacklevel=1)

@@ -290,7 +290,7 @@ def test_a_pipeline_pays_for_each_step_and_is_searched_with_a_warning() -> None:
     assert account.remaining == cl.PureDP(epsilon=98 - 2 * 5)  # two folds of two candidates, and once more at the end
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.warnings.TuningWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.errors.TuningWarning")
 def test_the_budget_is_charged_for_every_fit_and_never_copied() -> None:
     account = InMemoryBudget(cl.PureDP(epsilon=10))
     GridSearchCV(_bayes(budget=account), _GRID, cv=3, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)

@@ -16,11 +16,13 @@ from celosia.core.errors import (
     NoIntervalError,
     NotAllowedError,
     NotPricedError,
+    NotPrivateWarning,
     ParameterError,
     QueryError,
     RequestConflictError,
     SchemaError,
     TooManyRequestsError,
+    TuningWarning,
     UnboundedDataError,
 )
 from celosia.core.events import (
@@ -54,7 +56,6 @@ from celosia.core.structure import (
     ReplacedEvent,
     ShuffledEvent,
 )
-from celosia.core.warnings import NotPrivateWarning, TuningWarning
 
 __all__ = [
     "ZCDP",

@@ -1,4 +1,4 @@
-"""Everything Celosía raises, in one tree.
+"""Everything Celosía raises, in one tree, and its two warnings.
 
 ::
 
@@ -105,3 +105,19 @@ class LedgerError(CelosiaError, RuntimeError):
 
 class GuardUnreachableError(CelosiaError, ConnectionError):
     """A privacy guard did not answer, or sent an invalid answer."""
+
+
+class NotPrivateWarning(UserWarning):
+    """A result does not have the privacy that it seems to have; it serves only for comparison.
+
+    >>> issubclass(NotPrivateWarning, UserWarning)
+    True
+    """
+
+
+class TuningWarning(UserWarning):
+    """A search fits several models: it pays for each, and the choice itself is not private.
+
+    >>> issubclass(TuningWarning, UserWarning)
+    True
+    """

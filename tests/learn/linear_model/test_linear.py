@@ -88,7 +88,7 @@ def mean_score(model: Any, data: tuple[Numbers, Numbers], columns: list[int]) ->
     return float(np.mean(scores))
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.warnings.TuningWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.errors.TuningWarning")
 @pytest.mark.parametrize(
     ("columns", "epsilon", "least"), [(THREE, 1, 0.2), (THREE, 5, 0.35), (list(range(10)), 2, 0.12)]
 )
@@ -101,7 +101,7 @@ def test_the_default_is_better_than_adaptive_sufficient_statistics(
     assert default > max(published, least)
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.warnings.TuningWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.errors.TuningWarning")
 def test_pure_noise_and_the_functional_mechanism(diabetes: tuple[Numbers, Numbers]) -> None:
     given: dict[str, Any] = {"bounds": (LOW[THREE], HIGH[THREE]), "bounds_y": OUTCOME, "epsilon": 2}
     pure = mean_score(LinearRegression(**given), diabetes, THREE)

@@ -173,7 +173,7 @@ def test_no_warning_tells_how_many_runs_there_were() -> None:
     assert counts == [3, 3]  # of the three candidates, rehearsed on made-up records
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.warnings.NotPrivateWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.errors.NotPrivateWarning")
 def test_settings_that_are_not_private_are_refused() -> None:
     account = InMemoryBudget(cl.PureDP(epsilon=3, adjacency=ReplaceOne))
     with pytest.raises(ParameterError, match="less private than a run must be"):

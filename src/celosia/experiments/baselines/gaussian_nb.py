@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.errors import ParameterError
-from celosia.core.warnings import NotPrivateWarning
+from celosia.core.errors import NotPrivateWarning, ParameterError
 from celosia.learn.naive_bayes.gaussian import GaussianNB, class_statistics
 from celosia.learn.privacy.parameters import Target, axis_of
 from celosia.mechanisms.laplace import Laplace

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Final
 
-from celosia.core.warnings import TuningWarning
+from celosia.core.errors import TuningWarning
 
 _SEVERAL: Final = 2
 
