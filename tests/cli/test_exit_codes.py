@@ -36,7 +36,7 @@ CODES = {
 }
 
 
-def test_every_make_error_the_tree_has_a_code() -> None:
+def test_every_error_of_the_tree_has_a_code() -> None:
     assert set(CODES) == {
         name
         for name, value in vars(errors).items()

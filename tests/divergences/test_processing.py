@@ -85,9 +85,9 @@ def test_only_random_kernels_catch_some() -> None:
         on_grid = np.allclose(4 * p, np.rint(4 * p)) and np.allclose(4 * q, np.rint(4 * q))
         return total_variation(p, q) if on_grid else 1 - total_variation(p, q)
 
-    assert obeys_post_processing(off_grid, size=2, trials=0) is None
-    found = obeys_post_processing(off_grid, size=2, source=Seeded(5))
-    again = obeys_post_processing(off_grid, size=2, source=Seeded(5))
+    assert obeys_post_processing(off_grid, size=3, trials=0) is None
+    found = obeys_post_processing(off_grid, size=3, source=Seeded(5))
+    again = obeys_post_processing(off_grid, size=3, source=Seeded(5))
     assert found is not None
     assert again is not None
     assert found.kernel.tolist() == again.kernel.tolist()

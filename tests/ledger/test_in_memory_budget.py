@@ -29,7 +29,7 @@ def event(epsilon: Fraction) -> LaplaceEvent:
     return LaplaceEvent(scale=1 / epsilon, sensitivity=1)
 
 
-def test_a_purse_is_a_door() -> None:
+def test_a_budget_in_memory_is_an_account() -> None:
     account = InMemoryBudget(cl.PureDP(epsilon=1), name="deaths")
     assert isinstance(account, BudgetAccount)
     assert account.allows_seeded

@@ -67,7 +67,7 @@ def test_a_budget_for_some_histories_only_does_not_fit() -> None:
         scoped_budget(cl.PureDP(epsilon=1, adjacency=cl.SameChanges), rows_table())
 
 
-def test_without_a_ledger_the_budget_is_in_a_purse() -> None:
+def test_without_a_ledger_the_budget_is_in_memory() -> None:
     account = open_account({"deaths": rows_table()}, budget=PURE)
     assert isinstance(account, InMemoryBudget)
     with pytest.raises(ParameterError, match="budget must be"):

@@ -121,7 +121,7 @@ BAD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 }
 
 
-def _purse(name: str) -> InMemoryBudget:
+def _open_account(name: str) -> InMemoryBudget:
     near = cl.ReplaceOne if "PNSGD" in name else cl.AddRemove
     return InMemoryBudget(cl.ApproxDP(epsilon=10, delta="1e-4", adjacency=near))
 
@@ -132,7 +132,7 @@ def _tell_both(
     """What came of bad input with one number of rows, and with another; what fails spends nothing."""
     told = []
     for rows in many:
-        account = _purse(name)
+        account = _open_account(name)
         told.append(_fit(_make(name, budget=account, **given), *spoil(*_records(name, rows))))
         assert len(account.history) == (0 if "ours" in told[-1] or "foreign" in told[-1] else 1), told
     return told
@@ -175,13 +175,13 @@ def test_parameters_beyond_the_number_of_rows_do_not_tell_it(name: str, given: d
 def test_few_rows_and_none_are_answered_and_paid_for(name: str, rows: int) -> None:
     if "PNSGD" in name:  # where one record replaces another their number is public, and none cannot be fitted
         rows = max(rows, 1)
-    account = _purse(name)
+    account = _open_account(name)
     assert _fit(_make(name, budget=account), *_records(name, rows)) == ()
     assert [entry.state for entry in account.history] == ["committed"]
 
 
 def test_a_batch_without_rows_is_no_error() -> None:
-    account = _purse("StandardScaler")
+    account = _open_account("StandardScaler")
     model = _make("StandardScaler", budget=account)
     for rows in (3, 0, 2):
         model.partial_fit(_records("StandardScaler", rows)[0])

@@ -174,8 +174,8 @@ BATCHES = {
 def test_correct_mechanisms_are_cleared(name: str, *, thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism, neighbours, samples = CLEARED[name]
     if not thorough:
-        samples = max(samples // 25, 400)
-        monkeypatch.setattr("celosia.testing.mechanism._AGREEMENT", 200)
+        samples = max(samples // 10, 1_000)
+        monkeypatch.setattr("celosia.testing.mechanism._AGREEMENT", 500)
     runner = batch(mechanism) if name in BATCHES else None
     report = check_mechanism(mechanism, neighbours, samples=samples, processes=2, runner=runner)
     assert {"protocol", "seeding", "forks", "threads", "extreme inputs", "sampling"} <= {

@@ -572,17 +572,20 @@ class Session(Closing, NonCopyable):
         self,
         plan: Plan,
         *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
         error: "Exact | Mapping[str, Exact] | None" = None,
         confidence: Exact = 0.95,
         rows: float | None = None,
-        **target: Any,
     ) -> Strategy:
-        question = analyze_plan(plan, self._context.tables)
+        question, limit = analyze_plan(plan, self._context.tables), self._limit
         if error is None:
-            return check_noise(best_of(strategies_for(question, Target.of(self._limit, **target))))
-        if any(target.pop(name, None) is not None for name in ("epsilon", "rho")):
+            target = Target.of(limit, epsilon=epsilon, delta=delta, rho=rho)
+            return check_noise(best_of(strategies_for(question, target)))
+        if epsilon is not None or rho is not None:
             raise ParameterError("Give epsilon= (or rho=) or error=, not both: the error says how much is spent.")
-        return check_noise(strategy_within(question, self._limit, error, confidence=confidence, rows=rows, **target))
+        return check_noise(strategy_within(question, limit, error, delta=delta, confidence=confidence, rows=rows))
 
     @property
     def _limit(self) -> Guarantee:

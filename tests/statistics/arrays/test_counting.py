@@ -111,7 +111,7 @@ def test_the_histogram_of_the_bundled_ages() -> None:
 )
 def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
     mechanism = Asked(function, pair[0], epsilon=1, **terms)
-    report = check_mechanism(mechanism, [pair], samples=400, processes=2)
+    report = check_mechanism(mechanism, [pair], samples=1_000, processes=2)
     assert report.lower_bound <= 1
 
 
