@@ -79,6 +79,7 @@ class IbisEngine(Engine):
         self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(tables)
         self.tables: Mapping[str, Table] = self._prepared.tables
         self._lock = threading.RLock()
+        self._last_rows: tuple[Plan | None, Rows | None] = None, None
         self._closing = contextlib.ExitStack()
         weakref.finalize(self, self._closing.close)  # also if the engine is never closed
         self.call_on_close(self._prepared.close)
@@ -212,7 +213,12 @@ class IbisEngine(Engine):
             return tuple(found[place] for place in range(len(requests)))
 
     def _rows(self, plan: "Plan") -> Rows:
-        return rows_of(plan.relation, self).where(plan.filter)
+        """Return the rows of a plan; a plan that was just checked is not built again."""
+        last, rows = self._last_rows
+        if last is not plan or rows is None:  # equal plans may differ in the types of their literals
+            rows = rows_of(plan.relation, self).where(plan.filter)
+            self._last_rows = plan, rows
+        return rows
 
     @hide_driver_errors
     def _key_query(self, plan: "Plan", bounding: "ContributionBounds", order: KeyedOrder) -> "ir.Table":

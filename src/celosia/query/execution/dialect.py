@@ -25,6 +25,7 @@ PRIME: Final = 2**31 - 1
 
 _UNITS: Final = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
 _DIGITS = 8  # of a digest, hexadecimal
+_MAX_LITERALS: Final = 1_000  # kept, because the same few stand in every query
 
 
 class Dialect(ABC):
@@ -175,13 +176,17 @@ def engine_function(name: str, arguments: tuple[str, ...], result: str) -> Any:
 
 def double_literal(value: float) -> "ir.Value":
     """Return a literal of exactly this double: decimal literals have another type in each engine."""
+    return _cast_text("Infinity" if value == float("inf") else "-Infinity" if value == -float("inf") else repr(value))
+
+
+@functools.lru_cache(_MAX_LITERALS)
+def _cast_text(number: str) -> "ir.Value":
     import ibis
 
-    return ibis.literal(
-        "Infinity" if value == float("inf") else "-Infinity" if value == -float("inf") else repr(value)
-    ).cast("float64")
+    return ibis.literal(number).cast("float64")
 
 
+@functools.lru_cache(_MAX_LITERALS, typed=True)
 def integer_literal(value: int) -> "ir.Value":
     """Return a 64-bit integer literal; a bare one has 32 bits in PostgreSQL, Spark and DuckDB."""
     import ibis
@@ -190,6 +195,7 @@ def integer_literal(value: int) -> "ir.Value":
     return ibis.literal(value).cast("int64")
 
 
+@functools.lru_cache(_MAX_LITERALS)
 def null_literal(kind: str) -> "ir.Value":
     """Return a null of a type."""
     import ibis

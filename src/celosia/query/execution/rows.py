@@ -75,11 +75,15 @@ class Rows:
     persons: bool
     single: bool = False
     unfit: Mapping[str, str] = field(default_factory=dict)
+    _clean: "dict[str, ir.Value]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def column(self, name: str) -> "ir.Value":
         """Return the clean value of a column."""
-        found = self._stored_column(name)
-        return clean(found, self.kinds[name], self.dialect) if self.raw else found
+        if not self.raw:
+            return self._stored_column(name)
+        if name not in self._clean:  # a query uses a column several times
+            self._clean[name] = clean(self._stored_column(name), self.kinds[name], self.dialect)
+        return self._clean[name]
 
     def _stored_column(self, name: str) -> "ir.Value":
         if name in self.unfit:
