@@ -118,6 +118,34 @@ class Pretending(Engine):
             raise self.error
 
 
+class Remembering(Engine):
+    """An engine that reads the rows for a question once."""
+
+    def __init__(self, inner: Engine) -> None:
+        self.inner, self.tables = inner, inner.tables
+        self.known: dict[Any, Any] = {}
+
+    def check(self, plan: Plan) -> None:
+        if plan not in self.known:
+            self.inner.check(plan)
+            self.known[plan] = None
+
+    def key_counts(self, plan: Plan, bounding: ContributionBounds, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        key = plan, bounding
+        if key not in self.known:
+            self.known[key] = list(self.inner.key_counts(plan, bounding, secret))
+        yield from self.known[key]
+
+    def summaries(
+        self, plan: Plan, requests: Sequence[Request], bounding: ContributionBounds, secret: Sequence[int], cells: Cells
+    ) -> tuple[NDArray[Any], ...]:
+        key = plan, bounding, tuple(map(repr, requests)), tuple(map(tuple, cells.columns()))
+        if key not in self.known:
+            self.known[key] = self.inner.summaries(plan, requests, bounding, secret, cells)
+        found: tuple[NDArray[Any], ...] = self.known[key]
+        return found
+
+
 def outcome(action: Any) -> tuple[str, str]:
     """What came of it: the kind of error and its words, or that there was none."""
     try:

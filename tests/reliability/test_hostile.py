@@ -126,7 +126,7 @@ def test_the_honest_question_is_answered(world: Inside) -> None:
 
 
 def test_hostile_bodies_are_refused_for_nothing(world: Inside, *, thorough: bool) -> None:
-    check_all(world, list(hostile_bodies())[:: 1 if thorough else 3])
+    check_all(world, list(hostile_bodies())[:: 1 if thorough else 5])
 
 
 def test_hostile_requests_are_refused_for_nothing(world: Inside) -> None:
@@ -141,7 +141,7 @@ def test_no_file_is_served_but_the_pages_own(world: Inside) -> None:
 
 
 def test_hostile_bodies_get_no_preview_either(world: Inside, *, thorough: bool) -> None:
-    some = [one for one in hostile_bodies() if one.content is not None][1 :: 5 if thorough else 15]
+    some = [one for one in hostile_bodies() if one.content is not None][1 :: 5 if thorough else 25]
     check_all(world, [Hostile(one.name, one.content, path="/v1/previews") for one in some])
 
 

@@ -169,10 +169,10 @@ def _target(name: str) -> NDArray[Any]:
 def test_frames_have_names_and_give_the_same_model() -> None:
     frame_cases: list[Any] = [pd.DataFrame, pl.DataFrame, pa.table]
     for name in NAMES:
+        plain = _fitting(name, source=Seeded(3)).fit(_rows(name), _target(name))
         for frame in frame_cases:
             columns = dict(zip(["age", "height", "weight"], _rows(name).T, strict=True))
             named = _fitting(name, source=Seeded(3)).fit(frame(columns), _target(name))
-            plain = _fitting(name, source=Seeded(3)).fit(_rows(name), _target(name))
             assert named.feature_names_in_.tolist() == ["age", "height", "weight"]
             assert not hasattr(plain, "feature_names_in_")
             verb = "predict" if hasattr(named, "predict") else "transform"

@@ -2,7 +2,7 @@
 
 Random schemas, plans and tables with their neighbours go through DuckDB, PostgreSQL and Spark. Differences between
 neighbours are measured with exact integers, an error in one of the worlds fails the test, and every summary is compared
-with that of an oracle in plain Python. Some hundred plans run by default, thousands when tests are thorough. What
+with that of an oracle in plain Python. Some dozen plans run by default, thousands when tests are thorough. What
 is reported of neighbours (columns, number of rows, errors, price) is the same. Then the guarantee is broken on purpose,
 one piece at a time, and each break is found.
 """
@@ -65,7 +65,7 @@ WORLDS = {
 }
 SPARK = [pytest.mark.needs_java, pytest.mark.xdist_group("spark")]
 ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=SPARK)]
-QUICK = {"duckdb": (4, 2, 4, 2, 3, 2), "postgres": (2, 1, 2, 1, 1, 2), "spark": (0, 0, 1, 0, 1, 0)}
+QUICK = {"duckdb": (3, 1, 3, 1, 2, 1), "postgres": (1, 0, 1, 1, 1, 1), "spark": (0, 0, 1, 0, 1, 0)}
 """Plans of each kind of worlds."""
 
 
@@ -176,7 +176,7 @@ def _garbled(draw: st.DrawFn, query: Query, texts: st.SearchStrategy[str]) -> Qu
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, 6))])
 def test_neighbours_get_the_same_answer_or_the_same_refusal_at_the_same_price(part: int) -> None:
-    examples = 20 if settings().derandomize else 100
+    examples = 12 if settings().derandomize else 100
 
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow], database=None)
     @given(hostile(), st.sampled_from([{"epsilon": "0.5"}, {"epsilon": 2}, {"error": 3}, {"rho": 1}]))
@@ -366,9 +366,9 @@ def _bare(value: int) -> Any:
 MUTANTS = [
     ("duckdb", "persons", "all rows of a person are counted"),
     ("duckdb", "rows", "values are not clipped"),
-    ("duckdb", "rows", "a sensitivity is one too small"),
     ("postgres", "public tables", "numbers of 32 bits"),
     ("postgres", "public tables, private keys", "numbers of 32 bits"),
+    pytest.param("duckdb", "rows", "a sensitivity is one too small", marks=pytest.mark.thorough),
     pytest.param("duckdb", "rows", "a replaced row only leaves", marks=pytest.mark.thorough),
     pytest.param("duckdb", "persons", "a person is in every cell", marks=pytest.mark.thorough),
 ]

@@ -107,8 +107,9 @@ def test_a_kill_at_any_step_leaves_the_ledger_whole(
         steps(opened, reached)
         asks(opened, unit, release, tell)
 
-    # The steps are the ledger's own, whatever the store: one of both is enough to see all of them.
-    for step in range(0, number, 1 if thorough or shared.startswith("sqlite") else 3):
+    # The steps are the ledger's own, whatever the store: one of both is enough to see all of them. Nothing is written
+    # between the end of one statement and the begin of the next: every second step meets each state.
+    for step in range(0, number, 1 if thorough else 2 if shared.startswith("sqlite") else 5):
         _, status = os.waitpid(forked(lambda step=step: die_at(step)), 0)  # type: ignore[misc]
         assert os.WIFSIGNALED(status), step
     os.close(write)
@@ -136,7 +137,7 @@ def test_kills_at_random_moments(shared: str, forked: Fork, event: Make, release
     listener = threading.Thread(target=listen)
     listener.start()
     killed = 0
-    while killed < (100 if thorough else 12):
+    while killed < (100 if thorough else 8):
         before = len(told)
         children = [forked(work) for _ in range(4)]
         while len(told) == before:  # they are killed at work, not before, however busy the machine is

@@ -66,9 +66,9 @@ def totals(table: Table, measure: Any) -> list[list[int]]:
 
 
 def quick_cases(*, persons: bool) -> list[Case]:
-    """Return some cases, each with every second of its many requests."""
+    """Return some cases, each with every third of its many requests."""
     few = [case for case in cases(persons=persons) if case.name in QUICK[persons]]
-    return [dataclasses.replace(case, requests=case.requests[:: 2 if len(case.requests) > 20 else 1]) for case in few]
+    return [dataclasses.replace(case, requests=case.requests[:: 3 if len(case.requests) > 20 else 1]) for case in few]
 
 
 def test_it_agrees_with_the_reference(spark: Any, monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:

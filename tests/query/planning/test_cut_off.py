@@ -86,7 +86,7 @@ def test_rows_beyond_the_limits_are_counted() -> None:
 
 @pytest.mark.parametrize("sql", [TOTAL, BY_SEX, BY_MONTH])
 def test_a_person_changes_no_more_than_was_stated(sql: str) -> None:
-    for most in (1, 7, 100, 600):
+    for most in (1, 100, 600):
         worlds = BASE, [*BASE, *HEAVY], [row for row in BASE if row[0] != 3] + HEAVY
         without, added, other = exact_in_all([visits(rows, most) for rows in worlds], sql)
         assert (added[0] >= without[0]).all()
