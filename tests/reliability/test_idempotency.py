@@ -1,4 +1,4 @@
-"""One request, sent twenty times at once: one answer, one charge. Another body under its key: a conflict."""
+"""One request, sent a dozen times at once: one answer, one charge. Another body under its key: a conflict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.reliability.serving import Reply, Served
 
-TIMES = 20
+TIMES = 12
 UNIT = Fraction(1, 1000)
 
 

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 QUESTIONS, THOROUGH_QUESTIONS, SERVED_QUESTIONS = 24, 500, 12
 COUNT = {"dataset": "rows", "sql": "SELECT COUNT(*) AS n FROM rows", "epsilon": "1"}
-REFUSED = (COUNT | {"epsilon": "1000000"}, COUNT | {"dataset": "nowhere"})
+REFUSED = (
+    {"dataset": "poor", "sql": "SELECT COUNT(*) AS n FROM poor", "epsilon": "3"},
+    COUNT | {"dataset": "nowhere"},
+)
 BY_CATEGORY = {"dataset": "rows", "sql": "SELECT c, SUM(i) AS total FROM rows GROUP BY c", "epsilon": "1"}
 
 

@@ -134,7 +134,7 @@ def try_out(
     return statuses
 
 
-KINDS = [(GenerationMode.POSITIVE, False, 1), (GenerationMode.POSITIVE, True, 2), (GenerationMode.NEGATIVE, False, 4)]
+KINDS = [(GenerationMode.POSITIVE, False, 1), (GenerationMode.POSITIVE, True, 2), (GenerationMode.NEGATIVE, False, 3)]
 """What is generated, whether it is steered, and how many are enough for all statuses that are easy to get."""
 QUICK_ROLES = ("analyst", "owner")  # the other roles may do parts of what these may
 
@@ -155,7 +155,7 @@ def test_every_reply_is_as_documented(world: Inside, document: BaseSchema, *, th
 
 def test_without_a_key_everything_but_health_is_refused(document: BaseSchema) -> None:
     for label, operation in operations(document).items():
-        statuses = try_out(operation, GenerationMode.POSITIVE, "nobody's", examples=3)
+        statuses = try_out(operation, GenerationMode.POSITIVE, "nobody's", examples=1)
         assert set(statuses) == ({200} if label == "GET /v1/health" else {401}), label
 
 
@@ -163,7 +163,7 @@ def test_questions_are_answered_as_documented(world: Inside, document: BaseSchem
     """The most is promised of answers, so they are tried more often."""
     everything = operations(document)
     for label in ("POST /v1/queries", "POST /v1/previews", "GET /v1/queries/{id}"):
-        tried = try_out(everything[label], GenerationMode.POSITIVE, world.keys["analyst"], examples=20)
+        tried = try_out(everything[label], GenerationMode.POSITIVE, world.keys["analyst"], examples=12)
         assert tried[404 if "id" in label else 200] >= 3, (label, tried)
     [one, *_] = world.client().send("GET", "/v1/queries").json["queries"]
     case = everything["GET /v1/queries/{id}"].Case(path_parameters={"id": one["id"]})

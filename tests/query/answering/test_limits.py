@@ -84,7 +84,7 @@ def test_persons_are_counted_by_groups_and_rows() -> None:
     assert by_sex[1, :2].sum() == 1
 
 
-@pytest.mark.parametrize("by", [(), ("sex",), ("sex", "month")])
+@pytest.mark.parametrize("by", [(), pytest.param(("sex",), marks=pytest.mark.thorough), ("sex", "month")])
 def test_a_person_with_many_rows_changes_one_number_by_one(by: tuple[str, ...]) -> None:
     without, added = exact(visits(BASE), *by), exact(visits([*BASE, *HEAVY]), *by)
     assert np.abs(added - without).sum() == 1

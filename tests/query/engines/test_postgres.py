@@ -73,12 +73,12 @@ def uploaded(url: str, table: Table) -> Table:
 
 def test_it_agrees_with_the_reference(postgres: str, monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
     if not thorough:  # random plans are tried on PostgreSQL as well
-        monkeypatch.setattr(check, "cases", lambda *, persons: list(cases(persons=persons))[persons::3])
+        monkeypatch.setattr(check, "cases", lambda *, persons: list(cases(persons=persons))[persons::4])
 
     def opened(tables: Mapping[str, Table]) -> Engine:
         return open_engine({name: uploaded(postgres, table) for name, table in tables.items()})
 
-    assert len(check_engine(opened)) > (25 if thorough else 12)
+    assert len(check_engine(opened)) > (25 if thorough else 8)
 
 
 def made(url: str, values: str, type_: str, kind: cl.data.Kind, **options: Any) -> Table:

@@ -215,12 +215,13 @@ class DuckDBEngine(IbisEngine):
             case CheckedFiles() as files:
                 query = f"CREATE VIEW {quote_name(view)} AS SELECT * FROM {reader_sql(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
-                if files.format == "parquet":
-                    check_parquet(files.paths, columns_to_read(table), backend.table(view).columns)
             case _:
                 raise QueryError("DuckDB reads files and frames.")
-        self._read_texts(name, table, backend.table(view))
-        return backend.table(view)
+        raw: ir.Table = backend.table(view)
+        if isinstance(table.source, CheckedFiles) and table.source.format == "parquet":
+            check_parquet(table.source.paths, columns_to_read(table), raw.columns)
+        self._read_texts(name, table, raw)
+        return raw
 
     def _read_texts(self, name: str, table: "Table", raw: "ir.Table") -> None:
         """Create the view with parsed texts, unless there are none, or the connection is the owner's."""
