@@ -426,10 +426,10 @@ def test_the_first_texts_of_neighbours_are_as_alike_as_is_paid_for_and_a_low_thr
 ) -> None:
     # One person counts for two texts: one that nobody else has, and one that decides the order.
     pair = ({("FLU",): 20, ("COLD",): 20, ("RARE",): 1}, {("FLU",): 19, ("COLD",): 20})
-    assert check_mechanism(FirstTexts(), [pair], samples=200, processes=1).lower_bound <= 1
+    assert check_mechanism(FirstTexts(), [pair], samples=400, processes=1).lower_bound <= 1
     monkeypatch.setattr(StableKeys, "threshold", 1)
     with pytest.raises(ConformanceError, match="sampling"):
-        check_mechanism(FirstTexts(), [pair], samples=200, processes=1)
+        check_mechanism(FirstTexts(), [pair], samples=400, processes=1)
 
 
 def test_a_person_counts_for_so_many_texts_once_each_and_the_event_says_so() -> None:
