@@ -32,7 +32,7 @@ PROTOCOLS = [
 
 
 def test_the_promise_is_that_of_accounting() -> None:
-    count_cases: list[int] = [1, 100, 10_000]
+    count_cases: list[int] = [1, 100, 1_000]
     for protocol in PROTOCOLS:
         for count in count_cases:
             promise = shuffle(protocol, count, "1e-6")
@@ -41,7 +41,7 @@ def test_the_promise_is_that_of_accounting() -> None:
             assert promise.epsilon <= 1
             priced = best(protocol.shuffled_event(count), "1e-6").epsilon
             assert float(promise.epsilon) <= priced * (1 + 1e-9) + 1e-9
-            if count == 10_000:
+            if count == 1_000:
                 assert float(promise.epsilon) <= shuffled_closed_form(1, count, "1e-6")
 
 
@@ -52,9 +52,9 @@ def test_many_answers_have_the_count_of_any_randomizer() -> None:
     assert float(shuffle(many, 10_000, "1e-6").epsilon) <= generic
     assert best(many.shuffled_event(10_000), "1e-6").epsilon <= generic * 1.001
     for local in ("1/4", 1, 3):
-        generic = shuffled_epsilon(local, 2_000, "1e-6")
-        for size in (2, 3, 4, 5, 10, 30, 100, 1000):
-            assert shuffled_epsilon(local, 2_000, "1e-6", categories=size) <= generic
+        generic = shuffled_epsilon(local, 1_000, "1e-6")
+        for size in (2, 3, 5, 30, 1000):
+            assert shuffled_epsilon(local, 1_000, "1e-6", categories=size) <= generic
 
 
 def test_what_randomizes_an_answer_has_the_sharper_count() -> None:

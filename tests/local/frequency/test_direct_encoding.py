@@ -30,8 +30,8 @@ def test_draws_follow_the_law(epsilon: Any) -> None:
 
 
 def test_estimates_are_right_on_average() -> None:
-    values = np.repeat(np.arange(4), [500, 250, 50, 0])
-    laws.check_moments(DirectEncoding(domain=4, epsilon=1), values, 4)
+    values = np.repeat(np.arange(12), [1500, 750, 150, *[0] * 9])
+    laws.check_moments(DirectEncoding(domain=12, epsilon=1), values, 12)
 
 
 def test_the_variance_is_that_of_the_table() -> None:

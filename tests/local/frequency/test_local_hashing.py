@@ -31,7 +31,7 @@ def test_the_law_uses_epsilon_and_no_more() -> None:
 def test_draws_follow_the_law(epsilon: Any) -> None:
     protocol = LocalHashing(domain=30, epsilon=epsilon, hashes=3, seed=5)
     for value in (0, 17):
-        laws.check_draws(protocol, value, few=2_500)
+        laws.check_draws(protocol, value)
 
 
 @pytest.mark.sampled(3)  # two of four, which differ in both
@@ -42,7 +42,7 @@ def test_reports_are_randomized_response_over_the_hash(hashes: int | None, domai
     value = 7 if domain == 50 else "snow"
     for payload in (
         protocol.privatize([value] * 30_000, source=Seeded(1)).payload,
-        laws.one_by_one(protocol, value, 3_000, 2),
+        laws.one_by_one(protocol, value, 2_000, 2),
     ):
         index, said = unpack(payload, protocol._widths)
         width = 32 if hashes is None else 4
@@ -90,8 +90,8 @@ def test_the_servers_count_is_that_of_the_definition() -> None:
 
 
 def test_estimates_are_right_on_average() -> None:
-    values = np.repeat(np.arange(4), [500, 250, 50, 0])
-    laws.check_moments(LocalHashing(domain=4, epsilon=1), values, 4)
+    values = np.repeat(np.arange(12), [1500, 750, 150, *[0] * 9])
+    laws.check_moments(LocalHashing(domain=12, epsilon=1), values, 12)
 
 
 def test_public_hashes_add_the_variance_of_collisions(*, thorough: bool) -> None:

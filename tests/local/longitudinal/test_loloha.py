@@ -70,7 +70,7 @@ def test_the_papers_second_step_wastes_budget_for_more_than_two_cells() -> None:
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 @pytest.mark.sampled(2)
 def test_draws_follow_the_law(epsilon: Any) -> None:
-    laws.check_draws(LOLOHA(domain=9, epsilon=epsilon, epsilon_infinity=6, functions=3, seed=1), 4, many=100_000)
+    laws.check_draws(LOLOHA(domain=9, epsilon=epsilon, epsilon_infinity=6, functions=3, seed=1), 4, many=400_000)
 
 
 def test_a_step_that_is_two_percent_off_is_seen_in_three_million_draws() -> None:
@@ -84,8 +84,8 @@ def test_a_step_that_is_two_percent_off_is_seen_in_three_million_draws() -> None
 
 
 def test_estimates_are_right_on_average() -> None:
-    values = np.repeat(np.arange(4), [500, 250, 50, 0])
-    laws.check_moments(LOLOHA(domain=4, epsilon=2, epsilon_infinity=3, functions=1 << 12), values, 4, times=800)
+    values = np.repeat(np.arange(12), [500, 250, 50, *[0] * 9])
+    laws.check_moments(LOLOHA(domain=12, epsilon=2, epsilon_infinity=3, functions=1 << 12), values, 12)
 
 
 def test_the_variance_is_that_of_optimized_local_hashing() -> None:
@@ -134,8 +134,9 @@ def test_few_chance_hits_raise_no_alarms() -> None:
     for seed in range(100):
         protocol = LOLOHA(domain=50, epsilon=6, epsilon_infinity=12, functions=256, seed=seed)
         estimate = protocol.aggregate().absorb(protocol.privatize([0] * 200, source=Seeded(seed))).estimate()
-        assert estimate.significant()[0]
-        alarms += bool(estimate.significant()[1:].any())
+        first, *others = estimate.significant().tolist()
+        assert first
+        alarms += any(others)
     assert alarms <= 14  # 5 are allowed on average; by the normal law there would be 30 and more
 
 

@@ -36,8 +36,8 @@ def test_draws_follow_the_law(epsilon: Any) -> None:
     protocol = OneBitMean(low=0, high=8, epsilon=epsilon)
     laws.check_draws(protocol, 0)
     masses = np.exp(protocol.log_masses(3.3, protocol.outputs()))  # type: ignore[arg-type] # listed
-    assert laws.fit(protocol, protocol.privatize([3.3] * 100_000, source=Seeded(1)).payload, masses) > 1e-5
-    assert laws.fit(protocol, laws.one_by_one(protocol, 3.3, 2000, 2), masses) > 1e-5
+    assert laws.fit(protocol, protocol.privatize(np.full(100_000, 3.3), source=Seeded(1)).payload, masses) > 1e-5
+    assert laws.fit(protocol, laws.one_by_one(protocol, 3.3, 500, 2), masses) > 1e-5
 
 
 def test_a_coin_that_is_two_percent_off_is_seen_in_three_million_draws() -> None:
@@ -93,14 +93,14 @@ def test_a_number_that_stays_on_one_side_of_the_threshold_gives_one_bit() -> Non
     protocol = OneBitMean(low=0, high=100, epsilon=1)
     for client in range(50):
         secret = client.to_bytes(32, "big")
-        bits = [protocol.report(value, secret=secret)[-1] for value in range(101)]
+        bits = [protocol.report(value, secret=secret)[-1] for value in range(0, 101, 5)]
         changes = sum(one != other for one, other in itertools.pairwise(bits))
         assert changes <= 1
 
 
 def test_over_all_secrets_what_stays_follows_the_law() -> None:
     protocol = OneBitMean(low=0, high=100, epsilon=2)
-    rows = np.random.default_rng(4).integers(0, 256, (100_000, 32), dtype=np.uint8)
+    rows = np.random.default_rng(4).integers(0, 256, (40_000, 32), dtype=np.uint8)
     for value in (0, 40, 100):
         payload = protocol.privatize([value] * len(rows), secrets=rows).payload
         assert laws.fit(protocol, payload, np.exp(protocol.log_masses(value, protocol.outputs()))) > 1e-5  # type: ignore[arg-type] # listed

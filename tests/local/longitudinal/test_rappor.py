@@ -173,7 +173,7 @@ def test_draws_follow_the_law(f: Any, p: Any, q: Any) -> None:
     protocol = Rappor(bits=4, hashes=2, cohorts=2, f=f, p=p, q=q, seed=1)
     masses = np.exp(protocol.log_masses("sun", protocol.outputs()))  # type: ignore[arg-type] # listed
     assert laws.fit(protocol, protocol.privatize(["sun"] * 100_000, source=Seeded(1)).payload, masses) > 1e-5
-    assert laws.fit(protocol, laws.one_by_one(protocol, "sun", 1500, 2), masses) > 1e-5
+    assert laws.fit(protocol, laws.one_by_one(protocol, "sun", 500, 2), masses) > 1e-5
     rows = np.random.default_rng(1).integers(0, 256, (40_000, 32), dtype=np.uint8)
     payload = protocol.privatize(["sun"] * 40_000, secrets=rows, source=Seeded(3)).payload
     assert laws.fit(protocol, payload, masses) > 1e-5

@@ -122,10 +122,11 @@ class TableLaws:
             return None
         null, others = NullLaw.of(table, scale=scale, offset=offset), {}
         means, rows = table.mean(axis=1), np.arange(len(table))
-        for place in np.argsort(-sizes, kind="stable")[:MAX_OWN_LAWS].tolist():
-            columns = family.table(digests[place : place + 1])[:, 0]
+        places = np.argsort(-sizes, kind="stable")[:MAX_OWN_LAWS]
+        most = (1 - _MIN_OWN_SHARE) * null.variance
+        for place, columns in zip(places.tolist(), family.table(digests[places]).T, strict=True):
             law = null.without(table[rows, columns] - means)
-            if law.variance < (1 - _MIN_OWN_SHARE) * null.variance:
+            if law.variance < most:
                 others[place] = law
         return cls(null=null, others=others)
 
