@@ -101,8 +101,8 @@ def test_training_needs_as_much_noise_as_dp_accounting_says() -> None:
         return RepeatedEvent(event=step, times=1000)
 
     target = ApproxDP(epsilon=2, delta="1e-5")
-    found = calibrate(run, target, tolerance="1e-3")
-    assert holds(found, target, 1e-3)
+    found = calibrate(run, target, start="0.9", tolerance="5e-3")
+    assert holds(found, target, 5e-3)
 
     def reference(sigma: float) -> float:
         accountant = ReferenceAccountant(value_discretization_interval=1e-3)

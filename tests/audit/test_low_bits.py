@@ -72,7 +72,7 @@ def test_points_of_a_line_show_nothing(*, thorough: bool) -> None:
         edges, utilities = [0.0, edge, 1.0], [0, 1]
         return np.array([mechanism.release_on_line(edges, utilities, source=source).value for _ in range(count)])
 
-    assert low_order_bits(run, 0.3, 0.3000001, samples=100_000 if thorough else 2_000).epsilon <= 1
+    assert low_order_bits(run, 0.3, 0.3000001, samples=100_000 if thorough else 1_000).epsilon <= 1
 
 
 def test_whole_numbers_have_nothing_to_show() -> None:

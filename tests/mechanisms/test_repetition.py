@@ -14,7 +14,7 @@ from celosia.core import LaplaceEvent, ParameterError
 from celosia.mechanisms.repetition import Repetitions, coin_split, one_of
 from celosia.noise import Seeded
 
-_DRAWS = 2_500
+_DRAWS = 1_500
 
 
 def law(search: Repetitions, most: int) -> np.ndarray[Any, np.dtype[np.float64]]:

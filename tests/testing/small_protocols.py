@@ -49,7 +49,7 @@ def rappor(epsilon: Any, f: Any) -> Rappor:
 SMALL: dict[str, tuple[Make, list[Any]]] = {
     "CountMeanSketch": (lambda e: CountMeanSketch(epsilon=e, hashes=2, width=4, seed=7), FOUR),
     "CountMeanSketch of texts": (lambda e: CountMeanSketch(epsilon=e, hashes=1, width=5, seed=7), WORDS),
-    "DBitFlip": (lambda e: DBitFlip(buckets=4, d=2, epsilon=e, seed=3), FOUR),
+    "DBitFlip": (lambda e: DBitFlip(buckets=3, d=2, epsilon=e, seed=3), FOUR[:3]),
     "DBitFlip of one bit": (lambda e: DBitFlip(buckets=3, d=1, epsilon=e, seed=3), FOUR[:3]),
     "DirectEncoding": (lambda e: DirectEncoding(domain=4, epsilon=e), FOUR),
     "DirectEncoding of texts": (lambda e: DirectEncoding(domain=WORDS, epsilon=e), WORDS),

@@ -86,8 +86,8 @@ def check_discrete_laplace(rate: float, shift: int) -> None:
     assert_rounded_up(discrete_laplace(shift / Fraction(rate), shift, ORDERS), moment)
 
 
-def test_discrete_laplace() -> None:
-    shift_cases: list[int] = [1, 2, 3, 4, 7, 2**20, 2**60]
+def test_discrete_laplace(*, thorough: bool) -> None:
+    shift_cases: list[int] = [1, 2, 3, 4, 7, 2**20, 2**60] if thorough else [1, 2, 7, 2**60]
     for rate, shift in product(RATES, shift_cases):
         check_discrete_laplace(rate, shift)
 

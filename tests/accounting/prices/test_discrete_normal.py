@@ -47,7 +47,7 @@ def largest_break(variance: float, shift: int) -> mpmath.mpf:
 
 def test_mu_covers_the_trade_off_function(*, thorough: bool) -> None:
     variance_cases: list[float] = [0.3, 1.0, 4.0, 17.9, *([100.0] if thorough else [])]
-    shift_cases: list[int] = [1, 2, 5]
+    shift_cases: list[int] = [1, 2, 5] if thorough else [1, 5]
     for variance in variance_cases:
         for shift in shift_cases:
             mu = gaussian_dp(variance, shift * shift, 1)

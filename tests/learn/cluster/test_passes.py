@@ -235,7 +235,7 @@ def test_the_whole_fit_keeps_its_promise_on_tiny_data_and_a_mutant_does_not() ->
         def run(records: Any, count: int, source: Source) -> NDArray[np.float64]:
             return np.array([passes.run(records, add_nearest, source).ravel() for _ in range(count)])
 
-        return distinguish(run, rows, changed, samples=800).epsilon
+        return distinguish(run, rows, changed, samples=400).epsilon
 
     assert seen(1.0) <= 1.0
     assert seen(16.0) > 1.0  # with a sixteenth of the noise

@@ -242,12 +242,12 @@ EVENTS = {
 
 
 def test_a_whole_fit_is_not_told_apart_more_than_promised() -> None:
-    assert distinguish(_fits, TINY, FEWER, samples=150, events=EVENTS).epsilon <= 0.5
+    assert distinguish(_fits, TINY, FEWER, samples=80, events=EVENTS).epsilon <= 0.5
 
 
 def test_a_fit_without_noise_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Noise, "release", lambda _, summary, *__: summary)
-    assert distinguish(_fits, TINY, FEWER, samples=100).epsilon > 0.5
+    assert distinguish(_fits, TINY, FEWER, samples=80).epsilon > 0.5
 
 
 def test_the_same_noise_gives_the_same_model() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,8 @@ from celosia.learn.optimize.descent import Run, descend, project_onto, rounded_g
 from celosia.learn.optimize.projections import Ball, Box, Simplex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 SQUARES, LOGISTIC = np.array([0.0]), np.array([1.0])
@@ -73,14 +75,23 @@ def test_a_bound_of_any_size_is_whole_steps() -> None:
 
 
 def test_functions_of_the_callers_own_take_part(monkeypatch: pytest.MonkeyPatch, *, thorough: bool) -> None:
-    if not thorough:  # it compiles for seconds, as in the tests of whole fits with a loss or a set of one's own
-        monkeypatch.setattr(descent, "_descend_own", descent._descend_own.py_func)
+    def slope(prediction: float, target: float, _loss: "NDArray[np.float64]") -> float:
+        return prediction - target
+
+    def stay(_weights: "NDArray[np.float64]", _shape: "NDArray[np.float64]") -> None:
+        pass
+
+    functions: dict[str, Callable[..., Any]] = {"slope": slope, "project": stay}
+    if thorough:
+        functions = {"slope": njit(slope), "project": writing(lambda w: w)}
+    else:  # they compile for seconds, as in the tests of whole fits with a loss or a set of one's own
+        for name in ("_descend_own", "_predict", "_move"):
+            monkeypatch.setattr(descent, name, getattr(descent, name).py_func)
     rows, targets, order = np.ones((1, 1)), np.ones(1), np.zeros(3, dtype=np.int64)
     run = Run(0.5, 2.0, 0, SQUARES, np.array([0.0, 1.0]))
     known, own = np.zeros(1), np.zeros(1)
     descend(rows, targets, order, np.zeros((3, 1)), known, run)
-    slope = njit(lambda prediction, target, _loss: prediction - target)
-    descend(rows, targets, order, np.zeros((3, 1)), own, run, slope=slope, project=writing(lambda w: w))
+    descend(rows, targets, order, np.zeros((3, 1)), own, run, **functions)
     assert own.tolist() == known.tolist() == [0.875]
 
 

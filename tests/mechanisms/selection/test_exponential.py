@@ -15,7 +15,7 @@ from celosia.core.enclosure import exp_at_least, exp_at_most
 from celosia.mechanisms import Exponential
 from celosia.noise import Seeded
 
-DRAWS = 3_000
+DRAWS = 1_500
 
 
 def softmax(utilities: list[Fraction], rate: Fraction) -> list[float]:

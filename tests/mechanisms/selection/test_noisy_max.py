@@ -102,7 +102,7 @@ def test_on_a_fine_grid_it_is_permute_and_flip() -> None:
 def test_real_utilities_are_chosen_as_by_permute_and_flip() -> None:
     utilities = [0.25, 2.0, 1.5]
     source = Seeded(8)
-    answers = [NoisyMax(epsilon=2, sensitivity=1).release(utilities, source=source).value for _ in range(4_000)]
+    answers = [NoisyMax(epsilon=2, sensitivity=1).release(utilities, source=source).value for _ in range(2_000)]
     observed = np.bincount(answers, minlength=3)
 
     def p_value(epsilon: int) -> float:

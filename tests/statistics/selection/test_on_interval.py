@@ -37,7 +37,7 @@ def test_points_have_the_weights_of_their_utilities(
 ) -> None:
     source = Seeded(1)
     drawn = pieces(
-        [choose(utility, 0, 8, sensitivity=1, epsilon=1, pieces=64, source=source).value for _ in range(2500)]
+        [choose(utility, 0, 8, sensitivity=1, epsilon=1, pieces=64, source=source).value for _ in range(1200)]
     )
     assert chi_square(drawn, MASSES / MASSES.sum()) > 1e-6
     for factor in (0.5, 2):
@@ -48,14 +48,14 @@ def test_points_have_the_weights_of_their_utilities(
 def test_a_monotone_utility_counts_twice() -> None:
     source = Seeded(2)
     answers = [
-        choose(steps, 0, 8, sensitivity=2, epsilon=1, monotone=True, pieces=8, source=source).value for _ in range(2500)
+        choose(steps, 0, 8, sensitivity=2, epsilon=1, monotone=True, pieces=8, source=source).value for _ in range(1200)
     ]
     assert chi_square(pieces(answers), MASSES / MASSES.sum()) > 1e-6
 
 
 def test_points_of_a_piece_are_equally_likely() -> None:
     source = Seeded(3)
-    answers = [choose(([], [0]), -1, 1, sensitivity=1, epsilon=1, source=source).value for _ in range(2000)]
+    answers = [choose(([], [0]), -1, 1, sensitivity=1, epsilon=1, source=source).value for _ in range(1000)]
     drawn = np.histogram(answers, bins=np.linspace(-1, 1, 21))[0]
     assert chi_square(drawn, [1 / 20] * 20) > 1e-6
 

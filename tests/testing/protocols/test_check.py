@@ -44,7 +44,7 @@ def test_mutants_are_convicted() -> None:
     for name in sorted(MUTANTS):
         make, words = MUTANTS[name]
         with pytest.raises(ConformanceError, match=words):
-            check_protocol(make(domain=4, epsilon=1), samples=20_000)
+            check_protocol(make(domain=4, epsilon=1), samples=4_000)  # as many as clear the right ones above
 
 
 def test_three_million_draws_show_a_coin_two_percent_off() -> None:
