@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
 
@@ -71,7 +71,7 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, with its examples."""
         if cmd_name not in self.commands and cmd_name in _COMMANDS:
-            self.commands[cmd_name] = add_examples(_load(cmd_name), cmd_name)
+            self.commands[cmd_name] = _load(cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -116,13 +116,15 @@ class _Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+@cache
 def _load(name: str) -> click.Command:
+    """Return a command with its examples; it is built once, also where a process runs it many times."""
     found = getattr(import_module(_COMMANDS[name]), name)
     if isinstance(found, typer.Typer):
-        return typer.main.get_group(found)
+        return add_examples(typer.main.get_group(found), name)
     single = typer.Typer(add_completion=False)
     single.command(name, help=_HELP[name])(found)
-    return typer.main.get_command(single)
+    return add_examples(typer.main.get_command(single), name)
 
 
 def _flush_or_discard() -> None:

@@ -199,7 +199,7 @@ def proved(**given: Any) -> float:
         "less": lambda found: np.asarray(found) < middle,
     }
     delta = float(given.get("delta", 0))
-    found = distinguish(run, 0, 1, samples=60, delta=delta, failure=1e-3, events=events, source=Seeded(6))
+    found = distinguish(run, 0, 1, samples=100, delta=delta, failure=1e-3, events=events, source=Seeded(6))
     return float(found.epsilon)
 
 

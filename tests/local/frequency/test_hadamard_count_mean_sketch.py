@@ -110,7 +110,10 @@ def test_variances_are_as_stated(hashes: int, width: int) -> None:
     """Over coins and hash functions, for a value that many have, one that few have, and one that nobody has."""
     counts = np.array([150, 30, 10, 10])
     values = np.repeat(np.arange(4), counts)
-    protocols = [HadamardCountMeanSketch(epsilon=3, hashes=hashes, width=width, seed=seed) for seed in range(1_500 if hashes == 1 else 600)]
+    protocols = [
+        HadamardCountMeanSketch(epsilon=3, hashes=hashes, width=width, seed=seed)
+        for seed in range(1_500 if hashes == 1 else 600)
+    ]
     source = Seeded(3)
     estimates = [p.aggregate().absorb(p.privatize(values, source=source)).estimate([0, 1, 9]) for p in protocols]
     raw = np.array([estimate.raw for estimate in estimates])

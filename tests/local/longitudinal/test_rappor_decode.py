@@ -66,7 +66,7 @@ def test_candidates_that_cannot_be_told_apart_are_asked_one_by_one() -> None:
 
 def test_the_error_on_exponential_counters(*, thorough: bool) -> None:
     # 500,000 people, 128 bits, 8 hashes, one cohort: about 700, and 500 to 1,100 for one draw of the hash functions.
-    # Errors grow with the root of the number of people.
+    # Fewer people show as well that decoding is better than the unbiased estimates, which are as far off as stated.
     people = 500_000 if thorough else 80_000
     rng, errors, unbiased = np.random.default_rng(1), [], []
     for seed in range(12):
@@ -76,7 +76,9 @@ def test_the_error_on_exponential_counters(*, thorough: bool) -> None:
         aggregate = collected(protocol, values, seed)
         errors.append(math.sqrt(np.mean((decode(aggregate, np.arange(truth.size)).counts - truth) ** 2)))
         unbiased.append(math.sqrt(np.mean((estimate(aggregate, np.arange(truth.size)).counts - truth) ** 2)))
-    assert np.mean(errors) == pytest.approx(700 * math.sqrt(people / 500_000), rel=0.15)
+    if thorough:
+        assert np.mean(errors) == pytest.approx(700, rel=0.15)
+    assert np.mean(errors) < 0.85 * np.mean(unbiased)
     assert np.mean(unbiased) == pytest.approx(math.sqrt(protocol.variance(people)), rel=0.2)
 
 

@@ -74,7 +74,9 @@ def test_errors_are_within_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("values", [100, 1_000, 8_000])
 def test_one_stream_has_the_published_error(values: int) -> None:
-    errors = relative_errors(lambda seed: HyperLogLog(7, seed=seed), HyperLogLog.estimate, values, 3_000 if values == 8_000 else 2_000)
+    errors = relative_errors(
+        lambda seed: HyperLogLog(7, seed=seed), HyperLogLog.estimate, values, 3_000 if values == 8_000 else 2_000
+    )
     assert believable(errors, ONE_STREAM / math.sqrt(128))
     # Able to fail: an error of a tenth more, or an estimate that is off by as much.
     assert values < 8_000 or not believable(errors * 1.1, ONE_STREAM / math.sqrt(128))
