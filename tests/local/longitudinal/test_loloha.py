@@ -84,7 +84,7 @@ def test_a_step_that_is_two_percent_off_is_seen_in_three_million_draws() -> None
 
 
 def test_estimates_are_right_on_average() -> None:
-    values = np.repeat(np.arange(12), [500, 250, 50, *[0] * 9])
+    values = np.repeat(np.arange(12), [120, 60, 20, *[0] * 9])
     laws.check_moments(LOLOHA(domain=12, epsilon=2, epsilon_infinity=3, functions=1 << 12), values, 12)
 
 
