@@ -33,7 +33,9 @@ def test_the_drawing_names_every_class_and_no_other() -> None:
 
 
 def test_every_class_is_an_error_of_the_tree_or_a_warning() -> None:
-    classes = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    classes = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and value.__module__ == errors.__name__
+    }
     assert classes == {"CelosiaError", *_defined(), "NotPrivateWarning", "TuningWarning"}
 
 

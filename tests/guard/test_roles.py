@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from celosia.core.errors import NotAllowedError, ParameterError
+from celosia.core.messages.message import Message
 from celosia.guard.auth.identity import Identity
 from celosia.guard.roles import PERMISSIONS, Permission, Role, require
 
@@ -32,7 +33,7 @@ def test_every_role_has_its_permissions_and_no_other() -> None:
                 require(identity, permission)
                 assert identity.may(permission)
             else:
-                with pytest.raises(NotAllowedError, match=f"An? {role} may not {permission}"):
+                with pytest.raises(NotAllowedError, match=f"An? {role} may not {Message(permission.value)}"):
                     require(identity, permission)
                 assert not identity.may(permission)
 

@@ -29,6 +29,7 @@ from celosia.core import (
     RenyiDP,
 )
 from celosia.core.exact import Exact, exact_positive, safe_repr
+from celosia.core.messages.message import name_unit
 
 _MIN_NOISE, _MAX_NOISE = 1e-12, 1e15  # amounts of noise that are tried
 _MAX_LOG_RATIO = 50.0  # a logarithm that stands for an infinite ratio
@@ -79,11 +80,9 @@ def calibrate(
     2.0
     """
     if not isinstance(target, Guarantee):
-        raise ParameterError(
-            f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(target)}."
-        )
+        raise ParameterError("accounting.target_not_a_guarantee", target=safe_repr(target))
     if not callable(make):
-        raise ParameterError(f"make must be a function from an amount of noise to an event, not {safe_repr(make)}.")
+        raise ParameterError("accounting.make_not_a_function", make=safe_repr(make))
     noise = float(exact_positive(start, name="start"))
     search = _Search(make, target)
     low, high = search.bracket(noise)
@@ -125,16 +124,12 @@ class _Search:
             if high > _MAX_NOISE:
                 if self._refused is not None and not self._priced:
                     raise self._refused
-                raise ParameterError(
-                    "No amount of noise reaches the target: use a larger epsilon or delta, or fewer events."
-                )
+                raise ParameterError("accounting.target_out_of_reach")
         low = high / 2
         while self.excess(low) <= 0:
             high, low = low, low / 2
             if low < _MIN_NOISE:
-                raise ParameterError(
-                    f"The target is met with hardly any noise ({low:.0e}): is it the target that was meant?"
-                )
+                raise ParameterError("accounting.target_needs_no_noise", noise=low)
         return low, high
 
     def narrow(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
@@ -183,7 +178,7 @@ def _sizes(guarantee: Guarantee) -> tuple[Fraction, ...]:
 def _make_event(make: Callable[[float], Event], noise: float) -> Event:
     event = make(noise)
     if not isinstance(event, Event):
-        raise ParameterError(f"make must return an event, not {safe_repr(event)}.")
+        raise ParameterError("accounting.make_returned_no_event", event=safe_repr(event))
     return event
 
 
@@ -191,8 +186,11 @@ def _compute_guarantee(event: Event, target: Guarantee) -> tuple[Guarantee, str]
     """Return the guarantee of an event, in the kind of the target, and the accountant's name."""
     if event.adjacency is not target.adjacency or event.unit != target.unit:
         raise GuaranteeMismatchError(
-            f"target: it is for {target.adjacency!r} and a {target.unit}, "
-            f"the event for {event.adjacency!r} and a {event.unit}."
+            "accounting.target_scope_differs",
+            adjacency=repr(target.adjacency),
+            unit=name_unit(target.unit),
+            event_adjacency=repr(event.adjacency),
+            event_unit=name_unit(event.unit),
         )
     if isinstance(target, ApproxDP) and target.delta > 0:
         answer = best(event, target.delta)
@@ -206,9 +204,7 @@ def _compute_guarantee(event: Event, target: Guarantee) -> tuple[Guarantee, str]
     total = accountant.spend(event).guarantee()
     if isinstance(total, RenyiDP) and isinstance(target, RenyiDP):
         if len(total.orders) < len(target.orders):
-            raise NotPricedError(
-                f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders."
-            )
+            raise NotPricedError("accounting.no_renyi_at_target_orders", type=type(event).__name__)
         total = dataclasses.replace(total, orders=target.orders)  # as they were written, not as doubles
     return total, accountant.name
 
@@ -224,4 +220,4 @@ def _accountant(target: Guarantee) -> AdaptiveAccountant:
         case RenyiDP(orders=orders):
             return RenyiAccountant(orders)
         case _:
-            raise ParameterError(f"No accountant works towards a {type(target).__name__}.")
+            raise ParameterError("accounting.unsupported_target", type=type(target).__name__)

@@ -64,7 +64,9 @@ def renyi_budget(
         From 1 to 10 when left out.
     """
     if mechanism not in _BUDGETS:
-        raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {safe_repr(mechanism)}.")
+        raise ParameterError(
+            "accounting.unknown_mechanism", known=", ".join(map(repr, _BUDGETS)), mechanism=safe_repr(mechanism)
+        )
     name, symbol, meaning, usual = _BUDGETS[mechanism]
     chosen = usual if parameters is None else parameters
     _check_count("parameters", chosen, Sequence)
@@ -74,7 +76,7 @@ def renyi_budget(
         for parameter, budget in zip(chosen, budget_curves(mechanism, chosen, at), strict=True)
     ]
     if len({line.name for line in lines}) < len(lines):
-        raise ParameterError(f"parameters must differ from each other, not {safe_repr(chosen)}.")
+        raise ParameterError("accounting.repeated_parameters", parameters=safe_repr(chosen))
     labels = Labels(
         title=f"Rényi budget of {name}", subtitle=meaning, x="Order α", y="Rényi divergence, at most (nats)"
     )
@@ -96,7 +98,9 @@ _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
 def _check_count(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
     """Refuse an empty or too long collection: each item is a line."""
     if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LINE_STYLES):
-        raise ParameterError(f"{name} must be 1 to {len(_LINE_STYLES)}, for a line each, not {safe_repr(things)}.")
+        raise ParameterError(
+            "accounting.wrong_number_of_lines", name=name, most=len(_LINE_STYLES), value=safe_repr(things)
+        )
 
 
 def privacy_profile(
@@ -115,7 +119,7 @@ def privacy_profile(
         if len(points) > 1:
             lines.append(_line(name, points))
     if not lines:
-        raise ParameterError("deltas must be two or more at which an accountant has a bound.")
+        raise ParameterError("accounting.too_few_deltas")
     return curves(lines, labels=Labels(title="Privacy profile", subtitle=about, x="δ", y="ε, at most"), x_log=True)
 
 
@@ -154,10 +158,7 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
                 grown[name].append((number, epsilon))
     lines = [_line(name, points) for name, points in grown.items() if len(points) > 1]
     if not lines:
-        raise ParameterError(
-            "There is nothing to draw: times must be two numbers or more, and at this delta some epsilon must be "
-            "greater than 0."
-        )
+        raise ParameterError("accounting.nothing_to_draw")
     title = f"Epsilon under composition, at δ = {_short(delta)}"
     labels = Labels(title=title, subtitle=about, x="Number of releases", y="ε, at most")
     return curves(lines, labels=labels, x_log=True, y_log=True)
@@ -199,9 +200,9 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.Layer
     accountants give slightly smaller bounds.
     """
     if not isinstance(event, PNSGDEvent):
-        raise ParameterError(f"event must be a PNSGDEvent, not {safe_repr(event)}.")
+        raise ParameterError("accounting.not_a_pnsgd_event", event=safe_repr(event))
     if event.records < 2:
-        raise ParameterError(f"records must be at least 2 to compare them, not {event.records}.")
+        raise ParameterError("accounting.too_few_records", records=event.records)
     # Dense towards the end, where the price rises.
     after = np.unique(np.geomspace(1, event.records, min(event.records, _RECORDS)).round().astype(np.int64))
     places = event.records + 1 - after[::-1]

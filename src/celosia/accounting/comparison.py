@@ -43,11 +43,13 @@ def renyi_advanced(epsilon: Exact, count: int, delta: Exact) -> float:
     rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), exact_integer(count, name="count")
     share = double_at_most(exact_probability(delta, name="delta"))
     if not 0 < share < 1:
-        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
+        raise ParameterError("core.delta_not_a_fraction", delta=safe_repr(delta))
     if -math.log(share) * (1 - 1e-12) < rate * rate * times:
         raise ParameterError(
-            f"ln(1/delta) must be at least epsilon**2 * count, unlike epsilon={safe_repr(epsilon)}, "
-            f"count={safe_repr(count)}, delta={safe_repr(delta)}: use an accountant."
+            "accounting.outside_simplified_composition",
+            epsilon=safe_repr(epsilon),
+            count=safe_repr(count),
+            delta=safe_repr(delta),
         )
     return 4 * rate * math.sqrt(2 * times * -math.log(share)) * _SAFE
 
@@ -126,7 +128,7 @@ def comparison_table(
 def _order(order: Exact) -> Fraction:
     alpha = exact(order, name="order")
     if alpha <= 1:
-        raise ParameterError(f"order must be greater than 1, not {safe_repr(order)}.")
+        raise ParameterError("accounting.order_not_above_one", order=safe_repr(order))
     return alpha
 
 
@@ -195,9 +197,9 @@ def budget_curves(mechanism: str, parameters: Sequence[Exact], orders: ArrayLike
         "gaussian": _normal,
     }
     if mechanism not in curves:
-        raise ParameterError(f"mechanism must be one of {', '.join(curves)}, not {safe_repr(mechanism)}.")
+        raise ParameterError("accounting.unknown_mechanism", known=", ".join(curves), mechanism=safe_repr(mechanism))
     if isinstance(parameters, str) or not hasattr(parameters, "__len__") or len(parameters) == 0:
-        raise ParameterError(f"parameters must be a list of numbers, not {safe_repr(parameters)}.")
+        raise ParameterError("accounting.parameters_not_a_list", parameters=safe_repr(parameters))
     at = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     return tuple(
         BudgetCurve(
@@ -213,9 +215,7 @@ def budget_curves(mechanism: str, parameters: Sequence[Exact], orders: ArrayLike
 def _response(truth: Exact, orders: ArrayLike) -> Array:
     likely = exact_probability(truth, name="parameters")
     if likely in (0, 1):
-        raise ParameterError(
-            f"parameters must be greater than 0 and less than 1, not {safe_repr(truth)}: no lies, no privacy."
-        )
+        raise ParameterError("accounting.response_never_lies", value=safe_repr(truth))
     odds = max(likely, 1 - likely) / min(likely, 1 - likely)
     # log1p keeps the digits of a coin that is nearly fair.
     return closed_forms.randomized_response(math.log1p(double_at_least(odds - 1)) * (1 + 4e-16), orders)

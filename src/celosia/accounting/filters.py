@@ -31,6 +31,7 @@ from celosia.core import (
     PureDP,
 )
 from celosia.core.exact import Exact, exact_positive, refuse_same_changes, safe_repr
+from celosia.core.messages.message import name_unit
 
 _RUNGS = 80  # up to some forty million times the first epsilon
 _STEP = Fraction(5, 4)  # from one rung to the next
@@ -38,12 +39,9 @@ _STEP = Fraction(5, 4)  # from one rung to the next
 
 def _copy_unspent(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
     if not isinstance(accountant, AdaptiveAccountant):
-        raise ParameterError(
-            f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {safe_repr(accountant)}: "
-            "numerical composition holds for events declared beforehand and must not decide when to stop."
-        )
+        raise ParameterError("accounting.accountant_not_adaptive", accountant=safe_repr(accountant))
     if accountant.events:
-        raise ParameterError("accountant must not have spent anything yet.")
+        raise ParameterError("accounting.accountant_already_spent")
     return copy.copy(accountant)
 
 
@@ -66,10 +64,8 @@ class Filter:
 
     def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
         if not isinstance(budget, Guarantee):
-            raise ParameterError(
-                f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(budget)}."
-            )
-        refuse_same_changes(budget.adjacency, "A budget")
+            raise ParameterError("accounting.budget_not_a_guarantee", budget=safe_repr(budget))
+        refuse_same_changes(budget.adjacency, "core.same_changes_budget")
         self._accountant = self._unspent = _copy_unspent(accountant)
         self._budget = budget
         self._process = os.getpid()
@@ -111,12 +107,12 @@ class Filter:
         celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into the remaining PureDP(epsilon=1).
         """
         if self._process != os.getpid():
-            raise ExhaustedError(
-                "The filter belongs to the process that opened it: a copy would spend the same budget twice."
-            )
+            raise ExhaustedError("accounting.filter_in_another_process")
         after = self._after(event, times)
         if not self._fits(after):
-            raise BudgetExceededError(f"A {type(event).__name__} does not fit into the remaining {self.remaining}.")
+            raise BudgetExceededError(
+                "accounting.event_exceeds_budget", type=type(event).__name__, remaining=self.remaining
+            )
         self._accountant = after
         return self
 
@@ -173,8 +169,11 @@ class Filter:
         after = copy.copy(self._accountant).spend(event, times)
         if event.adjacency is not self._budget.adjacency or event.unit != self._budget.unit:
             raise GuaranteeMismatchError(
-                f"adjacency and unit: the budget is for {self._budget.adjacency!r} and a {self._budget.unit}, "
-                f"the event for {event.adjacency!r} and a {event.unit}."
+                "accounting.budget_scope_differs",
+                adjacency=repr(self._budget.adjacency),
+                unit=name_unit(self._budget.unit),
+                event_adjacency=repr(event.adjacency),
+                event_unit=name_unit(event.unit),
             )
         return after
 
@@ -254,4 +253,4 @@ class Odometer:
             limit = self._accountant.limit(budget)
             if self._accountant.is_within(limit, budget):
                 return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
-        raise BudgetExceededError("The events exceed the last rung of the odometer.")
+        raise BudgetExceededError("accounting.odometer_exceeded")

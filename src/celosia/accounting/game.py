@@ -59,10 +59,7 @@ class Game:
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, _KINDS) and not callable(getattr(self.guarantee, "delta", None)):
-            raise ParameterError(
-                f"guarantee must be a guarantee, or have a method delta(epsilon) as accountants do, "
-                f"not {safe_repr(self.guarantee)}."
-            )
+            raise ParameterError("accounting.not_a_guarantee", guarantee=safe_repr(self.guarantee))
 
     def posterior(self, prior: Exact = "1/2") -> tuple[float, float]:
         """Return the least and the largest posterior probability of one data set, after a release.
@@ -74,10 +71,9 @@ class Game:
         """
         belief = exact_probability(prior, name="prior")
         if not isinstance(self.guarantee, PureDP):
-            raise GuaranteeMismatchError(
-                f"{_describe(self.guarantee)} does not bound the belief after a release: with some small probability "
-                "a release reveals everything. Only PureDP does; use success and trade_off here."
-            )
+            if isinstance(self.guarantee, _KINDS):
+                raise GuaranteeMismatchError("accounting.belief_not_bounded", guarantee=str(self.guarantee))
+            raise GuaranteeMismatchError("accounting.belief_not_bounded_by_type", type=type(self.guarantee).__name__)
         rate = double_at_least(self.guarantee.epsilon)
         return _shift_belief(belief, -rate) * (1 - 1e-14), min(1.0, _shift_belief(belief, rate) * (1 + 1e-14))
 
@@ -133,10 +129,6 @@ def game(guarantee: object) -> Game:
 
 
 _KINDS = (PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP)
-
-
-def _describe(guarantee: object) -> str:
-    return str(guarantee) if isinstance(guarantee, _KINDS) else f"A {type(guarantee).__name__}"
 
 
 def _shift_belief(belief: Fraction, rate: float) -> float:

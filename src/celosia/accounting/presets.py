@@ -60,5 +60,5 @@ def suggest_budget(
     """
     wanted: object = preset
     if not isinstance(wanted, str) or wanted not in PRESETS:
-        raise ParameterError(f"preset must be one of {', '.join(PRESETS)}, not {safe_repr(preset)}.")
+        raise ParameterError("accounting.unknown_preset", known=", ".join(PRESETS), preset=safe_repr(preset))
     return ApproxDP(epsilon=PRESETS[wanted].epsilon, delta=suggest_delta(persons), adjacency=adjacency, unit=unit)

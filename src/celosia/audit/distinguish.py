@@ -86,7 +86,7 @@ def lower_bound(
     for count, total in ((hits, trials), (hits_neighbour, trials_neighbour)):
         exact_integer(total, name="trials")
         if exact_integer(count, name="hits", least=0) > total:
-            raise ParameterError(f"hits must be at most trials: got {count} of {total}.")
+            raise ParameterError("audit.more_hits_than_trials", hits=count, trials=total)
     return float(_bounds(np.array([hits]), trials, np.array([hits_neighbour]), trials_neighbour, delta, failure)[0])
 
 
@@ -269,4 +269,4 @@ def _bounds(
 
 def _check_probability(value: float, name: str) -> None:
     if not 0 <= value < 1 or (name == "failure" and value == 0):
-        raise ParameterError(f"{name} must be a probability below 1, not {value!r}.")
+        raise ParameterError("audit.not_a_probability", name=name, value=repr(value))

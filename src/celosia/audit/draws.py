@@ -87,7 +87,7 @@ def gather(outputs: Any) -> Draws:
     [1, 2]
     """
     if not isinstance(outputs, np.ndarray | Sequence) or len(outputs) == 0:
-        raise ParameterError("outputs must be a list, or an array whose first axis counts them, and not empty.")
+        raise ParameterError("audit.malformed_outputs")
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
         return _from_array(outputs)
     if isinstance(outputs[0], np.ndarray | list | tuple):

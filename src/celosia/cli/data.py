@@ -72,7 +72,7 @@ def _show_progress(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBa
 def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool = False) -> None:
     """Write a stream of record batches into a CSV or Parquet file, atomically."""
     if path.suffix.lower() not in _SUFFIXES:
-        raise ParameterError(f"output must end in .csv or .parquet, not {str(path)!r}.")
+        raise ParameterError("cli.unknown_output_format", path=repr(str(path)))
     check_place(path, name="output", force=force)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
@@ -89,7 +89,9 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
     except FileExistsError:
         check_place(path, name="output", force=False)
     except OSError as error:
-        raise ParameterError(f"output: {str(path)!r} cannot be written: {error.strerror or error}.") from error
+        raise ParameterError(
+            "cli.file_not_writable", name="output", path=repr(str(path)), reason=error.strerror or str(error)
+        ) from error
 
 
 @contextlib.contextmanager

@@ -34,7 +34,10 @@ class Model:
         unknown = [name for name in parameters if name not in names]
         if unknown:
             raise ParameterError(
-                f"set: {self.estimator} has no parameter {safe_repr(unknown[0])}; it has {', '.join(sorted(names))}."
+                "cli.unknown_model_parameter",
+                estimator=self.estimator,
+                name=safe_repr(unknown[0]),
+                known=", ".join(sorted(names)),
             )
         return known(**parameters)
 
@@ -95,5 +98,5 @@ def find_model(word: str) -> Model:
     """Return the model that a word means."""
     found = MODELS.get(word) or next((model for model in MODELS.values() if model.estimator == word), None)
     if found is None:
-        raise ParameterError(f"model must be one of {', '.join(MODELS)}, not {safe_repr(word)}.")
+        raise ParameterError("cli.unknown_model", known=", ".join(MODELS), value=safe_repr(word))
     return found

@@ -30,7 +30,7 @@ TableOption: TypeAlias = Annotated[
 def refuse_nameless(file: str) -> None:
     """Refuse a database without the name of a table."""
     if "://" in file:
-        raise ParameterError("table must be given for a database, such as --table deaths.")
+        raise ParameterError("cli.missing_database_table")
 
 
 def open_table(file: str, schema: Path, name: str | None) -> "Table":
@@ -47,8 +47,5 @@ def pair_keys(public: Sequence[str] | None, keys: Sequence[str] | None) -> list[
     """Return public tables, each with the columns of its key."""
     files, given = public or [], keys or []
     if len(files) != len(given):
-        raise ParameterError(
-            f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
-            f"{len(given)} keys."
-        )
+        raise ParameterError("cli.keys_unlike_public_tables", tables=len(files), keys=len(given))
     return [(file, key.split(",")) for file, key in zip(files, given, strict=True)]

@@ -14,17 +14,17 @@ _CHARTS = (".html", ".png", ".svg")
 def check_place(path: Path, *, name: str, force: bool = True) -> None:
     """Refuse a file that cannot be written, or (without ``force``) that exists."""
     if not path.parent.is_dir():
-        raise ParameterError(f"{name}: there is no directory {str(path.parent)!r}; make it first.")
+        raise ParameterError("cli.no_such_directory", name=name, directory=repr(str(path.parent)))
     if path.is_dir():
-        raise ParameterError(f"{name}: {str(path)!r} is a directory; name a file.")
+        raise ParameterError("cli.path_is_directory", name=name, path=repr(str(path)))
     if path.exists() and not force:
-        raise ParameterError(_describe_existing(path, name))
+        raise ParameterError("cli.file_exists", name=name, path=repr(str(path)))
 
 
 def check_chart(path: Path, *, name: str) -> None:
     """Refuse a file that a chart cannot be saved to."""
     if path.suffix.lower() not in _CHARTS:
-        raise ParameterError(f"{name} must end in .html, .png or .svg, not {path.name!r}.")
+        raise ParameterError("cli.unknown_chart_format", name=name, file=repr(path.name))
     check_place(path, name=name)
 
 
@@ -42,10 +42,6 @@ def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None
             path.open("x").close()  # another process may have taken the name
             part.replace(path)
     except FileExistsError:
-        raise ParameterError(_describe_existing(path, name)) from None
+        raise ParameterError("cli.file_exists", name=name, path=repr(str(path))) from None
     except OSError as error:
-        raise ParameterError(f"{name}: {str(path)!r} cannot be written: {error.strerror}.") from error
-
-
-def _describe_existing(path: Path, name: str) -> str:
-    return f"{name}: {str(path)!r} is there already; name another file, or add --force to replace it."
+        raise ParameterError("cli.file_not_writable", name=name, path=repr(str(path)), reason=error.strerror) from error

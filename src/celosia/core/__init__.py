@@ -41,6 +41,7 @@ from celosia.core.events import (
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 from celosia.core.mechanism import Mechanism, Source, Tabulated
+from celosia.core.messages.message import Message
 from celosia.core.release import Release
 from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.core.structure import (
@@ -89,6 +90,7 @@ __all__ = [
     "LaplaceEvent",
     "LedgerError",
     "Mechanism",
+    "Message",
     "MissingExtraError",
     "NoIntervalError",
     "NoisyMaxEvent",

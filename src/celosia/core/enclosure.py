@@ -17,7 +17,7 @@ _ROUNDING_BITS = 80  # for values that are only rounded up: finer than any doubl
 def exp_negative(x: Fraction, bits: int) -> tuple[int, int]:
     """Enclose ``exp(-x) * 2**bits`` for a rational ``x >= 0``."""
     if x.numerator < 0:  # the series would never end
-        raise ParameterError("exp_negative needs a number of 0 or more.")
+        raise ParameterError("core.negative_exponent")
     if x == 0:
         return 1 << bits, 1 << bits
     if 10 * x > 7 * (bits + 2):  # exp(-0.7 n) < 2**-n: nothing but zero is visible at this precision
@@ -66,7 +66,7 @@ def _exp(x: Fraction) -> tuple[Fraction, Fraction]:
 def log(x: Fraction, bits: int) -> tuple[int, int]:
     """Enclose ``ln(x) * 2**bits`` for a rational ``x > 0``."""
     if x.numerator <= 0:  # the series would never end
-        raise ParameterError("The logarithm needs a number greater than 0.")
+        raise ParameterError("core.logarithm_not_positive")
     if x == 1:
         return 0, 0
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
@@ -120,7 +120,7 @@ def root_at_most(x: Fraction) -> Fraction:
 
 def _root(x: Fraction) -> tuple[Fraction, Fraction]:
     if x.numerator < 0:
-        raise ParameterError("The square root needs a number of 0 or more.")
+        raise ParameterError("core.square_root_of_negative")
     exact = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator))
     if exact * exact == x:
         return exact, exact

@@ -23,12 +23,41 @@
     ├── MissingExtraError         (ImportError)      an optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism does not keep its guarantee
 
-A message names the value that the caller passed, and the remedy. It never quotes the data.
+Each has a stable ``code`` and ``fields``, from which :mod:`celosia.core.messages` makes its sentence in any language.
+The sentence names the value that the caller passed, and the remedy. It never quotes the data.
 """
+
+from celosia.core.messages.message import Message, freeze_fields
 
 
 class CelosiaError(Exception):
-    """Root of the tree: the base class of everything that Celosía raises on purpose."""
+    """Root of the tree: the base class of everything that Celosía raises on purpose.
+
+    Parameters
+    ----------
+    code
+        A code of the catalogue, a ``Message``, or, in packages of others, the sentence itself.
+    fields
+        The values that the sentence names.
+
+    >>> error = CelosiaError("core.not_positive", name="epsilon", value="-1")
+    >>> error.code, str(error)
+    ('core.not_positive', 'epsilon must be greater than 0, not -1.')
+    """
+
+    def __init__(self, code: str = "", /, **fields: object) -> None:
+        given = code.fields if isinstance(code, Message) else {}
+        self.code = code.code if isinstance(code, Message) else code
+        self.fields = freeze_fields({**given, **fields})
+        super().__init__(self.code)
+
+    @property
+    def message(self) -> Message:
+        """The sentence, with its code and fields."""
+        return Message(self.code, **self.fields)
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 class ParameterError(CelosiaError, ValueError):

@@ -42,7 +42,7 @@ class Event(Record):
 
     def _set_scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
         if not isinstance(arithmetic, str) or arithmetic not in ("integer", "real"):
-            raise ParameterError(f'arithmetic must be "integer" or "real", not {safe_repr(arithmetic)}.')
+            raise ParameterError("core.unknown_arithmetic", arithmetic=safe_repr(arithmetic))
         self._set(
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
@@ -53,7 +53,7 @@ class Event(Record):
 def check_event(value: object, name: str = "event") -> Event:
     """Return ``value`` if it is an event."""
     if not isinstance(value, Event):
-        raise ParameterError(f"{name} must be an event, not {safe_repr(value)}.")
+        raise ParameterError("core.not_an_event", name=name, value=safe_repr(value))
     return value
 
 
@@ -238,9 +238,7 @@ class RandomizedResponseEvent(Event):
     ) -> None:
         self._set_scope(adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
-            raise ParameterError(
-                "adjacency must be ReplaceOne: a randomized answer is always there, only its content changes."
-            )
+            raise ParameterError("core.randomized_answer_needs_replace_one")
         self._set(
             epsilon=exact_non_negative(epsilon, name="epsilon"),
             categories=exact_integer(categories, name="categories", least=2),
@@ -249,16 +247,14 @@ class RandomizedResponseEvent(Event):
         if self.coins is None:
             return
         if self.categories != 2:
-            raise ParameterError(f"coins need categories=2, not {self.categories}.")
+            raise ParameterError("core.coins_need_two_categories", categories=self.categories)
         if not _is_covered(self.epsilon, *self.coins):
-            raise ParameterError(
-                f"epsilon={safe_repr(epsilon)} is less than what the coins {safe_repr(coins)} give away."
-            )
+            raise ParameterError("core.epsilon_below_coins", epsilon=safe_repr(epsilon), coins=safe_repr(coins))
 
 
 def _exact_coins(coins: object) -> tuple[Fraction, Fraction]:
     if not isinstance(coins, tuple | list) or len(coins) != 2:
-        raise ParameterError(f"coins must be two probabilities, (yes if yes, yes if no), not {safe_repr(coins)}.")
+        raise ParameterError("core.coins_not_two_probabilities", coins=safe_repr(coins))
     yes, no = coins
     return exact_probability(yes, name="coins"), exact_probability(no, name="coins")
 

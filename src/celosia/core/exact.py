@@ -17,6 +17,7 @@ from typing import ClassVar, Self, SupportsIndex, TypeAlias, cast
 
 from celosia.core.adjacency import Adjacency, SameChanges
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.core.messages.message import Message
 
 Exact: TypeAlias = int | float | Fraction | Decimal | str
 """The types that a parameter accepts."""
@@ -40,9 +41,9 @@ def exact(value: Exact, *, name: str) -> Fraction:
     if fraction.numerator.bit_length() + fraction.denominator.bit_length() <= _ALWAYS_IN_RANGE_BITS:
         return fraction
     if fraction != 0 and not _MIN_MAGNITUDE <= abs(fraction) <= _MAX_MAGNITUDE:
-        raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {safe_repr(value)}.")
+        raise ParameterError("core.magnitude_out_of_range", name=name, value=safe_repr(value))
     if _count_bits(fraction) > _MAX_RATIO_BITS:  # a record could not be written down and read back
-        raise ParameterError(f"{name} must be a ratio of at most {_MAX_DIGITS} digits, not {safe_repr(value)}.")
+        raise ParameterError("core.too_many_digits", name=name, most=_MAX_DIGITS, value=safe_repr(value))
     return fraction
 
 
@@ -50,7 +51,7 @@ def exact_positive(value: Exact, *, name: str) -> Fraction:
     """Return ``value`` as a fraction, or refuse it if it is zero or less."""
     fraction = exact(value, name=name)
     if fraction.numerator <= 0:
-        raise ParameterError(f"{name} must be greater than 0, not {safe_repr(value)}.")
+        raise ParameterError("core.not_positive", name=name, value=safe_repr(value))
     return fraction
 
 
@@ -58,7 +59,7 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
     """Return ``value`` as a fraction, or refuse it if it is negative."""
     fraction = exact(value, name=name)
     if fraction.numerator < 0:
-        raise ParameterError(f"{name} must be 0 or greater, not {safe_repr(value)}.")
+        raise ParameterError("core.negative_number", name=name, value=safe_repr(value))
     return fraction
 
 
@@ -75,9 +76,7 @@ def exact_rho(value: Exact) -> Fraction:
 def _exact_cost(value: Exact, *, name: str) -> Fraction:
     fraction = exact_positive(value, name=name)
     if fraction > _MAX_EPSILON:
-        raise ParameterError(
-            f"{name} must be at most {_MAX_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
-        )
+        raise ParameterError("core.privacy_loss_too_large", name=name, most=_MAX_EPSILON, value=safe_repr(value))
     return fraction
 
 
@@ -85,7 +84,7 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
     """Return a number between 0 and 1, both included."""
     fraction = exact(value, name=name)
     if not 0 <= fraction <= 1:
-        raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(value)}.")
+        raise ParameterError("core.outside_unit_interval", name=name, value=safe_repr(value))
     return fraction
 
 
@@ -93,7 +92,7 @@ def exact_level(value: Exact, *, name: str = "level") -> float:
     """Return a confidence level: greater than 0 and less than 1, as a float."""
     level = float(exact(value, name=name))
     if not 0 < level < 1:
-        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {safe_repr(value)}.")
+        raise ParameterError("core.not_between_zero_and_one", name=name, value=safe_repr(value))
     return level
 
 
@@ -101,18 +100,18 @@ def exact_integer(value: int, *, name: str, least: int = 1) -> int:
     """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused."""
     number = value if type(value) is int else _index(value)
     if number is None:
-        raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
+        raise ParameterError("core.not_an_integer", name=name, value=safe_repr(value))
     if number < least:
-        raise ParameterError(f"{name} must be at least {least}, not {safe_repr(value)}.")
+        raise ParameterError("core.below_minimum", name=name, least=least, value=safe_repr(value))
     if number > _MAX_MAGNITUDE:
-        raise ParameterError(f"{name} must be at most 2^1023, not {safe_repr(value)}.")
+        raise ParameterError("core.integer_too_large", name=name, value=safe_repr(value))
     return number
 
 
 def exact_text(value: object, *, name: str) -> str:
     """Return ``value`` if it is a short, non-empty, printable string."""
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _MAX_NAME_LENGTH:
-        raise ParameterError(f"{name} must be a text of 1 to {_MAX_NAME_LENGTH} printable characters.")
+        raise ParameterError("core.not_printable_text", name=name, most=_MAX_NAME_LENGTH)
     return str.__str__(value)  # a NumPy string becomes a plain str
 
 
@@ -124,21 +123,19 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
     try:
         found = Adjacency(value)
     except ValueError as error:
-        raise ParameterError(f"adjacency must be AddRemove or ReplaceOne, not {safe_repr(value)}.") from error
+        raise ParameterError("core.unknown_adjacency", value=safe_repr(value)) from error
     if found is SameChanges and not histories:
-        raise ParameterError(
-            "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
-        )
+        raise ParameterError("core.same_changes_not_allowed")
     return found
 
 
-def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
-    """Raise ``GuaranteeMismatchError`` if a guarantee holds only between histories that change at the same times."""
+def refuse_same_changes(adjacency: Adjacency, code: str, **fields: object) -> None:
+    """Raise ``GuaranteeMismatchError`` if a guarantee holds only between histories that change at the same times.
+
+    ``code`` and ``fields`` are those of the sentence's subject.
+    """
     if adjacency is SameChanges:
-        raise GuaranteeMismatchError(
-            f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "
-            "same times. What holds between any two histories is a protocol's plain_lifetime."
-        )
+        raise GuaranteeMismatchError("core.same_changes_mismatch", what=Message(code, **fields))
 
 
 def short_at_least(fraction: Fraction) -> Fraction:
@@ -158,9 +155,7 @@ def double_at_least(fraction: Fraction) -> float:
     try:
         nearest = float(fraction)
     except OverflowError as error:
-        raise ParameterError(
-            "A number is beyond the range of doubles: use more noise, a smaller sensitivity or a larger unit."
-        ) from error
+        raise ParameterError("core.beyond_double_range") from error
     return nearest if Fraction(nearest) >= fraction else math.nextafter(nearest, math.inf)
 
 
@@ -182,7 +177,7 @@ def format_exact(fraction: Fraction) -> str:
 
 def _parse(value: Exact, name: str) -> Fraction:
     if isinstance(value, bool):
-        raise ParameterError(f"{name} must be a number, not {value!r}.")
+        raise ParameterError("core.not_a_number", name=name, value=repr(value))
     if isinstance(value, str):
         return _parse_text(value.strip(), name)
     if isinstance(value, Decimal):
@@ -196,8 +191,8 @@ def _parse(value: Exact, name: str) -> Fraction:
         try:
             return Fraction(*value.as_integer_ratio())
         except (OverflowError, ValueError) as error:  # infinity, NaN
-            raise ParameterError(f"{name} must be a finite number, not {value}.") from error
-    raise ParameterError(f"{name} must be an int, float, Fraction, Decimal or str, not {type(value).__name__}.")
+            raise ParameterError("core.not_finite", name=name, value=value) from error
+    raise ParameterError("core.unsupported_number_type", name=name, type=type(value).__name__)
 
 
 def _parse_text(text: str, name: str) -> Fraction:
@@ -206,7 +201,7 @@ def _parse_text(text: str, name: str) -> Fraction:
             return _parse_decimal(Decimal(text), name)
         if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:
             return Fraction(text)
-    raise ParameterError(f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {safe_repr(text)}.')
+    raise ParameterError("core.text_not_a_number", name=name, value=safe_repr(text))
 
 
 def _parse_decimal(value: Decimal, name: str) -> Fraction:
@@ -214,7 +209,7 @@ def _parse_decimal(value: Decimal, name: str) -> Fraction:
     if not value.is_finite() or (
         value != 0 and (abs(value.adjusted()) > _MAX_DIGITS or len(value.as_tuple().digits) > _MAX_DIGITS)
     ):
-        raise ParameterError(f"{name} must be a finite number of ordinary size, not {safe_repr(value)}.")
+        raise ParameterError("core.number_of_unusual_size", name=name, value=safe_repr(value))
     return Fraction(value) if value != 0 else Fraction(0)
 
 
@@ -235,7 +230,7 @@ def safe_repr(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write integers of more than 4300 digits
-        text = f"a very long {type(value).__name__}"
+        return Message("core.very_long_value", type=type(value).__name__)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -17,6 +17,4 @@ def require(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # the module is installed, but one of its own imports is missing: hiding that would mislead
-        raise MissingExtraError(
-            f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'."
-        ) from error
+        raise MissingExtraError("core.missing_extra", module=module, extra=extra) from error

@@ -31,6 +31,7 @@ from celosia.core.exact import (
     safe_repr,
     short_at_least,
 )
+from celosia.core.messages.message import Message
 from celosia.core.record import Record
 
 
@@ -70,17 +71,17 @@ class Guarantee(Record, ABC):
         """
 
     def __add__(self, other: object) -> Self:
-        return self._add(self._check_same_kind(other, "added"))
+        return self._add(self._check_same_kind(other, "core.added"))
 
     def __radd__(self, other: object) -> Self:
         # sum() starts with the integer 0.
         return self if isinstance(other, int) and other == 0 else self + other
 
     def __le__(self, other: object) -> bool:
-        return self._at_most(self._check_same_kind(other, "compared"))
+        return self._at_most(self._check_same_kind(other, "core.compared"))
 
     def __ge__(self, other: object) -> bool:
-        return self._check_same_kind(other, "compared") <= self
+        return self._check_same_kind(other, "core.compared") <= self
 
     def __lt__(self, other: object) -> bool:
         return self <= other and self != other
@@ -95,22 +96,35 @@ class Guarantee(Record, ABC):
         >>> PureDP(epsilon=1).as_replace_one()
         PureDP(epsilon=2, adjacency=ReplaceOne)
         """
-        refuse_same_changes(self.adjacency, "What is read under ReplaceOne")
+        refuse_same_changes(self.adjacency, "core.same_changes_replace_one")
         return self if self.adjacency is ReplaceOne else dataclasses.replace(self.group(2), adjacency=ReplaceOne)
 
-    def _check_same_kind(self, other: object, verb: str) -> Self:
+    def _check_same_kind(self, other: object, operation: str) -> Self:
+        """Return the other guarantee if it can be combined with this one; ``operation`` is the code of the verb."""
         if not isinstance(other, type(self)):
-            shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
+            shown = (
+                repr(other)
+                if isinstance(other, Guarantee)
+                else Message("core.value_of_type", type=type(other).__name__)
+            )
             raise GuaranteeMismatchError(
-                f"{self!r} and {shown} cannot be {verb}: they are of different kinds. Convert one first."
+                "core.different_guarantee_kinds", left=repr(self), right=shown, operation=Message(operation)
             )
         if self.unit != other.unit:
-            raise GuaranteeMismatchError(f"{self!r} and {other!r} cannot be {verb}: they protect different units.")
+            raise GuaranteeMismatchError(
+                "core.different_units", left=repr(self), right=repr(other), operation=Message(operation)
+            )
         if self.adjacency is not other.adjacency:
             for one in (self, other):
-                refuse_same_changes(one.adjacency, f"{self!r} and {other!r} cannot be {verb}: one guarantee")
+                refuse_same_changes(
+                    one.adjacency,
+                    "core.same_changes_pair",
+                    left=repr(self),
+                    right=repr(other),
+                    operation=Message(operation),
+                )
             raise GuaranteeMismatchError(
-                f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
+                "core.different_adjacencies", left=repr(self), right=repr(other), operation=Message(operation)
             )
         return other
 
@@ -257,10 +271,10 @@ class RenyiDP(Guarantee):
         )
         if len(self.orders) != len(self.epsilons):
             raise ParameterError(
-                f"orders and epsilons must be of one length, not {len(self.orders)} and {len(self.epsilons)}."
+                "core.orders_epsilons_length_mismatch", orders=len(self.orders), epsilons=len(self.epsilons)
             )
         if self.orders[0] <= 1 or any(a >= b for a, b in zip(self.orders, self.orders[1:], strict=False)):
-            raise ParameterError("orders must be greater than 1 and in increasing order.")
+            raise ParameterError("core.orders_not_increasing")
 
     def _add(self, other: Self) -> Self:
         self._check_same_orders(other)
@@ -274,9 +288,7 @@ class RenyiDP(Guarantee):
 
     def _check_same_orders(self, other: Self) -> None:
         if self.orders != other.orders:
-            raise GuaranteeMismatchError(
-                "Rényi guarantees at different orders cannot be combined: state both at the same orders."
-            )
+            raise GuaranteeMismatchError("core.different_renyi_orders")
 
     def group(self, size: int) -> Self:
         """Return the guarantee for a group, taken as the next power of two ``2**c``: ``(alpha / 2**c, 3**c epsilon)``.
@@ -289,7 +301,7 @@ class RenyiDP(Guarantee):
         doublings = (exact_integer(size, name="size") - 1).bit_length()
         kept = [i for i, order in enumerate(self.orders) if doublings == 0 or order >= 2 ** (doublings + 1)]
         if not kept:
-            raise ParameterError(f"A group of {size} needs an order of at least {2 ** (doublings + 1)}; there is none.")
+            raise ParameterError("core.no_order_for_group", size=size, least=2 ** (doublings + 1))
         return dataclasses.replace(
             self,
             orders=tuple(self.orders[i] / 2**doublings for i in kept),
@@ -303,7 +315,7 @@ _MAX_ORDERS = 2_000
 def _check_length(values: Sequence[Exact], name: str) -> Sequence[Exact]:
     # A string is a sequence too: orders="28" would be the orders 2 and 8.
     if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MAX_ORDERS:
-        raise ParameterError(f"{name} must be a list of 1 to {_MAX_ORDERS} numbers, not {safe_repr(values)}.")
+        raise ParameterError("core.not_a_number_list", name=name, most=_MAX_ORDERS, value=safe_repr(values))
     return values
 
 

@@ -117,44 +117,33 @@ class PNSGDEvent(Event):
 
     def _check(self) -> None:
         if self.adjacency is not ReplaceOne:
-            raise ParameterError(
-                "adjacency must be ReplaceOne: with one record more or less the number of steps would differ, and the "
-                "theorem compares two runs step by step."
-            )
+            raise ParameterError("core.iteration_needs_replace_one")
         if self.records * self.epochs > _MAX_STEPS:
-            raise ParameterError(
-                f"records times epochs must be at most 2^53, not {safe_repr(self.records * self.epochs)}."
-            )
+            raise ParameterError("core.too_many_record_visits", product=safe_repr(self.records * self.epochs))
         if self.step_size * self.smoothness > 2:
             raise ParameterError(
-                f"step_size must be at most 2 / smoothness = {float(2 / self.smoothness):.6g}, not "
-                f"{float(self.step_size):.6g}: a longer step is no contraction, and nothing is amplified."
+                "core.step_size_too_large", most=float(2 / self.smoothness), step_size=float(self.step_size)
             )
         if self.stop != "fixed" and self.epochs > 1:
-            raise ParameterError(
-                f'stop="secret uniform" needs epochs=1, not {safe_repr(self.epochs)}: use stop="fixed".'
-            )
+            raise ParameterError("core.secret_stop_needs_one_epoch", epochs=safe_repr(self.epochs))
 
 
 def _check_real_arithmetic(arithmetic: str) -> None:
     if arithmetic != "real":
-        raise ParameterError(
-            f'arithmetic must be "real", not {safe_repr(arithmetic)}: amplification by iteration does not hold for '
-            "noise on a grid. Price such a run as the composition of its steps."
-        )
+        raise ParameterError("core.iteration_needs_real_arithmetic", arithmetic=safe_repr(arithmetic))
 
 
 def _check_choice(value: object, choices: tuple[str, ...], *, name: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {safe_repr(value)}.")
+        raise ParameterError(
+            "core.unknown_choice", name=name, known=", ".join(map(repr, choices)), value=safe_repr(value)
+        )
     return exact_text(value, name=name)
 
 
 def _exact_runs(steps: object) -> tuple[Run, ...]:
     if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MAX_RUNS:
-        raise ParameterError(
-            f"steps must be a list of 1 to {_MAX_RUNS} runs (shift, size, count), not {safe_repr(steps)}."
-        )
+        raise ParameterError("core.steps_not_a_list", most=_MAX_RUNS, steps=safe_repr(steps))
     runs: list[Run] = []
     for step in steps:
         shift, size, count = _exact_run(step)
@@ -162,13 +151,13 @@ def _exact_runs(steps: object) -> tuple[Run, ...]:
             count += runs.pop()[2]
         runs.append((shift, size, count))
     if (total := sum(count for _, _, count in runs)) > _MAX_STEPS:
-        raise ParameterError(f"steps must be at most 2^53 together, not {safe_repr(total)}.")
+        raise ParameterError("core.too_many_steps", total=safe_repr(total))
     return tuple(runs)
 
 
 def _exact_run(step: object) -> Run:
     if isinstance(step, str) or not isinstance(step, Sequence) or len(step) != 3:
-        raise ParameterError(f"steps must be runs of three numbers (shift, size, count), not {safe_repr(step)}.")
+        raise ParameterError("core.step_not_three_numbers", step=safe_repr(step))
     shift, size, count = step
     return (
         exact_non_negative(shift, name="shift"),

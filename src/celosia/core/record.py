@@ -38,7 +38,7 @@ class Record(ReprMixin):
             return  # shared code, not a kind
         known = Record._kinds.get(cls.__name__, cls)
         if known.__module__ != cls.__module__:
-            raise ParameterError(f"A record of kind {cls.__name__} exists in {known.__module__}: choose another name.")
+            raise ParameterError("core.record_kind_taken", kind=cls.__name__, module=known.__module__)
         # A slotted dataclass is made twice; the second, final class replaces the first.
         Record._kinds[cls.__name__] = cls
 
@@ -62,7 +62,7 @@ class Record(ReprMixin):
         celosia.core.errors.FormatError: PureDP needs exactly the fields adjacency, epsilon, unit.
         """
         if not isinstance(text, str):
-            raise FormatError("A record is read from a string.")
+            raise FormatError("core.record_not_a_string")
         record = _decode(
             read_json(
                 text,
@@ -73,9 +73,9 @@ class Record(ReprMixin):
             )
         )
         if not isinstance(record, Record):
-            raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
+            raise FormatError("core.json_without_record")
         if not isinstance(record, cls):
-            raise FormatError(f"The text holds a {type(record).__name__}, not a {cls.__name__}.")
+            raise FormatError("core.wrong_record_kind", found=type(record).__name__, wanted=cls.__name__)
         return record
 
 
@@ -105,17 +105,15 @@ def _decode(value: object) -> object:
     kind, version = fields.get("kind"), fields.get("version")
     known = Record._kinds.get(kind) if isinstance(kind, str) else None  # noqa: SLF001 - our own registry
     if kind is None:
-        raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
+        raise FormatError("core.json_without_record")
     if known is None or version != known.version:
-        raise FormatError(
-            f"No record of kind {safe_repr(kind)}, version {safe_repr(version)} is known; is it of a newer release?"
-        )
+        raise FormatError("core.unknown_record_kind", kind=safe_repr(kind), version=safe_repr(version))
     record = _construct(
         known, {name: _decode(item) for name, item in fields.items() if name not in ("kind", "version")}
     )
     # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are refused.
     if _shape(_encode(record)) != _shape(value):
-        raise FormatError(f"A field of {kind} has the wrong JSON type.")
+        raise FormatError("core.wrong_field_type", kind=kind)
     return record
 
 
@@ -128,10 +126,10 @@ def _shape(value: object) -> object:
 def _construct(kind: type[Record], fields: dict[str, object]) -> Record:
     expected = sorted(field.name for field in dataclasses.fields(kind))
     if sorted(fields) != expected:
-        raise FormatError(f"{kind.__name__} needs exactly the fields {', '.join(expected)}.")
+        raise FormatError("core.wrong_record_fields", kind=kind.__name__, expected=", ".join(expected))
     try:
         return kind(**fields)
     except FormatError:
         raise
     except (CelosiaError, TypeError, ValueError) as error:
-        raise FormatError(f"A field of {kind.__name__} is not valid: {error}") from error
+        raise FormatError("core.invalid_record_field", kind=kind.__name__, error=error) from error

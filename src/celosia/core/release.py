@@ -55,10 +55,7 @@ class Release(Generic[T_co]):
         if self.interval is not None:
             return self.interval(exact_level(level))
         if self.margin is None:
-            raise NoIntervalError(
-                f"What was released by {type(self.event).__name__} is a choice, not a number with noise: it has no "
-                "confidence interval. Randomized answers have one together: mechanism.estimate(answers)."
-            )
+            raise NoIntervalError("core.choice_has_no_interval", event=type(self.event).__name__)
         half_width = self.margin(exact_level(level))
         value: Any = self.value
         return value - half_width, value + half_width

@@ -71,9 +71,7 @@ class PrivateSelectionEvent(Event):
             or (unit is not None and unit != base.unit)
             or (arithmetic is not None and arithmetic != base.arithmetic)
         ):
-            raise GuaranteeMismatchError(
-                "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
-            )
+            raise GuaranteeMismatchError("core.repeated_event_scope_mismatch")
         self._set_scope(base.adjacency, base.unit, base.arithmetic)
 
     def _derived_fields(self) -> tuple[str, ...]:
@@ -82,36 +80,38 @@ class PrivateSelectionEvent(Event):
 
 def _exact_distribution(distribution: object) -> str:
     if not isinstance(distribution, str) or distribution not in ("negative binomial", "poisson"):
-        raise ParameterError(f"distribution must be 'negative binomial' or 'poisson', not {safe_repr(distribution)}.")
+        raise ParameterError("core.unknown_distribution", distribution=safe_repr(distribution))
     return exact_text(distribution, name="distribution")
 
 
 def _check_absent(distribution: str, **parameters: object) -> None:
     for name, value in parameters.items():
         if value is not None:
-            raise ParameterError(f"{name}={safe_repr(value)} is no parameter of the {distribution} law: leave it out.")
+            raise ParameterError(
+                "core.parameter_of_other_distribution", name=name, value=safe_repr(value), distribution=distribution
+            )
 
 
 def _exact_mean(mean: Exact | None) -> Fraction:
     if mean is None:
-        raise ParameterError("mean must be given for the poisson law, not None.")
+        raise ParameterError("core.missing_mean")
     value = exact_positive(mean, name="mean")
     if value > _MAX_ETA_OR_MEAN:
-        raise ParameterError(f"mean must be at most 10^9, not {safe_repr(mean)}.")
+        raise ParameterError("core.mean_too_large", mean=safe_repr(mean))
     return value
 
 
 def _exact_eta(eta: Exact) -> Fraction:
     value = exact(eta, name="eta")
     if not -1 < value <= _MAX_ETA_OR_MEAN:
-        raise ParameterError(f"eta must be greater than -1 and at most 10^9, not {safe_repr(eta)}.")
+        raise ParameterError("core.eta_out_of_range", eta=safe_repr(eta))
     return value
 
 
 def _exact_gamma(gamma: Exact | None) -> Fraction:
     if gamma is None:
-        raise ParameterError("gamma must be given for the negative binomial law, not None.")
+        raise ParameterError("core.missing_gamma")
     value = exact(gamma, name="gamma")
     if not _MIN_GAMMA <= value < 1:
-        raise ParameterError(f"gamma must be at least 10^-9 and less than 1, not {safe_repr(gamma)}.")
+        raise ParameterError("core.gamma_out_of_range", gamma=safe_repr(gamma))
     return value

@@ -16,10 +16,11 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from celosia.core.errors import FormatError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 _STRINGS_AND_VALUES: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^][{}"]++', re.DOTALL)  # linear in time
 _STEP: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_Refuse: TypeAlias = Callable[[str], NoReturn]
+_Refuse: TypeAlias = Callable[..., NoReturn]
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -39,7 +40,7 @@ def finite_float(digits: str) -> float:
 def read_json(
     data: object,
     *,
-    name: str = "The text",
+    name: str = "core.the_text",
     decimal: Callable[[str], Any] = finite_float,
     max_length: int = 2**24,
     max_depth: int = 300,
@@ -52,7 +53,7 @@ def read_json(
     data
         The text, or its UTF-8 bytes.
     name
-        The subject of the error message.
+        The code of the error message's subject.
     decimal
         Converts a number that is not an integer; a ``ValueError`` refuses it.
     max_length, max_depth, max_number_length
@@ -70,24 +71,24 @@ def read_json(
     refuse = partial(_refuse, name)
     number = partial(_read_number, refuse, max_number_length)
     if not isinstance(data, str | bytes) or len(data) > max_length:
-        refuse(f"it must be a text of at most {max_length:,} characters")
+        refuse("core.json_too_long", most=max_length)
     try:
         body = data.encode() if isinstance(data, str) else data
         if _exceeds_depth(body, max_depth):
-            refuse(f"it is nested deeper than {max_depth} levels")
+            refuse("core.json_too_deep", most=max_depth)
         value = json.loads(
             body.decode("utf-8"),
             object_pairs_hook=partial(_read_object, refuse),
             parse_int=partial(number, int),
             parse_float=partial(number, decimal),
-            parse_constant=lambda _word: refuse("NaN and Infinity are not numbers"),
+            parse_constant=lambda _word: refuse("core.json_with_infinity"),
         )
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError:
-        refuse("it is not UTF-8, or holds half a surrogate pair")
+        refuse("core.json_not_utf8")
     except (json.JSONDecodeError, RecursionError):
-        refuse("it cannot be parsed")
+        refuse("core.json_not_parsed")
     return value
 
 
@@ -99,17 +100,17 @@ def _exceeds_depth(body: bytes, max_depth: int) -> bool:
 
 
 def _read_object(refuse: _Refuse, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return fields if len(fields := dict(pairs)) == len(pairs) else refuse("it gives a field twice")
+    return fields if len(fields := dict(pairs)) == len(pairs) else refuse("core.json_field_twice")
 
 
 def _read_number(refuse: _Refuse, max_length: int, convert: Callable[[str], Any], digits: str) -> Any:
     if len(digits) > max_length:
-        refuse("it holds a number that is too long")
+        refuse("core.json_number_too_long")
     try:
         return convert(digits)
     except ValueError:
-        refuse(f"it holds the number {safe_repr(digits)}, which is not allowed here")
+        refuse("core.json_number_not_allowed", number=safe_repr(digits))
 
 
-def _refuse(name: str, reason: str) -> NoReturn:
-    raise FormatError(f"{name} is not strict JSON: {reason}.")
+def _refuse(name: str, code: str, /, **fields: object) -> NoReturn:
+    raise FormatError("core.not_strict_json", name=Message(name), reason=Message(code, **fields))

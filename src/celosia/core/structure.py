@@ -40,15 +40,13 @@ class _Structure(Event):
     ) -> None:
         first = parts[0]
         for part in parts:
-            refuse_same_changes(part.adjacency, f"A part of {type(self).__name__}")
+            refuse_same_changes(part.adjacency, "core.same_changes_part", kind=type(self).__name__)
             if part.adjacency is not first.adjacency:
                 raise GuaranteeMismatchError(
-                    f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
+                    "core.parts_differ_in_adjacency", first=repr(first.adjacency), other=repr(part.adjacency)
                 )
             if part.unit != first.unit:
-                raise GuaranteeMismatchError(
-                    f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}."
-                )
+                raise GuaranteeMismatchError("core.parts_differ_in_unit", first=repr(first.unit), other=repr(part.unit))
         real: Arithmetic = "real" if any(part.arithmetic == "real" for part in parts) else "integer"
         _check_same_scope("adjacency", adjacency, first.adjacency)
         _check_same_scope("unit", unit, first.unit)
@@ -62,14 +60,14 @@ class _Structure(Event):
 def _check_same_scope(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
     """Refuse a scope other than that of the parts; only reading a record passes one."""
     if given is not None and (exact_adjacency(given, histories=True) if name == "adjacency" else given) != found:
-        raise GuaranteeMismatchError(f"{name} must be that of the parts, {found!r}, not {safe_repr(given)}.")
+        raise GuaranteeMismatchError(
+            "core.scope_differs_from_parts", name=name, wanted=repr(found), value=safe_repr(given)
+        )
 
 
 def _check_events(values: object) -> tuple[Event, ...]:
     if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MAX_PARTS:
-        raise ParameterError(
-            f"events must be a list of 1 to {_MAX_PARTS} events, not {safe_repr(values)} (see RepeatedEvent)."
-        )
+        raise ParameterError("core.events_not_a_list", most=_MAX_PARTS, value=safe_repr(values))
     return tuple(check_event(value, "events") for value in values)
 
 
@@ -152,7 +150,7 @@ class ParallelEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         if not isinstance(fixed, bool):
-            raise ParameterError(f"fixed must be True or False, not {safe_repr(fixed)}.")
+            raise ParameterError("core.fixed_not_boolean", fixed=safe_repr(fixed))
         self._set(events=_check_events(events), fixed=fixed)
         self._set_scope_of_parts(self.events, adjacency, unit, arithmetic)
 
@@ -203,11 +201,9 @@ class ReplacedEvent(Event):
     ) -> None:
         self._set(event=check_event(event))
         if self.event.adjacency is not AddRemove:
-            raise GuaranteeMismatchError(
-                f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
-            )
+            raise GuaranteeMismatchError("core.already_replace_one", adjacency=repr(self.event.adjacency))
         if exact_adjacency(adjacency) is not ReplaceOne:
-            raise GuaranteeMismatchError("adjacency must be ReplaceOne, under which the event is read.")
+            raise GuaranteeMismatchError("core.adjacency_not_replace_one")
         _check_same_scope("unit", unit, self.event.unit)
         _check_same_scope("arithmetic", arithmetic, self.event.arithmetic)
         self._set_scope(ReplaceOne, self.event.unit, self.event.arithmetic)
@@ -296,9 +292,7 @@ class GuaranteedEvent(Event):
         arithmetic: Arithmetic = "integer",
     ) -> None:
         if not isinstance(guarantee, Guarantee):
-            raise ParameterError(
-                f"guarantee must be a guarantee such as PureDP(epsilon=1), not {safe_repr(guarantee)}."
-            )
+            raise ParameterError("core.not_a_guarantee", guarantee=safe_repr(guarantee))
         _check_same_scope("adjacency", adjacency, guarantee.adjacency)
         _check_same_scope("unit", unit, guarantee.unit)
         self._set_scope(ReplaceOne, guarantee.unit, arithmetic)
@@ -333,9 +327,7 @@ class PoissonSampledEvent(_Structure):
         self._set(event=check_event(event), probability=exact_probability(probability, name="probability"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not AddRemove:
-            raise ParameterError(
-                "adjacency must be AddRemove: under ReplaceOne draw a sample of fixed size (FixedSampledEvent)."
-            )
+            raise ParameterError("core.poisson_needs_add_remove")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -369,15 +361,11 @@ class FixedSampledEvent(_Structure):
         )
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.size > self.population:
-            raise ParameterError(f"size must be at most the population, {self.population}, not {self.size}.")
+            raise ParameterError("core.sample_exceeds_population", population=self.population, size=self.size)
         if isinstance(self.event, ShuffledEvent) and self.event.reports > self.size:
-            raise ParameterError(
-                f"size must be at least the number of shuffled reports, {self.event.reports}, not {self.size}."
-            )
+            raise ParameterError("core.size_below_shuffled_reports", reports=self.event.reports, size=self.size)
         if self.adjacency is not ReplaceOne:
-            raise ParameterError(
-                "adjacency must be ReplaceOne: adding a unit changes the population (see PoissonSampledEvent)."
-            )
+            raise ParameterError("core.fixed_sample_needs_replace_one")
 
     @property
     def probability(self) -> Fraction:
@@ -409,6 +397,4 @@ class ShuffledEvent(_Structure):
         self._set(event=check_event(event), reports=exact_integer(reports, name="reports"))
         self._set_scope_of_parts((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
-            raise ParameterError(
-                "adjacency must be ReplaceOne: everybody reports, only the content of a report changes."
-            )
+            raise ParameterError("core.shuffling_needs_replace_one")

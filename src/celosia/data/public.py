@@ -85,9 +85,7 @@ def _read_csv(source: Files, schema: Mapping[str, Kind], text: TextFormat) -> "p
         ]
         return pa.concat_tables(tables, promote_options="permissive")
     except (OSError, UnicodeError, pa.ArrowException):
-        raise SchemaError(
-            "source: the public CSV file cannot be read: every line needs as many values as the first."
-        ) from None
+        raise SchemaError("data.ragged_public_csv") from None
 
 
 def _is_text(kind: Kind) -> bool:
@@ -104,7 +102,7 @@ def infer_public_schema(table: "pa.Table") -> Schema:
         try:
             kind = None if found.kind is None else _infer_kind(found.kind, table.column(found.name))
         except CelosiaError as error:
-            raise SchemaError(f"The public column {safe_repr(found.name)} needs a kind in schema=: {error}") from error
+            raise SchemaError("data.public_column_without_kind", name=safe_repr(found.name), error=error) from error
         if kind is not None:
             kinds[found.name] = kind
     return Schema(kinds)
@@ -160,9 +158,7 @@ def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind
         _check_key_kind(name, schema[name], table.column(name))
     known = table.select(list(key)).drop_null()
     if known.group_by(list(key)).aggregate([]).num_rows < known.num_rows:
-        raise SchemaError(
-            f"The public table has a key twice in {safe_repr(', '.join(key))}: a join would multiply rows."
-        )
+        raise SchemaError("data.public_key_repeated", key=safe_repr(", ".join(key)))
 
 
 def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
@@ -170,21 +166,13 @@ def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
     import pyarrow.compute as pc
 
     if not isinstance(kind, _KEYS):
-        raise SchemaError(
-            f"The key {safe_repr(name)} must be an Integer, Boolean, Category, Text or Date, not {safe_repr(kind)}."
-        )
+        raise SchemaError("data.unsupported_key_kind", name=safe_repr(name), kind=safe_repr(kind))
     if kind.null != DROP:
-        raise SchemaError(
-            f'The key {safe_repr(name)} must have the null rule "drop": an imputed key could be there twice.'
-        )
+        raise SchemaError("data.key_needs_drop_rule", name=safe_repr(name))
     if isinstance(kind, Integer | Date):
         plain = column.drop_null()
         if len(plain) and not (pa.types.is_integer(plain.type) or pa.types.is_date(plain.type)):
-            raise SchemaError(
-                f"The key {safe_repr(name)} holds {column.type}, which is not what {safe_repr(kind)} says."
-            )
+            raise SchemaError("data.key_type_mismatch", name=safe_repr(name), type=column.type, kind=safe_repr(kind))
         low, high = (end.as_py() for end in pc.min_max(plain).values())
         if len(plain) and not kind.low <= low <= high <= kind.high:
-            raise SchemaError(
-                f"The key {safe_repr(name)} has values outside {safe_repr(kind)}: clipped, some would be the same."
-            )
+            raise SchemaError("data.key_outside_bounds", name=safe_repr(name), kind=safe_repr(kind))

@@ -32,6 +32,7 @@ from typing import Any, Final
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import exact_adjacency, safe_repr
+from celosia.core.messages.message import Message, join_names, separate
 from celosia.data.schema.schema import KINDS, Schema, load_toml, read_columns, write_value
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table
@@ -122,9 +123,9 @@ def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise SchemaError(f"There is no schema file {safe_repr(str(path))}.") from error
+        raise SchemaError("data.no_schema_file", path=safe_repr(str(path))) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"The schema file {safe_repr(str(path))} cannot be read as a text.") from error
+        raise SchemaError("core.schema_file_not_text", path=safe_repr(str(path))) from error
     return parse_schema_file(text)
 
 
@@ -139,23 +140,23 @@ def parse_schema_file(text: str) -> SchemaFile:
     document = load_toml(_OPEN_LINE.sub(rf'\1 "{_UNKNOWN}"', text))
     missing = [*_find_missing_options(document), *_find_missing_fields(document)]
     if missing:
-        raise SchemaError(f"The schema is not filled in: {'; '.join(missing)}.")
+        raise SchemaError("data.schema_not_filled_in", missing=separate(missing, semicolon=True))
     return SchemaFile(schema=read_columns(document), **_parse_options(document))
 
 
 def _get_section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = document.get(name, {})
     if not isinstance(section, dict):
-        raise SchemaError(f"The schema needs {name} as a section, [{name}], not as a value.")
+        raise SchemaError("data.schema_section_is_value", name=name)
     return section
 
 
-def _find_missing_options(document: Mapping[str, Any]) -> list[str]:
+def _find_missing_options(document: Mapping[str, Any]) -> list[Message]:
     missing = [name for name, value in _get_section(document, "table").items() if value == _UNKNOWN]
-    return [f"[table] needs {_join_names(missing)}"] if missing else []
+    return [Message("data.section_needs", section="table", names=join_names(missing))] if missing else []
 
 
-def _find_missing_fields(document: Mapping[str, Any]) -> list[str]:
+def _find_missing_fields(document: Mapping[str, Any]) -> list[Message]:
     found = []
     for name, fields in _get_section(document, "columns").items():
         given = {key for key, value in fields.items() if value != _UNKNOWN} if isinstance(fields, dict) else set()
@@ -164,7 +165,7 @@ def _find_missing_fields(document: Mapping[str, Any]) -> list[str]:
         missing = [key for key in needed if key not in given]
         missing += [key for key in (fields if isinstance(fields, dict) else ()) if key not in {*given, *missing}]
         if missing:
-            found.append(f"[columns.{name}] needs {_join_names(missing)}")
+            found.append(Message("data.section_needs", section=f"columns.{name}", names=join_names(missing)))
     return found
 
 
@@ -174,23 +175,19 @@ def _list_required_fields(kind: str) -> list[str]:
     return [name for name in _REQUIRED if name in fields]
 
 
-def _join_names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _parse_options(document: Mapping[str, Any]) -> dict[str, Any]:
     options = dict(_get_section(document, "table"))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
-        raise SchemaError(f"The section [table] has {safe_repr(unknown[0])}; it knows {', '.join(_OPTIONS)}.")
+        raise SchemaError("data.unknown_table_option", option=safe_repr(unknown[0]), known=", ".join(_OPTIONS))
     for name, value in options.items():
         wanted = int if name.startswith("max_") else str | list if name in _LISTS else str
         if not isinstance(value, wanted) or isinstance(value, bool):
-            raise SchemaError(f"The line {name} of [table] is {safe_repr(value)}, which is of the wrong type.")
+            raise SchemaError("data.wrong_table_option_type", name=name, value=safe_repr(value))
     if "adjacency" in options:
         options["adjacency"] = exact_adjacency(options["adjacency"])
     given = {name: options.pop(name) for name in _FORMAT if name in options}
     try:
         return {**options, "text": TextFormat(**given)}
     except ParameterError as error:
-        raise SchemaError(f"The section [table] is not valid: {error}") from error
+        raise SchemaError("data.invalid_table_section", error=error) from error

@@ -15,6 +15,7 @@ from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import exact_adjacency, exact_integer, safe_repr
 from celosia.core.html_table import draw_table
+from celosia.core.messages.message import Message, join_messages, join_names
 from celosia.data.public import check_key, infer_public_schema, read_public
 from celosia.data.schema.columns import Kind
 from celosia.data.schema.schema import Schema
@@ -134,13 +135,13 @@ def table(  # noqa: PLR0913 - the options of a table, by name
     found = classify(source, name=name, text=text)
     called = _choose_name(name, source, found)
     if not isinstance(public, bool):
-        raise ParameterError(f"public must be True or False, not {safe_repr(public)}.")
+        raise ParameterError("data.public_not_boolean", public=safe_repr(public))
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
         _refuse_given(person=person, **limits, max_rows_per_person=max_rows_per_person)
         return _make_public_table(found, called, schema, key, text)
     if key is not None:
-        raise ParameterError("key is for public tables: a private table is joined on its person.")
+        raise ParameterError("data.key_of_private_table")
     declared = _check_schema(schema)
     _check_person(person, declared, limits)
     if person is None:
@@ -165,9 +166,7 @@ def _choose_name(name: object, source: object, found: DataSource) -> str:
     if name is None:
         return suggest_name(source)
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
-        raise ParameterError(
-            f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(name)}."
-        )
+        raise ParameterError("core.name_not_an_identifier", name=safe_repr(name))
     return name
 
 
@@ -175,9 +174,7 @@ def _check_schema(schema: object) -> Schema:
     if isinstance(schema, Schema):
         return schema
     if not isinstance(schema, Mapping):
-        raise ParameterError(
-            "schema must be a Schema, such as Schema(age=Integer(0, 120)): bounds are never read from the data."
-        )
+        raise ParameterError("data.not_a_schema")
     return Schema(schema)
 
 
@@ -186,23 +183,18 @@ def _check_person(person: object, schema: Schema, limits: Mapping[str, object]) 
         _refuse_given(**limits)
         return
     if not isinstance(person, str) or not person:
-        raise ParameterError(f"person must be the name of a column, not {safe_repr(person)}.")
+        raise ParameterError("data.person_not_a_column", person=safe_repr(person))
     if person in schema:
-        raise SchemaError(
-            f"person={safe_repr(person)} must not be in the schema: a person's identity cannot be asked about."
-        )
+        raise SchemaError("data.person_in_schema", person=safe_repr(person))
     missing = [name for name, value in limits.items() if value is None]
     if missing:
-        raise ParameterError(
-            f"person={safe_repr(person)} needs {' and '.join(missing)}: in how many groups of a query one person "
-            "counts, and with how many rows in each. What is beyond is left out; smaller limits need less noise."
-        )
+        raise ParameterError("data.missing_person_limits", person=safe_repr(person), missing=join_names(missing))
 
 
 def _refuse_given(**given: object) -> None:
     extra = [name for name, value in given.items() if value is not None]
     if extra:
-        raise ParameterError(f"{' and '.join(extra)} can only be given for a private table with person=.")
+        raise ParameterError("data.limits_without_person", names=join_names(extra))
 
 
 def _check_limit(value: Any, name: str) -> int | None:
@@ -210,7 +202,7 @@ def _check_limit(value: Any, name: str) -> int | None:
         return None
     number = exact_integer(value, name=name)
     if number > _MAX_LIMIT:
-        raise ParameterError(f"{name} must be at most 2^31, not {safe_repr(value)}.")
+        raise ParameterError("data.limit_too_large", name=name, value=safe_repr(value))
     return number
 
 
@@ -227,17 +219,15 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
     problems = []
     for name in (*wanted, *(() if person is None else (person,))):
         if name not in names or alike[name.casefold()] > 1:
-            problem = "does not have" if name not in names else "has twice (capitals do not count)"
-            problems.append(
-                f"The column {safe_repr(name)} of the schema, or of person=, is one that the source {problem}."
-            )
+            code = "data.column_missing" if name not in names else "data.column_twice"
+            problems.append(Message(code, column=safe_repr(name)))
     problems += [
-        f"The column {safe_repr(column.name)} is of the type {column.type}, which cannot be asked about."
+        Message("data.column_of_unsupported_type", column=safe_repr(column.name), type=column.type)
         for column in found
         if column.name in wanted and column.type is not None and column.kind is None
     ]
     if problems:
-        raise SchemaError(" ".join(problems))
+        raise SchemaError(join_messages(problems))
 
 
 def _make_public_table(
@@ -245,9 +235,7 @@ def _make_public_table(
 ) -> Table:
     columns = (key,) if isinstance(key, str) else tuple(key or ())
     if not columns or not all(isinstance(column, str) for column in columns):
-        raise ParameterError(
-            f"key must name the column or columns by which the public table is joined, not {safe_repr(key)}."
-        )
+        raise ParameterError("data.key_not_column_names", key=safe_repr(key))
     declared = None if schema is None else _check_schema(schema)
     rows = read_public(source, declared, text)
     if declared is None:
@@ -255,7 +243,7 @@ def _make_public_table(
     _check_columns(Frame(rows), tuple(declared))
     absent = [column for column in columns if column not in declared]
     if absent:
-        raise SchemaError(f"key names {safe_repr(absent[0])}, which is not in the schema or has no values.")
+        raise SchemaError("data.key_not_in_schema", column=safe_repr(absent[0]))
     check_key(rows, columns, declared)
     return Table(
         name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns, text=text

@@ -41,7 +41,7 @@ def _standardise(p: Normal, q: Normal) -> tuple[float, float]:
     """Return the mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
     if not (abs(shift) < _MAX_SIZE and 1 / _MAX_SIZE < ratio < _MAX_SIZE):
-        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
+        raise ParameterError("divergences.distributions_too_far_apart", first=safe_repr(p), second=safe_repr(q))
     return shift, ratio
 
 
@@ -56,14 +56,14 @@ def renyi_multivariate(p: MultivariateNormal, q: MultivariateNormal, order: floa
 def whiten(p: MultivariateNormal, q: MultivariateNormal) -> "tuple[np.ndarray, np.ndarray]":
     """Return means and variances of p, coordinate by coordinate, in a basis in which q is standard normal."""
     if len(p.mean) != len(q.mean):
-        raise ParameterError(f"p and q must have the same dimension: {len(p.mean)} is not {len(q.mean)}.")
+        raise ParameterError("divergences.normal_dimensions_differ", first=len(p.mean), second=len(q.mean))
     root = np.linalg.cholesky(q.covariance)
     half = np.linalg.solve(root, p.covariance)
     variances, basis = np.linalg.eigh(np.linalg.solve(root, half.T))
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = basis.T @ np.linalg.solve(root, p.mean - q.mean)
     if not ((np.abs(shifts) < _MAX_SIZE) & (variances > 1 / _MAX_SIZE) & (variances < _MAX_SIZE)).all():
-        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
+        raise ParameterError("divergences.distributions_too_far_apart", first=safe_repr(p), second=safe_repr(q))
     # A variance that is 1 up to rounding is 1: there the highest orders change between a number and infinity.
     same = np.array_equal(p.covariance, q.covariance) | (np.abs(variances - 1) < _LEVEL * len(variances))
     return shifts, np.where(same, 1.0, variances)
@@ -114,7 +114,7 @@ def _laplace_shift(p: Laplace, q: Laplace) -> float:
         and 1 / _MAX_SIZE < p.scale < _MAX_SIZE
         and 1 / _MAX_SIZE < q.scale < _MAX_SIZE
     ):
-        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
+        raise ParameterError("divergences.distributions_too_far_apart", first=safe_repr(p), second=safe_repr(q))
     return shift
 
 

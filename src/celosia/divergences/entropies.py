@@ -49,9 +49,7 @@ def cross_entropy(p: object, q: object, *, base: float = math.e) -> float:
 def _nats(p: Any) -> float:
     if isinstance(p, Samples):
         if p.neighbours is not None or p.bins is not None:
-            raise ParameterError(
-                f"The entropy of samples is that of their values: leave bins and neighbours out of {p!r}."
-            )
+            raise ParameterError("divergences.entropy_with_bins", samples=repr(p))
         p = p.empirical()
     if isinstance(p, MultivariateNormal):
         return float(np.linalg.slogdet(2 * math.pi * math.e * p.covariance)[1]) / 2

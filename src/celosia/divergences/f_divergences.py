@@ -72,15 +72,15 @@ def chi_square(p: object, q: object) -> float:
 
 def _check_convex(f: _Convex) -> None:
     if not callable(f):
-        raise ParameterError(f"f must be a function of an array of ratios, not {safe_repr(f)}.")
+        raise ParameterError("divergences.f_not_a_function", value=safe_repr(f))
     values = np.asarray(f(_PROBES), dtype=np.float64)
     if values.shape != _PROBES.shape or not np.isfinite(values).all() or abs(values[5]) > 1e-12:
-        raise ParameterError("f must map an array of ratios to an array of finite numbers, with f(1) = 0.")
+        raise ParameterError("divergences.f_not_finite")
     slopes = np.diff(values) / np.diff(_PROBES)
     bent = np.flatnonzero(np.diff(slopes) < -1e-9 * (1 + np.abs(slopes[1:])))
     if len(bent):
         first, last = _PROBES[bent[0]], _PROBES[bent[0] + 2]
-        raise ParameterError(f"f must be convex: it is not between the ratios {first:g} and {last:g}.")
+        raise ParameterError("divergences.f_not_convex", first=first, last=last)
 
 
 def _log_part(
@@ -95,7 +95,7 @@ def _log_part(
             steep = loss > start
             values = np.asarray(f(np.exp(np.where(steep, 0.0, loss))), dtype=np.float64)
             if np.isnan(values[log_q > -math.inf]).any():
-                raise ParameterError("f must not return NaN: f(0) must be its limit, which may be infinite.")
+                raise ParameterError("divergences.f_returned_nan")
             usual = log_q + np.log(np.maximum(sign * values, 0.0))
             far = log_q + beyond(np.where(steep, loss, start))
             gap = log_p + np.log(np.maximum(sign * slope, 0.0))

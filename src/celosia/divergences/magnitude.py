@@ -129,20 +129,15 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
         _check_density(noise)
         value = max(_integrate_shift(alpha, noise, shift) for shift in radius * _SHIFTS) if radius else 0.0
     if not math.isfinite(value):
-        raise ParameterError(
-            f"noise moved by radius={safe_repr(radius)} has an infinite divergence of order alpha={safe_repr(alpha)}."
-        )
+        raise ParameterError("divergences.infinite_magnitude", radius=safe_repr(radius), alpha=safe_repr(alpha))
     return value
 
 
 def _check_density(noise: Any) -> None:
     if not all(hasattr(noise, name) for name in ("dist", "support", "logpdf", "ppf")):
-        raise ParameterError(
-            "noise must be GaussianNoise, LaplaceNoise or a frozen continuous SciPy distribution, not "
-            f"{safe_repr(noise)}: noise on a grid has an infinite divergence from itself moved off the grid."
-        )
+        raise ParameterError("divergences.noise_not_continuous", noise=safe_repr(noise))
     if tuple(float(end) for end in noise.support()) != (-math.inf, math.inf):
-        raise ParameterError("noise must have the whole line for its support.")
+        raise ParameterError("divergences.noise_support_not_whole_line")
 
 
 def _integrate_shift(alpha: float, noise: Any, shift: float) -> float:

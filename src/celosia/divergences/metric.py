@@ -67,15 +67,13 @@ def metric_privacy(
     radius = as_number(epsilon_in, name="epsilon_in", least=0)
     matrix = as_array(distances, name="distances", dimensions=(2,))
     if not hasattr(outputs, "__len__") or not callable(divergence):
-        wrong = ("divergence", "a function of two outputs", divergence)
-        name, wanted, given = wrong if hasattr(outputs, "__len__") else ("outputs", "a sequence", outputs)
-        raise ParameterError(f"{name} must be {wanted}, not {safe_repr(given)}.")
+        if not hasattr(outputs, "__len__"):
+            raise ParameterError("divergences.outputs_not_a_sequence", outputs=safe_repr(outputs))
+        raise ParameterError("divergences.divergence_not_of_outputs", divergence=safe_repr(divergence))
     if len(outputs) == 0 or matrix.shape != (len(outputs), len(outputs)):
-        raise ParameterError(
-            f"distances must have a row and a column for each of the {len(outputs)} outputs, not {matrix.shape}."
-        )
+        raise ParameterError("divergences.wrong_distances_shape", outputs=len(outputs), shape=matrix.shape)
     if (matrix < 0).any() or (matrix != matrix.T).any() or np.diagonal(matrix).any():
-        raise ParameterError("distances must be a metric: at least 0, symmetric, and 0 from an input to itself.")
+        raise ParameterError("divergences.distances_not_a_metric")
     largest, worst = 0.0, None
     # Distances are rounded: a pair on the rim of the ball is counted in, or privacy would seem better than it is.
     for i, j in np.argwhere((matrix <= radius * (1 + _SLACK)) & ~np.eye(len(matrix), dtype=bool)).tolist():

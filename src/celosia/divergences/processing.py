@@ -67,11 +67,9 @@ def obeys_post_processing(
     """
     size, trials = exact_integer(size, name="size", least=2), exact_integer(trials, name="trials", least=0)
     if size > 5:
-        raise ParameterError(f"size must be at most 5, not {size}: the enumeration grows with its power.")
+        raise ParameterError("divergences.size_too_large", size=size)
     if not callable(divergence):
-        raise ParameterError(
-            f"divergence must be a function of two arrays of probabilities, not {safe_repr(divergence)}."
-        )
+        raise ParameterError("divergences.divergence_not_a_function", divergence=safe_repr(divergence))
     stream = Seeded(_SEED) if source is None else source
     for p, q, kernel in itertools.chain(_enumerate_trials(size), _draw_trials(size, trials, stream)):
         before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)

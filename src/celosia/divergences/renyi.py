@@ -50,9 +50,7 @@ def renyi(p: object, q: object, order: float) -> float:
     """
     order = as_order(order)
     if _MAX_ORDER < order < math.inf:
-        raise ParameterError(
-            f"order must be at most {_MAX_ORDER:g} or infinite, not {safe_repr(order)}: doubles go no further."
-        )
+        raise ParameterError("divergences.order_too_large", most=_MAX_ORDER, order=safe_repr(order))
     if isinstance(p, Normal) and isinstance(q, Normal):
         return renyi_normal(p, q, order)
     if isinstance(p, Laplace) and isinstance(q, Laplace):
@@ -88,7 +86,7 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
     """
     delta = as_number(delta, name="delta", least=0)
     if delta >= 1:
-        raise ParameterError(f"delta must be at least 0 and less than 1, not {safe_repr(delta)}.")
+        raise ParameterError("divergences.delta_out_of_range", delta=safe_repr(delta))
     if delta == 0:
         return max(0.0, renyi(p, q, math.inf))
     closed = (Normal, Laplace, MultivariateNormal)

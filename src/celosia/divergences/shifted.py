@@ -41,7 +41,7 @@ def shifted_renyi_gaussian(alpha: float, distance: float, variance: float, shift
     left = max(distance - as_number(shift, name="shift", least=0), 0.0) / spread
     value = alpha / 2 * left * left
     if math.isinf(value):
-        raise ParameterError("distance must be smaller beside the variance: the divergence is beyond the doubles.")
+        raise ParameterError("divergences.distance_too_large")
     return value
 
 
@@ -91,7 +91,7 @@ def shifted_distribution(
     """
     moved = _shift(mu, nu, shift, points, nu_points)
     if moved is None:
-        raise ParameterError("shift must be larger: some of mu's mass has no point of nu's within reach.")
+        raise ParameterError("divergences.shift_too_small")
     return moved
 
 
@@ -107,7 +107,7 @@ def _shift(
     x = _positions(points, p.size, name="points")
     y = x if nu_points is None else _positions(nu_points, q.size, name="nu_points")
     if y.size != q.size:
-        raise ParameterError(f"nu must have one probability for each point: {q.size} for {y.size} points.")
+        raise ParameterError("divergences.nu_and_points_differ", probabilities=q.size, points=y.size)
     carried, kept = p > 0, q > 0
     masses = exact_masses(p[carried])
     low, high = _bounds(x[carried], masses, y[kept], shift)
@@ -130,11 +130,11 @@ def _shift(
 def _positions(points: "ArrayLike | None", size: int, *, name: str) -> "NDArray[np.float64]":
     array = np.arange(size, dtype=np.float64) if points is None else as_array(points, name=name)
     if points is not None and name == "points" and array.size != size:
-        raise ParameterError(f"mu must have one probability for each point: {size} for {array.size} points.")
+        raise ParameterError("divergences.mu_and_points_differ", probabilities=size, points=array.size)
     if array.size > _MAX_POINTS:
-        raise ParameterError(f"{name} must be at most {_MAX_POINTS}, not {array.size}.")
+        raise ParameterError("core.above_maximum", name=name, most=_MAX_POINTS, value=array.size)
     if (np.diff(array) <= 0).any():
-        raise ParameterError(f"{name} must be increasing: sort them, with their probabilities.")
+        raise ParameterError("divergences.points_not_increasing", name=name)
     return array
 
 

@@ -11,5 +11,5 @@ from celosia.core.exact import safe_repr
 class NotFoundError(QueryError):
     """The object does not exist, or the caller may not see it. Over HTTP it is a 404 with the name of its parent."""
 
-    def __init__(self, kind: str, name: object) -> None:
-        super().__init__(f"There is no {kind} {safe_repr(name)} that you may see.")
+    def __init__(self, code: str, /, name: object) -> None:
+        super().__init__(code, name=safe_repr(name))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
@@ -37,28 +38,28 @@ class Role(StrEnum):
         """
         if isinstance(word, str) and word in cls._value2member_map_:
             return cls(word)
-        raise ParameterError(f"role must be one of {', '.join(cls)}, not {safe_repr(word)}.")
+        raise ParameterError("guard.unknown_role", known=", ".join(cls), value=safe_repr(word))
 
 
 class Permission(StrEnum):
-    """A permission; its value completes the sentence "a … may not …".
+    """A permission; its value is the code of the words that complete the sentence "a … may not …".
 
-    >>> Permission.ASK.value
-    'ask questions'
+    >>> print(Message(Permission.ASK.value))
+    ask questions
     """
 
-    READ_SCHEMAS = "see data sets"
-    PREVIEW = "preview questions"
-    ASK = "ask questions"
-    READ_ANSWERS = "read answers"
-    READ_OWN_BUDGET = "see the own budget"
-    READ_BUDGETS = "see all budgets"
-    SET_BUDGETS = "set budgets"
-    SET_SCHEMAS = "change schemas"
-    SET_VERSIONS = "declare new versions of data"
-    ADD_DATASETS = "add data sets"
-    MANAGE_USERS = "manage users and keys"
-    READ_LOG = "read the log"
+    READ_SCHEMAS = "guard.permission_read_schemas"
+    PREVIEW = "guard.permission_preview"
+    ASK = "guard.permission_ask"
+    READ_ANSWERS = "guard.permission_read_answers"
+    READ_OWN_BUDGET = "guard.permission_read_own_budget"
+    READ_BUDGETS = "guard.permission_read_budgets"
+    SET_BUDGETS = "guard.permission_set_budgets"
+    SET_SCHEMAS = "guard.permission_set_schemas"
+    SET_VERSIONS = "guard.permission_set_versions"
+    ADD_DATASETS = "guard.permission_add_datasets"
+    MANAGE_USERS = "guard.permission_manage_users"
+    READ_LOG = "guard.permission_read_log"
 
 
 PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
@@ -95,9 +96,15 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
 }
 """The permissions of each role."""
 
+_REFUSALS: Final = {
+    Role.OWNER: "guard.owner_not_permitted",
+    Role.CURATOR: "guard.curator_not_permitted",
+    Role.ANALYST: "guard.analyst_not_permitted",
+    Role.AUDITOR: "guard.auditor_not_permitted",
+}
+
 
 def require(identity: "Identity", *permissions: Permission) -> None:
     """Raise ``NotAllowedError`` unless the identity has one of the permissions."""
     if not PERMISSIONS[identity.role].intersection(permissions):
-        article = "An" if identity.role.value[0] in "ao" else "A"
-        raise NotAllowedError(f"{article} {identity.role} may not {permissions[0]}.")
+        raise NotAllowedError(_REFUSALS[identity.role], action=Message(permissions[0].value))

@@ -77,10 +77,7 @@ class Guard(Closing):
         guard = cls(config, open_ledger(expand_variables(config.store, name="store"), create=create))
         if not create and not config.store.startswith("memory:") and not guard._directory.users():
             guard.close()
-            raise ParameterError(
-                f"The store {hide_secrets(config.store)} has no users: it is not the one that was set up. Look at "
-                "store in the configuration; celosia guard init makes a new one."
-            )
+            raise ParameterError("guard.store_without_users", store=hide_secrets(config.store))
         return guard
 
     def open_datasets(self) -> None:
@@ -191,7 +188,7 @@ class Guard(Closing):
 
     def _check_analyst(self, name: str) -> None:
         if not name.startswith(OIDC_PREFIX) and not self._directory.exists(name):
-            raise NotFoundError(kind="user", name=name)
+            raise NotFoundError("guard.no_user", name=name)
 
     # ------------------------------------------------------------------------------------------------- queries
 
@@ -222,9 +219,7 @@ class Guard(Closing):
             policy = page.state.policies.get(Scope(dataset=query.dataset))
         if known is not None:
             if known[0].digest != request.digest:
-                raise RequestConflictError(
-                    f"The idempotency key {safe_repr(key)} was used before for another request: draw a new one."
-                )
+                raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(key))
             return self._make_answer(known[1].reservation)
         dataset = _check_visible(identity, query.dataset, found)
         session = self._sessions.session(dataset, policy)
@@ -241,7 +236,7 @@ class Guard(Closing):
         require(identity, Permission.READ_ANSWERS)
         reservation = self.ledger.reservation(id)
         if reservation is None or reservation.analyst != identity.name:
-            raise NotFoundError(kind="answer", name=id)
+            raise NotFoundError("guard.no_answer", name=id)
         return self._make_answer(reservation)
 
     def answers(self, identity: Identity, limit: int = 100) -> tuple[Answer, ...]:
@@ -266,7 +261,7 @@ class Guard(Closing):
         if identity.may(Permission.READ_BUDGETS):
             return self.ledger.statement(dataset, analyst)
         if analyst not in (None, identity.name):
-            raise NotFoundError(kind="user", name=analyst)
+            raise NotFoundError("guard.no_user", name=analyst)
         unseen = {one.name for one in self.catalogue.all() if not one.is_visible_to(identity)}
         lines = self.ledger.statement(dataset, identity.name)
         return tuple(line for line in lines if line.scope.dataset not in unseen)
@@ -329,19 +324,17 @@ class Guard(Closing):
 
 def _check_visible(identity: Identity, name: str, found: Dataset | None) -> Dataset:
     if found is None or not found.is_visible_to(identity):
-        raise NotFoundError(kind="data set", name=name)
+        raise NotFoundError("guard.no_dataset", name=name)
     return found
 
 
 def _check_key(key: object) -> str:
     if not isinstance(key, str) or not 0 < len(key) <= _MAX_KEY_LENGTH or not (key.isascii() and key.isprintable()):
-        raise ParameterError(
-            f"An idempotency key is 1 to {_MAX_KEY_LENGTH} printable ASCII characters, drawn for each request."
-        )
+        raise ParameterError("guard.invalid_idempotency_key", most=_MAX_KEY_LENGTH)
     return key
 
 
 def _check_limit(limit: object) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MAX_LINES:
-        raise ParameterError(f"limit must be an integer from 1 to {_MAX_LINES}, not {safe_repr(limit)}.")
+        raise ParameterError("guard.limit_out_of_range", most=_MAX_LINES, limit=safe_repr(limit))
     return limit

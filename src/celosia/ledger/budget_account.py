@@ -92,7 +92,4 @@ def as_account(budget: object) -> BudgetAccount:
     for account in (budget, getattr(budget, "account", None)):
         if isinstance(account, BudgetAccount):
             return account
-    raise ParameterError(
-        "budget must be a Session, a ledger's account, ledger.account('data'), or an InMemoryBudget, not "
-        f"{safe_repr(budget)}."
-    )
+    raise ParameterError("ledger.not_a_budget_account", budget=safe_repr(budget))

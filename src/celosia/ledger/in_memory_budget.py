@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.errors import BudgetExceededError, LedgerError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
+from celosia.core.messages.message import Message
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.non_copyable import NonCopyable
@@ -135,14 +136,14 @@ class InMemoryBudget(NonCopyable):
         celosia.core.errors.BudgetExceededError: The question costs PureDP(epsilon=2), and the budget has ...
         """
         if request is not None:
-            raise ParameterError(
-                f"request={safe_repr(request)} needs a ledger, which remembers requests: open the session with one."
-            )
+            raise ParameterError("ledger.request_without_ledger", request=safe_repr(request))
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):
                 cost, left = self.cost(event), self._filter.remaining
-                raise BudgetExceededError(describe_refusal(cost, left, "the budget", self._filter.admits))
+                raise BudgetExceededError(
+                    describe_refusal(cost, left, Message("ledger.scope_budget"), self._filter.admits)
+                )
             self._filter.spend(event)
             identifier = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
             reservation = Reservation(
@@ -175,18 +176,14 @@ class InMemoryBudget(NonCopyable):
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
-            raise LedgerError(
-                "A budget in memory belongs to the process that opened it, and this one was forked from it: here the "
-                "same budget would be spent a second time. Share a ledger instead: "
-                "ledger=celosia.open_ledger('sqlite:///budget.db')."
-            )
+            raise LedgerError("ledger.budget_after_fork")
 
     def _settle(self, reservation: Reservation, state: ReservationState) -> None:
         self._check_process()
         with self._lock:
             known = self._history.get(reservation.id)
             if known is None or known.state != "reserved":
-                raise ParameterError(f"{safe_repr(reservation)} is not open in this account.")
+                raise ParameterError("ledger.reservation_not_open", reservation=safe_repr(reservation))
             self._history[known.id] = dataclasses.replace(known, state=state)
 
     def __repr__(self) -> str:

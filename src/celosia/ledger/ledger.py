@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "reserved")
 _PAGE_SIZE: Final = 1_000
+_CLOSED: Final = {
+    "committed": "ledger.reservation_already_committed",
+    "failed": "ledger.reservation_already_failed",
+    "repeated": "ledger.reservation_already_repeated",
+}
 
 
 class Ledger(Closing, NonCopyable):
@@ -191,7 +196,7 @@ class Ledger(Closing, NonCopyable):
         with self.store.transaction() as connection:
             known = self._find_reservation(connection, reservation)
             if known.event != release.event:
-                raise ParameterError("release: it is not of the event that was reserved.")
+                raise ParameterError("ledger.release_of_other_event")
             if known.state == "committed" and (known.answer is None) == (text is None) and known.answer == text:
                 return
             self._open(known)
@@ -223,13 +228,13 @@ class Ledger(Closing, NonCopyable):
     def _find_reservation(connection: "Connection", reservation: "Reservation") -> "Reservation":
         found = find_reservation(connection, str(getattr(reservation, "id", "")))
         if found is None:
-            raise LedgerError("reservation: this ledger has none of that id.")
+            raise LedgerError("ledger.unknown_reservation")
         return found.reservation
 
     @staticmethod
     def _open(reservation: "Reservation") -> None:
         if reservation.state != "reserved":
-            raise LedgerError(f"The reservation is {reservation.state} already: it is not changed any more.")
+            raise LedgerError(_CLOSED[reservation.state])
 
     def reservation(self, id: str) -> "Reservation | None":  # noqa: A002 - the name that it has everywhere else
         """Return a reservation, with its answer if there is one.
@@ -290,9 +295,7 @@ class Ledger(Closing, NonCopyable):
         """
         name = exact_text(kind, name="kind")
         if name in _OWN_KINDS or not isinstance(body, Mapping):
-            raise ParameterError(
-                f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {safe_repr(kind)}."
-            )
+            raise ParameterError("ledger.invalid_line", reserved=", ".join(_OWN_KINDS), kind=safe_repr(kind))
         if connection is not None:
             append(connection, name, dict(body), self.state.clock)
             return
@@ -366,10 +369,8 @@ class Ledger(Closing, NonCopyable):
 
 def _check_release(release: object, text: object) -> None:
     if not isinstance(release, Release):
-        raise ParameterError(f"release must be what a mechanism released, not {safe_repr(type(release))}.")
+        raise ParameterError("ledger.not_a_release", type=safe_repr(type(release)))
     if release.seeded:
-        raise ParameterError(
-            "release: its noise came from a seeded source, which protects nobody; a ledger does not take it."
-        )
+        raise ParameterError("ledger.seeded_noise")
     if text is not None and not isinstance(text, str):
-        raise ParameterError(f"text must be the answer as a text, not {safe_repr(type(text))}.")
+        raise ParameterError("ledger.answer_not_text", type=safe_repr(type(text)))

@@ -29,7 +29,4 @@ class NonCopyable:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise ParameterError(
-            f"A {type(self).__name__} keeps a budget and cannot be sent to another process or written to a file: there "
-            "it would be spent a second time. Work in this process (n_jobs=1), or open a ledger that both can reach."
-        )
+        raise ParameterError("ledger.budget_cannot_be_copied", type=type(self).__name__)

@@ -45,4 +45,4 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
 
 def _check_has_log(store: Store) -> None:
     if not store.has_log():
-        raise ParameterError(f"url: there is no ledger in {store.name}.")
+        raise ParameterError("ledger.no_ledger_in_store", store=store.name)

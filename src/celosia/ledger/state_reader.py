@@ -83,13 +83,11 @@ class LedgerState:
         head, at = read_head(connection)
         state = self._state
         if head.sequence < state.sequence or (head.sequence == state.sequence and head.hash != state.hash):
-            raise LedgerError(
-                "The log is not the one that was read before: lines are gone, or were changed. Verify it."
-            )
+            raise LedgerError("ledger.log_rewritten")
         if head.sequence > state.sequence:
             self._state = LogState()  # if a line cannot be read, the next caller starts afresh
             state.apply(read_lines_after(connection, state.sequence))
             if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
-                raise LedgerError(f"The log ends at line {state.sequence}, its head says {head.sequence}. Verify it.")
+                raise LedgerError("ledger.log_and_head_differ", found=state.sequence, wanted=head.sequence)
             self._state = state
         return state

@@ -29,7 +29,7 @@ def expected_head(head: LogHead | str | None) -> LogHead | str | None:
     if head is None or isinstance(head, LogHead):
         return head
     if not isinstance(head, str):
-        raise ParameterError(f"head must be a LogHead or its text, not {safe_repr(head)}.")
+        raise ParameterError("ledger.not_a_log_head", head=safe_repr(head))
     if len(head.strip()) == _HASH_LENGTH and ":" not in head:
         return LogHead.parse(f"0:{head.strip()}").hash
     return LogHead.parse(head)
@@ -48,7 +48,7 @@ def _first_problem(*steps: Callable[[], None]) -> str | None:
         for step in steps:
             step()
     except LedgerError as error:
-        return str(error)
+        return error.message
     return None
 
 
@@ -62,22 +62,11 @@ def _walk(connection: "Connection", replay: "_Replay", expected: LogHead | str |
             met = True
     state = replay.state
     if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
-        _raise_problem(
-            f"The log ends at line {state.sequence}, but its head says that it ends at line {head.sequence}."
-        )
+        raise LedgerError("ledger.log_ends_early", found=state.sequence, wanted=head.sequence)
     if not met and isinstance(expected, LogHead) and expected.sequence > state.sequence:
-        _raise_problem(
-            f"The log has {state.sequence} lines, and the head that was given is of line {expected.sequence}: this is "
-            "an older copy, or its end was cut off."
-        )
+        raise LedgerError("ledger.log_is_older", found=state.sequence, wanted=expected.sequence)
     if not met:
-        _raise_problem(
-            "The log holds, but it is not the one whose head was given: it was rewritten, or is another one."
-        )
-
-
-def _raise_problem(problem: str) -> None:
-    raise LedgerError(problem)
+        raise LedgerError("ledger.log_is_another")
 
 
 class _Replay:
@@ -95,14 +84,14 @@ class _Replay:
         parse_line(line)
         body = json.loads(line.body)
         if canonical_json(body) != line.body:
-            _raise_problem(f"Line {line.sequence} of the log is not written as it should be.")
+            raise LedgerError("ledger.line_not_canonical", line=line.sequence)
         try:
             if line.kind in ("reserved", "repeated"):
                 self._open_reservation(line, body)
             elif line.kind in ("committed", "failed"):
                 self._close_reservation(line, body)
         except (LookupError, TypeError, CelosiaError):
-            _raise_problem(f"Line {line.sequence} of the log does not agree with the lines before it.")
+            raise LedgerError("ledger.line_disagrees", line=line.sequence) from None
 
     def _open_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
         identity, request, analyst = body["id"], body["request"], body["analyst"]
@@ -146,17 +135,17 @@ class _Replay:
 
 def _compare(connection: "Connection", replay: _Replay) -> None:
     _compare_table(
-        "reservation",
+        ("ledger.reservation_differs", "ledger.reservation_missing"),
         ((row["id"], row) for row in _rows(connection, RESERVATIONS)),
         replay.reservations,
     )
     _compare_table(
-        "request",
+        ("ledger.request_differs", "ledger.request_missing"),
         (((row["analyst"], row["key"]), (row["digest"], row["reservation"])) for row in _rows(connection, REQUESTS)),
         replay.requests,
     )
     _compare_table(
-        "answer",
+        ("ledger.answer_differs", "ledger.answer_missing"),
         ((row["id"], _digest(row)) for row in _rows(connection, ANSWERS)),
         replay.answers,
     )
@@ -172,11 +161,11 @@ def _digest(row: dict[str, Any]) -> str | None:
     return digest if digest == row["digest"] else None
 
 
-def _compare_table(what: str, found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:
+def _compare_table(codes: tuple[str, str], found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:
     number = 0
     for key, value in found:
         number += 1
         if key not in expected or expected[key] != value:
-            _raise_problem(f"A stored {what} is not the one that the log speaks of.")
+            raise LedgerError(codes[0])
     if number != len(expected):
-        _raise_problem(f"The log speaks of {len(expected)} {what}s, but {number} are stored.")
+        raise LedgerError(codes[1], wanted=len(expected), found=number)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, safe_repr
+from celosia.core.messages.message import join_names
 from celosia.local.base.plugins import load_plugins
 from celosia.local.base.values import domain_size, exact_domain
 from celosia.local.discovery.distinct_count import DistinctCount
@@ -164,7 +165,7 @@ def find(name: str) -> Entry:
     """Return the entry of a short name."""
     catalogue = load_catalogue()
     if name not in tuple(catalogue):  # a tuple also compares unhashable objects
-        raise ParameterError(f"protocol must be one of {', '.join(catalogue)}; not {safe_repr(name)}.")
+        raise ParameterError("local.unknown_protocol", known=", ".join(catalogue), name=safe_repr(name))
     return catalogue[name]
 
 
@@ -176,10 +177,10 @@ def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protoc
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in known:
-            raise ParameterError(f"{name} takes {_join_names(known)} besides epsilon, not {option}.")
+            raise ParameterError("local.unknown_protocol_option", name=name, known=join_names(known), option=option)
     missing = [option for option in stated if option not in given]
     if missing:
-        raise ParameterError(f"{name} needs the {_join_names(missing)} of the values.")
+        raise ParameterError("local.missing_protocol_option", name=name, missing=join_names(missing))
     settings = {**entry.defaults, **given, **_derive_options(entry, given, epsilon)}
     return entry.kind(**{entry.renamed.get(option, option): value for option, value in settings.items()})
 
@@ -188,10 +189,10 @@ def _derive_options(entry: Entry, given: Mapping[str, Any], epsilon: Exact | Non
     """Return epsilon, and the options whose defaults depend on other parameters."""
     if entry.kind is Rappor:
         if epsilon is not None:
-            raise ParameterError("The epsilon of rappor follows from hashes, f, p and q: give those, and no epsilon.")
+            raise ParameterError("local.rappor_takes_no_epsilon")
         return {}
     if epsilon is None:
-        raise ParameterError(f"{entry.name} needs an epsilon, such as 2.")
+        raise ParameterError("local.missing_epsilon", name=entry.name)
     filled: dict[str, Any] = {"epsilon": epsilon}
     if entry.kind is DBitFlip:
         filled["d"] = given.get("d", min(_DEFAULT_BITS, domain_size(exact_domain(given["domain"]))))
@@ -200,7 +201,3 @@ def _derive_options(entry: Entry, given: Mapping[str, Any], epsilon: Exact | Non
     if entry.kind is PrefixExtension and not {"domain", "alphabet"} & set(given):
         filled |= {"alphabet": string.ascii_lowercase, "length": given.get("length", 8)}
     return filled
-
-
-def _join_names(names: "tuple[str, ...] | list[str]") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -121,15 +121,13 @@ def choose(
     domain, rate = exact_domain(domain_size, name="domain_size"), exact_epsilon(epsilon)
     most = None if bits is None else exact_integer(bits, name="bits")
     if not isinstance(longitudinal, bool):
-        raise ParameterError(f"longitudinal must be True or False, not {safe_repr(longitudinal)}.")
+        raise ParameterError("local.longitudinal_not_boolean", value=safe_repr(longitudinal))
     known = _list_memoised(domain, rate) if longitudinal else _single(domain, rate)
     looked = sorted((_looked_at(name, one, most, domain) for name, one in known), key=_rank)
     fitting = [one for one in looked if one.fits]
     if not fitting:
         shortest = min(looked, key=lambda one: one.bits)
-        raise ParameterError(
-            f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {safe_repr(bits)}."
-        )
+        raise ParameterError("local.too_few_bits", least=shortest.bits, name=shortest.name, value=safe_repr(bits))
     chosen = min((one for one in fitting if one.variance <= _ALIKE * fitting[0].variance), key=lambda one: one.bits)
     return Choice(protocol=chosen.protocol, reason=_reason(chosen, fitting[0], most), alternatives=tuple(looked))
 
@@ -167,9 +165,7 @@ def _list_memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Pr
     from celosia.local.longitudinal.loloha import LOLOHA
 
     if epsilon > _MAX_KEPT_EPSILON:
-        raise ParameterError(
-            f"epsilon must be at most {_MAX_KEPT_EPSILON} if answers are kept, not {safe_repr(epsilon)}."
-        )
+        raise ParameterError("local.kept_epsilon_too_large", most=_MAX_KEPT_EPSILON, value=safe_repr(epsilon))
     best = LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon)
     yield "LOLOHA", best
     if best.g > 2:

@@ -80,10 +80,10 @@ def compare(true: Mapping[Any, float], estimated: Mapping[Any, float], *, people
     """
     keys = list({**true, **estimated})
     if not keys:
-        raise InputError("true and estimated must have at least one key.")
+        raise InputError("local.metrics_without_keys")
     counts, guesses = (np.array([float(side.get(key, 0)) for key in keys]) for side in (true, estimated))
     if not (np.abs(counts) <= _MAX_COUNT).all() or not (np.abs(guesses) <= _MAX_COUNT).all():
-        raise InputError("true and estimated must be finite numbers, no larger than 10^100.")
+        raise InputError("local.metrics_not_finite")
     total = round(float(counts.sum())) if people is None else exact_integer(people, name="people", least=0)
     errors = np.abs(guesses - counts)
     mse, span = float((errors**2).mean()), float(counts.max() - counts.min())

@@ -33,10 +33,10 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
     True
     """
     if not isinstance(protocol, Protocol):
-        raise ParameterError(f"protocol must be a local protocol such as DirectEncoding, not {safe_repr(protocol)}.")
+        raise ParameterError("local.not_a_local_protocol", value=safe_repr(protocol))
     if isinstance(reports, Reports):
         if reports.protocol != protocol:
-            raise ParameterError("reports must be of the protocol, not of another one.")
+            raise ParameterError("local.reports_of_other_protocol")
         reports = len(reports)
     event = protocol.shuffled_event(exact_integer(reports, name="reports"))
     one = event.event

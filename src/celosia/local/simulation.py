@@ -158,7 +158,7 @@ def simulate(
     source, certain = source_or_system(source), exact_level(level)
     values = read_numbers(values) if task == "mean" else read_column(values)
     if not len(values):
-        raise InputError("values must have at least one value to simulate.")
+        raise InputError("local.nothing_to_simulate")
     _warm(protocol, values, task)
     aggregate, client, update = _collect(protocol, values, source, watch)
     truth = _Truth(protocol, values, task)

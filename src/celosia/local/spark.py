@@ -110,14 +110,15 @@ def _partitions(frame: "DataFrame") -> int:
 
 def _check(frame: "DataFrame", protocol: Protocol[Any], column: str) -> None:
     if not isinstance(protocol, Protocol):
-        raise ParameterError(
-            f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {safe_repr(protocol)}."
-        )
+        raise ParameterError("local.not_a_protocol", value=safe_repr(protocol))
     kinds = dict(getattr(frame, "dtypes", []))
     if column not in kinds:
-        raise ParameterError(f"column must be one of the frame's, not {safe_repr(column)}.")
+        raise ParameterError("local.unknown_frame_column", value=safe_repr(column))
     if kinds[column] != "binary":
         raise InputError(
-            f"The column {safe_repr(column)} must be binary, with reports of {protocol.bytes_per_report} bytes or "
-            f"records of {HEADER + protocol.bytes_per_report}; it is {kinds[column]}."
+            "local.column_not_binary",
+            column=safe_repr(column),
+            report_bytes=protocol.bytes_per_report,
+            record_bytes=HEADER + protocol.bytes_per_report,
+            found=kinds[column],
         )

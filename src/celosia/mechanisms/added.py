@@ -141,9 +141,7 @@ class AddedNoise(ReprMixin, _Plans, ABC, Generic[E_co]):
         plan = self._plans.get((integral, size))
         if plan is None:
             if self.dimension is not None and size != self.dimension:
-                raise InputError(
-                    f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
-                )
+                raise InputError("mechanisms.dimension_differs", dimension=self.dimension, found=size)
             whole = integral and self.has_integer_sensitivity() and self.grid in (None, 1)
             event, sampler = self.plan_noise(size, _UNIT_STEP if whole else None)
             plan = _Plan(event, sampler, event.grid, whole)  # type: ignore[attr-defined]
@@ -249,7 +247,7 @@ class AddedNoise(ReprMixin, _Plans, ABC, Generic[E_co]):
         plan = self._plan(integral=is_integral(number), size=1)
         steps = to_steps(number, plan.step)
         if not isinstance(steps, int):
-            raise InputError("There is a table of probabilities for one number only, not for an array.")
+            raise InputError("mechanisms.no_table_for_array")
         return plan, steps
 
 
@@ -257,4 +255,4 @@ def one_of(**targets: object) -> None:
     """Refuse a call that gives none, or more than one, of several alternative parameters."""
     if sum(target is not None for target in targets.values()) != 1:
         names = list(targets)
-        raise ParameterError(f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}.")
+        raise ParameterError("mechanisms.not_exactly_one", names=", ".join(names[:-1]), last=names[-1])

@@ -121,7 +121,7 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         step = Fraction(1) if self.grid is None else self.grid
         least, most = (self._steps(name, step) for name in ("low", "high"))
         if not least < most:
-            raise ParameterError(f"high must be above low, {safe_repr(low)}, not {safe_repr(high)}.")
+            raise ParameterError("mechanisms.high_not_above_low", low=safe_repr(low), high=safe_repr(high))
         moved = self._sensitivity_steps(step)
         check_width(moved / self.epsilon)
         scale = self._smallest_scale(moved, most - least)
@@ -142,11 +142,9 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         """Return a bound in steps."""
         bound = getattr(self, name) / step
         if bound.denominator != 1:
-            raise ParameterError(
-                f"{name} must be a multiple of the grid, {step}, not {getattr(self, name)}: give grid= for others."
-            )
+            raise ParameterError("mechanisms.not_a_grid_multiple", name=name, step=step, value=getattr(self, name))
         if abs(bound) > _MAX_STEPS:
-            raise ParameterError(f"{name} must be within 2^62 steps of 0, not {getattr(self, name)}.")
+            raise ParameterError("mechanisms.too_many_grid_steps", name=name, value=getattr(self, name))
         return int(bound)
 
     def _sensitivity_steps(self, step: Fraction) -> int:
@@ -154,7 +152,7 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         if self.grid is not None:
             return math.floor(self.sensitivity / step) + self.dimension
         if self.sensitivity.denominator != 1:
-            raise ParameterError(f"sensitivity must be whole, not {self.sensitivity}: give grid= for real values.")
+            raise ParameterError("mechanisms.sensitivity_not_whole", sensitivity=self.sensitivity)
         return int(self.sensitivity)
 
     def _smallest_scale(self, moved: int, reach: int) -> Fraction:
@@ -215,11 +213,9 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         number = as_number_or_array(value)
         if size_of(number) != self.dimension:
             size = size_of(number)
-            raise InputError(
-                f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
-            )
+            raise InputError("mechanisms.dimension_differs", dimension=self.dimension, found=size)
         if self.grid is None and not is_integral(number):
-            raise InputError("A real value needs a grid: give BoundedLaplace(grid=...), or release integers.")
+            raise InputError("mechanisms.missing_grid")
         steps, most = to_steps(number, self._step), self._least + self._sampler.reach
         if isinstance(steps, np.ndarray):
             return np.asarray(np.clip(steps, self._least, most) - self._least)
@@ -255,7 +251,7 @@ class BoundedLaplace(ReprMixin, _DerivedSlots):
         """
         place = self._places(value)
         if isinstance(place, np.ndarray):
-            raise InputError("There is a table of probabilities for one number only, not for an array.")
+            raise InputError("mechanisms.no_table_for_array")
         steps = np.asarray(outputs, dtype=np.float64) / float(self._step) - self._least
         masses = self._sampler.log_mass(place, np.rint(steps))
         return np.where(steps == np.rint(steps), masses, -np.inf)

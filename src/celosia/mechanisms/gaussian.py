@@ -85,7 +85,7 @@ class Gaussian(AddedNoise[GaussianEvent]):
         if epsilon is not None:
             self._set(epsilon=exact_epsilon(epsilon), delta=_exact_delta(delta), rho=None)
         elif delta is not None:
-            raise ParameterError("delta goes with epsilon; rho and sigma stand alone.")
+            raise ParameterError("mechanisms.delta_without_epsilon")
         else:
             if sigma is not None:
                 rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
@@ -101,11 +101,9 @@ class Gaussian(AddedNoise[GaussianEvent]):
 
     def _check_calibration(self) -> None:
         if self.calibration not in ("exact", "classical"):
-            raise ParameterError(f'calibration must be "exact" or "classical", not {self.calibration!r}.')
+            raise ParameterError("mechanisms.unknown_calibration", calibration=repr(self.calibration))
         if self.calibration == "classical" and (self.epsilon is None or self.epsilon >= 1):
-            raise ParameterError(
-                "The classical calibration is only valid for epsilon below 1: use calibration='exact'."
-            )
+            raise ParameterError("mechanisms.epsilon_too_large_for_classical")
 
     @property
     def sigma(self) -> float:
@@ -162,8 +160,8 @@ def _or_zero(value: Exact | None) -> Exact:
 
 def _exact_delta(delta: Exact | None) -> Fraction:
     if delta is None:
-        raise ParameterError("epsilon needs a delta beside it, such as delta='1e-6'; without delta use Laplace.")
+        raise ParameterError("mechanisms.missing_delta")
     number = exact_positive(delta, name="delta")
     if not _MIN_DELTA <= number < 1:
-        raise ParameterError(f"delta must be at least 1e-200 and below 1, not {delta!r}.")
+        raise ParameterError("mechanisms.delta_out_of_range", delta=repr(delta))
     return number

@@ -39,7 +39,7 @@ _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 def check_width(scale: Fraction) -> None:
     """Refuse noise that is wider than a sampler can draw."""
     if scale > _MAX_NOISE_WIDTH:
-        raise ParameterError("The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid.")
+        raise ParameterError("mechanisms.noise_too_wide")
 
 
 def as_number_or_array(value: object) -> Value:
@@ -55,7 +55,7 @@ def as_number_or_array(value: object) -> Value:
     return _as_array(value)
 
 
-_NOT_FINITE = "A value to release must be finite: impute or drop NaN and infinity before."
+_NOT_FINITE = "mechanisms.value_not_finite"
 
 
 def _as_real(value: "Decimal | float | np.floating[Any]") -> float | Fraction:
@@ -79,23 +79,20 @@ def _as_fraction(value: Decimal) -> Fraction:
 def _as_array(value: object) -> "NDArray[Any]":
     plain = type(value) is np.ndarray  # then numpy.ma need not be imported
     if isinstance(value, str | bytes | dict | set | frozenset) or (not plain and np.ma.isMaskedArray(value)):
-        raise InputError(f"A value to release must be a number or an array of numbers, not {type(value).__name__}.")
+        raise InputError("mechanisms.value_not_numeric", type=type(value).__name__)
     try:
         array = np.asarray(value)
         if isinstance(value, list | tuple) and array.dtype.kind in "Of" and array.size:
             array = _with_wide_integers(value, array)
     except (ValueError, TypeError, OverflowError):
         raise InputError(
-            f"A {type(value).__name__} could not be read as an array of numbers of one shape."
+            "mechanisms.unreadable_value", type=type(value).__name__
         ) from None  # NumPy's message shows the shape
     if array.dtype.kind not in _INTEGER_KINDS + _REAL_KINDS:
         kind = array.dtype.type.__name__.removesuffix("_")  # without the length of a text
-        raise InputError(
-            f"A value to release must hold integers or floats, but this {type(value).__name__} holds {kind}: "
-            "convert it before, and impute or drop what is missing."
-        )
+        raise InputError("mechanisms.unsupported_value_kind", type=type(value).__name__, kind=kind)
     if array.size == 0:
-        raise InputError("An empty array holds nothing to release.")
+        raise InputError("mechanisms.empty_array")
     if array.dtype.kind in _REAL_KINDS and not np.isfinite(array).all():
         raise InputError(_NOT_FINITE)
     return array
@@ -137,9 +134,7 @@ def grid_step(grid: Exact | None) -> Fraction | None:
         return None
     step = exact_positive(grid, name="grid")
     if step.numerator & (step.numerator - 1) or step.denominator & (step.denominator - 1):
-        raise ParameterError(
-            f"grid must be a power of two such as 1, 0.5 or 2**-10, not {grid!r}: only then is rounding exact."
-        )
+        raise ParameterError("mechanisms.grid_not_a_power", grid=repr(grid))
     return step
 
 

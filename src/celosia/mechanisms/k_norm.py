@@ -108,7 +108,7 @@ class KNorm(ScopedMechanism):
         """
         array = np.asarray(value)
         if array.dtype.kind not in "iu" or array.shape != (self.blocks, self.width):
-            raise InputError(f"The value must be {self.blocks} vectors of {self.width} integers.")
+            raise InputError("mechanisms.wrong_blocks_shape", blocks=self.blocks, width=self.width)
         source = source_or_system(source)
         noise = self._sampler().sample(self.blocks, source)
         return Release(

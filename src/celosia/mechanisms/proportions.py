@@ -64,7 +64,7 @@ class Proportions:
         0.5
         """
         if self.counts.size != 2:
-            raise InputError("proportion is for two answers: use values for more.")
+            raise InputError("mechanisms.proportion_of_many_answers")
         return float((self.counts[1] / self.counts.sum() - self.if_not) / (self.if_true - self.if_not))
 
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[Any, Any]":

@@ -98,7 +98,7 @@ class RandomizedResponse(ReprMixin):
     def _set_coins(self, yes_if_yes: Exact, yes_if_no: Exact) -> None:
         yes, no = exact_probability(yes_if_yes, name="coins"), exact_probability(yes_if_no, name="coins")
         if self.categories != 2:
-            raise ParameterError("coins are for two answers, yes and no.")
+            raise ParameterError("mechanisms.coins_for_many_answers")
         self._set(coins=(yes, no), epsilon=max(_loss(yes, no, name="coins"), _loss(1 - yes, 1 - no, name="coins")))
 
     def _derived_fields(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class RandomizedResponse(ReprMixin):
         true = np.asarray(as_number_or_array(answers))
         is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
-            raise InputError(f"Answers must be booleans or integers from 0 to {self.categories - 1}.")
+            raise InputError("mechanisms.invalid_answers", most=self.categories - 1)
         given = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
         value = given.astype(np.bool_) if is_bool else given
         return Release(
@@ -201,13 +201,11 @@ class RandomizedResponse(ReprMixin):
         """
         if isinstance(responses, Release):
             if responses.event != self.event:
-                raise InputError(
-                    f"The release was not made by {self!r}: estimate it by the mechanism that released it."
-                )
+                raise InputError("mechanisms.release_of_another_mechanism", mechanism=repr(self))
             responses = responses.value
         given = np.asarray(as_number_or_array(responses))
         if not is_integral(given) or int(given.min()) < 0 or int(given.max()) >= self.categories:
-            raise InputError(f"Responses must be booleans or integers from 0 to {self.categories - 1}.")
+            raise InputError("mechanisms.invalid_responses", most=self.categories - 1)
         counts = np.bincount(given.reshape(-1).astype(np.int64), minlength=self.categories)
         if_true, if_not = self._probabilities()
         return Proportions(counts=counts, if_true=if_true, if_not=if_not)
@@ -263,9 +261,6 @@ def _promise(epsilon: Fraction, unit: str) -> PureDP:
 def _loss(a: Fraction, b: Fraction, *, name: str) -> Fraction:
     """Return the absolute logarithm of a ratio of probabilities, rounded up."""
     if a == b or 0 in (a, b):
-        raise ParameterError(
-            f"{name} must tell something, but never everything: the probabilities of an answer when it is true and "
-            "when it is not must differ, and neither may be 0 or 1."
-        )
+        raise ParameterError("mechanisms.response_tells_all_or_nothing", name=name)
     # A short fraction, so that it reads well in guarantees and ledgers.
     return Fraction(math.ceil(log_at_least(max(a / b, b / a)) * _SHORT), _SHORT)

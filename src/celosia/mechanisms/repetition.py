@@ -55,9 +55,9 @@ class Repetitions(ReprMixin):
         from celosia.core.events import LaplaceEvent
 
         if self.mean > _MOST_RUNS or (distribution == "negative binomial" and self.mean <= 1):
-            raise ParameterError(f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {safe_repr(mean)}.")
+            raise ParameterError("mechanisms.mean_out_of_range", most=_MOST_RUNS, mean=safe_repr(mean))
         if self.eta > _LARGEST_ETA:
-            raise ParameterError(f"eta must be at most {_LARGEST_ETA}, not {safe_repr(eta)}: use the poisson law.")
+            raise ParameterError("mechanisms.eta_too_large", most=_LARGEST_ETA, eta=safe_repr(eta))
         self.event(LaplaceEvent(scale=1, sensitivity=1))  # raises if there is no such law
 
     @property
@@ -109,9 +109,7 @@ def _gamma(mean: Fraction, eta: Fraction) -> Fraction:
         low, high = (low, middle) if _mean(middle, float(eta)) < mean else (middle, high)
     gamma = Fraction(math.exp(high)).limit_denominator(1 << _DIGITS)
     if not Fraction(1, 10**9) <= gamma < 1:
-        raise ParameterError(
-            f"mean={float(mean):g} needs a gamma beyond 10^-9 with eta={float(eta):g}: use a larger eta."
-        )
+        raise ParameterError("mechanisms.mean_out_of_reach", mean=float(mean), eta=float(eta))
     return gamma
 
 

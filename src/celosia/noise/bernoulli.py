@@ -111,7 +111,7 @@ def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = 
     source = source_or_system(source)
     gaps = np.asarray(gaps)
     if gaps.size and (gaps.dtype.kind not in "iu" or int(gaps.min()) < 0):
-        raise ParameterError("gaps must be integers, 0 or greater.")
+        raise ParameterError("noise.gaps_not_natural")
     coins = source.words(gaps.size).reshape(gaps.shape) >> np.uint64(_WORD - _COIN)
     with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would depend on the data
         chances = np.exp(-float(slope) * gaps.astype(np.float64)) * 2.0**_COIN

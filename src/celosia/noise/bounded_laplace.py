@@ -47,7 +47,7 @@ class BoundedDiscreteLaplace:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
         object.__setattr__(self, "reach", exact_integer(reach, name="reach"))
         if self.reach > _MAX_REACH:
-            raise ParameterError(f"reach must be below 2^62, not {safe_repr(reach)}.")
+            raise ParameterError("noise.reach_too_large", value=safe_repr(reach))
         object.__setattr__(self, "_geometric", Geometric(self.scale))
 
     def draw(self, place: int, source: "Source | None" = None) -> int:
@@ -144,4 +144,4 @@ class BoundedDiscreteLaplace:
 
     def _check(self, least: int, most: int) -> None:
         if least < 0 or most > self.reach:
-            raise ParameterError(f"places must be from 0 to reach, {self.reach}.")
+            raise ParameterError("noise.place_out_of_reach", reach=self.reach)

@@ -147,10 +147,7 @@ class Cells:
     def sample(self, count: int, source: "Source") -> "NDArray[np.int64]":
         """Draw ``count`` independent numbers."""
         if self.offset_bits > _MAX_ARRAY_SCALE_BITS:
-            raise ParameterError(
-                "The noise does not fit in 64-bit integers: use a larger epsilon, a coarser grid, or release the "
-                "numbers one by one."
-            )
+            raise ParameterError("noise.vector_noise_overflow")
         out = np.empty(count, dtype=np.int64)
         positions = np.empty(0, dtype=np.int64)  # empty at first: every position makes a proposal
         pending = count
@@ -258,9 +255,7 @@ def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
     fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _MAX_SCALE_BITS)  # else starts would leave the range of doubles
     starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])
     if not fits or max(widths) > _MAX_SCALE_BITS:
-        raise ParameterError(
-            f"The noise is wider than 2^{_MAX_SCALE_BITS} steps: use a larger epsilon or rho, or a coarser grid."
-        )
+        raise ParameterError("noise.noise_too_wide", most_bits=_MAX_SCALE_BITS)
     # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.
     weights = [
         math.ldexp(math.exp(-(slope + curvature * start) * start) * _ABOVE, width)

@@ -40,10 +40,10 @@ def categorical(weights: "ArrayLike", count: int, source: "Source | None" = None
     """
     numbers = np.asarray(weights)
     if numbers.ndim != 1 or numbers.dtype.kind not in "ui" or (numbers < 0).any():
-        raise ParameterError("weights must be a list of integers, 0 or greater and below 2^63.")
+        raise ParameterError("noise.weights_not_natural")
     total = sum(numbers.tolist())
     if not 0 < total <= _LARGEST_TOTAL:
-        raise ParameterError("weights must have a positive sum below 2^63.")
+        raise ParameterError("noise.weight_sum_out_of_range")
     ends = np.cumsum(numbers, dtype=np.int64)
     return np.searchsorted(ends, uniform_below(total, count, source), side="right").astype(np.int64, copy=False)
 
@@ -98,17 +98,17 @@ def permute_and_flip(rate: Exact, gaps: "NDArray[np.int64]", *, source: "Source 
     gaps = np.asarray(gaps)
     _check(gaps, np.ones(gaps.size, dtype=np.int64))
     if int(gaps.min()) > 0:
-        raise ParameterError("The least of the gaps must be 0: they are measured from the best candidate.")
+        raise ParameterError("noise.least_gap_not_zero")
     heads = np.flatnonzero(coins_exp(slope, gaps, source))
     return int(heads[integer_below(heads.size, source)])
 
 
 def _check(gaps: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> None:
     if gaps.ndim != 1 or gaps.size == 0 or gaps.shape != counts.shape:
-        raise ParameterError("gaps must be a non-empty list, with one multiplicity each.")
+        raise ParameterError("noise.gaps_without_multiplicities")
     if gaps.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-        raise ParameterError("gaps and multiplicities must be integers.")
+        raise ParameterError("noise.gaps_not_integers")
     if int(counts.min()) < 0 or int(counts.max()) == 0:
-        raise ParameterError("multiplicities must be 0 or greater, and not all 0.")
+        raise ParameterError("noise.multiplicities_negative_or_zero")
     if int(gaps.min()) < 0:
-        raise ParameterError("gaps must be 0 or greater.")
+        raise ParameterError("noise.gaps_negative")

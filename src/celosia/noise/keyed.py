@@ -35,8 +35,7 @@ class Keyed:
 
     def __init__(self, key: bytes) -> None:
         if len(_octets(key, "key")) != KEY_BYTES:
-            message = f"key must be {KEY_BYTES} bytes."  # it is secret, so it is not shown
-            raise ParameterError(message)
+            raise ParameterError("noise.key_of_wrong_length", wanted=KEY_BYTES)  # it is secret, so it is not shown
         self._keystream = _Keystream(key)
         self._pool = np.empty(0, dtype=np.uint64)
         self._lock = threading.Lock()
@@ -66,7 +65,7 @@ class Keyed:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        raise ParameterError("A keyed stream cannot be copied: begin a new one with its key.")
+        raise ParameterError("noise.keyed_stream_copied")
 
     def __repr__(self) -> str:
         return "Keyed(...)"
@@ -83,10 +82,7 @@ def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> 
 
     secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
     if secrets.shape[1] != KEY_BYTES or len(secrets) != len(messages):
-        raise InputError(
-            f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: "
-            f"{safe_repr(secrets.shape)}."
-        )
+        raise InputError("noise.secrets_shape_mismatch", length=KEY_BYTES, shape=safe_repr(secrets.shape))
     keys = np.empty((len(secrets), KEY_BYTES), dtype=np.uint8)
     hmac_sha256(secrets, messages, keys)
     return keys
@@ -98,7 +94,7 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
 
     keys = _bytes(keys, "keys")
     if keys.shape[1] != KEY_BYTES:
-        raise InputError(f"keys must have {KEY_BYTES} bytes in each row, not {keys.shape[1]}.")
+        raise InputError("noise.key_length_mismatch", wanted=KEY_BYTES, found=keys.shape[1])
     words = np.empty((len(keys), exact_integer(count, name="count", least=0)), dtype=np.uint64)
     chacha20(keys, np.zeros(4, dtype=np.uint32), words)
     return words
@@ -106,11 +102,11 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
 
 def _octets(given: object, name: str) -> bytes:
     if not isinstance(given, bytes):
-        raise ParameterError(f"{name} must be bytes, not {type(given).__name__}.")
+        raise ParameterError("noise.not_bytes", name=name, kind=type(given).__name__)
     return given
 
 
 def _bytes(rows: object, name: str) -> "NDArray[np.uint8]":
     if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.ndim != 2:
-        raise InputError(f"{name} must be a two-dimensional array of bytes (uint8).")
+        raise InputError("noise.not_a_byte_array", name=name)
     return np.ascontiguousarray(rows)

@@ -48,11 +48,11 @@ class DiscreteMaxNorm:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
         object.__setattr__(self, "dimension", exact_integer(dimension, name="dimension"))
         if self.scale < 1:
-            raise ParameterError(f"scale must be at least 1, not {safe_repr(scale)}: state the values in finer steps.")
+            raise ParameterError("noise.scale_too_small", value=safe_repr(scale))
         if self.dimension > MOST_COORDINATES:
-            raise ParameterError(f"dimension must be at most {MOST_COORDINATES}, not {safe_repr(dimension)}.")
+            raise ParameterError("noise.dimension_too_large", most=MOST_COORDINATES, value=safe_repr(dimension))
         if self.scale > _MAX_SCALE:
-            raise ParameterError("The noise does not fit in 64-bit integers: use a larger epsilon or a coarser grid.")
+            raise ParameterError("noise.max_norm_noise_overflow")
         object.__setattr__(self, "_steps", Geometric(self.scale))
 
     def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
@@ -69,8 +69,7 @@ class DiscreteMaxNorm:
     def _half_widths(self, count: int, source: "Source") -> "NDArray[np.int64]":
         parts = self._steps.sample(count * (self.dimension + 1), source).reshape(count, self.dimension + 1)
         if parts.size and int(parts.max()) > _MAX_WIDTH // (self.dimension + 2):
-            message = "The noise does not fit in 64-bit integers."  # whatever the data are, and never
-            raise EngineError(message)
+            raise EngineError("noise.noise_overflows")  # whatever the data are, and never
         sizes: NDArray[np.int64] = parts.sum(axis=1)
         return sizes + self._offsets(count, source)
 

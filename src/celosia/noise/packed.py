@@ -51,7 +51,7 @@ def packed_logistic(
     """
     odds_ = exact_positive(odds, name="odds")
     if not isinstance(complement, bool):
-        raise ParameterError(f"complement must be True or False, not {safe_repr(complement)}.")
+        raise ParameterError("noise.complement_not_boolean", value=safe_repr(complement))
     coins = _draw_packed(logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), odds_), rows, bits, source)
     if complement:
         coins ^= _lanes(exact_integer(bits, name="bits"))

@@ -213,7 +213,7 @@ class Seeded:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        raise ParameterError(f"A seeded stream cannot be copied: begin a new one with Seeded({self._seed}).")
+        raise ParameterError("noise.seeded_stream_copied", seed=self._seed)
 
     def __repr__(self) -> str:
         return f"Seeded({self._seed})"
@@ -228,7 +228,5 @@ def source_or_system(source: "Source | None") -> "Source":
     if source is None:
         return SYSTEM
     if not (hasattr(source, "words") and hasattr(source, "word") and hasattr(source, "seeded")):
-        raise ParameterError(
-            f"source must be a celosia.noise source such as System() or Seeded(7), not {type(source).__name__}."
-        )
+        raise ParameterError("noise.not_a_source", kind=type(source).__name__)
     return source

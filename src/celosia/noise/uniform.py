@@ -53,7 +53,7 @@ def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "ND
     """
     bound, count = exact_integer(bound, name="bound"), exact_integer(count, name="count", least=0)
     if bound > _MAX_BOUND:
-        raise ParameterError(f"bound must be at most 2^63 for arrays, not {bound}: draw with integer_below.")
+        raise ParameterError("noise.bound_too_large", value=bound)
     source = source_or_system(source)
     bits = next((bits for bits in (8, 16, 32) if bound.bit_length() + _SPARE_BITS <= bits + 1), 64)
     usable = (1 << bits) - (1 << bits) % bound
@@ -92,7 +92,7 @@ def subset(size: int, chosen: int, source: "Source | None" = None) -> "NDArray[n
     """
     size, chosen = exact_integer(size, name="size", least=0), exact_integer(chosen, name="chosen", least=0)
     if chosen > size:
-        raise ParameterError(f"chosen must be at most size: {chosen} > {size}.")
+        raise ParameterError("noise.sample_larger_than_size", chosen=chosen, size=size)
     if 2 * chosen > size:  # leaving out is quicker than taking
         return np.setdiff1d(np.arange(size, dtype=np.int64), subset(size, size - chosen, source), assume_unique=True)
     source = source_or_system(source)
@@ -117,7 +117,7 @@ def subsets(size: int, chosen: int, count: int, source: "Source | None" = None) 
     size, chosen = exact_integer(size, name="size", least=0), exact_integer(chosen, name="chosen", least=0)
     count = exact_integer(count, name="count", least=0)
     if chosen > size:
-        raise ParameterError(f"chosen must be at most size: {chosen} > {size}.")
+        raise ParameterError("noise.sample_larger_than_size", chosen=chosen, size=size)
     source = source_or_system(source)
     out = np.empty((count, chosen), dtype=np.int64)
     marked = chosen * chosen > size  # else insertion is quicker than looking through all marks

@@ -158,10 +158,10 @@ def _make_axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "
 def _check_series(series: Sequence[Curve]) -> None:
     names = [curve.name for curve in series]
     if not 1 <= len(names) <= len(PALETTE) or len(set(names)) != len(names) or "" in names:
-        raise ParameterError(f"series must be 1 to {len(PALETTE)} curves with different names, not {names!r}.")
+        raise ParameterError("plots.wrong_curve_names", most=len(PALETTE), names=repr(names))
     looks = [curve.look for curve in series if curve.look is not None]
     if not all(look in range(len(PALETTE)) for look in looks):
-        raise ParameterError(f"look must be from 0 to {len(PALETTE) - 1}, not {looks!r}.")
+        raise ParameterError("plots.look_out_of_range", most=len(PALETTE) - 1, looks=repr(looks))
 
 
 def _make_rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") -> list[dict[str, float | str]]:
@@ -169,12 +169,12 @@ def _make_rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") 
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or arrays["x"].ndim != 1 or arrays["x"].size < 2:
         shown = ", ".join(map(str, sorted(shapes)))
-        raise ParameterError(f"{name}: x and y must be lists of one length, two points or more, not of shapes {shown}.")
+        raise ParameterError("plots.curve_lengths_differ", name=name, shapes=shown)
     for key, array in arrays.items():
         if not np.isfinite(array).all():
-            raise ParameterError(f"{name}: {key} must hold finite numbers: leave points without a value out.")
+            raise ParameterError("plots.curve_not_finite", name=name, key=key)
         if logarithmic[key[0]] and not (array > 0).all():
-            raise ParameterError(f"{name}: {key} must be greater than 0 on a logarithmic axis.")
+            raise ParameterError("plots.curve_not_positive", name=name, key=key)
     lists: dict[str, list[float]] = {key: array.tolist() for key, array in arrays.items()}
     return [
         {"name": name, "place": float(place), **{key: column[place] for key, column in lists.items()}}

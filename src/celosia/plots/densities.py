@@ -66,9 +66,9 @@ def densities(
     from celosia.plots.offline import HConcatChart
 
     if not panels:
-        raise ParameterError("densities needs at least one panel.")
+        raise ParameterError("plots.densities_without_panels")
     if len(set(neighbours)) != 2:
-        raise ParameterError(f"neighbours must be two different names, not {neighbours!r}.")
+        raise ParameterError("plots.wrong_neighbour_names", value=repr(neighbours))
     colour = alt.Color(
         "neighbour:N",
         scale=alt.Scale(domain=list(neighbours), range=[BLUE, VERMILION]),
@@ -141,11 +141,9 @@ def _make_rows(panel: Panel, neighbours: tuple[str, str]) -> list[dict[str, floa
     for neighbour, given in zip(neighbours, panel.masses, strict=True):
         masses = np.asarray(given, dtype=np.float64)
         if outputs.ndim != 1 or outputs.shape != masses.shape or not outputs.size:
-            raise ParameterError(
-                f"outputs and masses must be lists of one length, not {outputs.shape} and {masses.shape}."
-            )
+            raise ParameterError("plots.mass_lengths_differ", outputs=outputs.shape, masses=masses.shape)
         if not (np.isfinite(outputs).all() and np.isfinite(masses).all() and (masses >= 0).all()):
-            raise ParameterError("outputs must be finite, masses finite and 0 or greater.")
+            raise ParameterError("plots.masses_not_finite")
         rows += [
             {"output": output, "mass": mass, "neighbour": neighbour}
             for output, mass in zip(outputs.tolist(), masses.tolist(), strict=True)

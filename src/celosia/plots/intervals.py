@@ -59,7 +59,7 @@ def intervals(
     from celosia.plots.offline import LayerChart
 
     if mark not in ("bar", "point"):
-        raise ParameterError(f"mark must be 'bar' or 'point', not {mark!r}.")
+        raise ParameterError("plots.unknown_mark", value=repr(mark))
     columns = {"value": values, "low": bounds[0], "high": bounds[1]} | ({} if true is None else {"true": true})
     rows = _make_rows(names, columns)
     base = alt.Chart().encode(
@@ -119,12 +119,12 @@ def _draw_layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_tit
 
 def _make_rows(names: Sequence[str], columns: "dict[str, ArrayLike]") -> list[dict[str, float | str]]:
     if not names or len(set(names)) != len(names):
-        raise ParameterError("names must be at least one, all different.")
+        raise ParameterError("plots.repeated_names")
     arrays = {column: np.asarray(given, dtype=np.float64) for column, given in columns.items()}
     for column, array in arrays.items():
         if array.shape != (len(names),) or not np.isfinite(array).all():
-            raise ParameterError(f"{column} must hold one finite number for each of the {len(names)} names.")
+            raise ParameterError("plots.values_do_not_match_names", column=column, count=len(names))
     if (arrays["low"] > arrays["high"]).any():
-        raise ParameterError("bounds must be the lower ends, then the upper ends.")
+        raise ParameterError("plots.bounds_in_wrong_order")
     lists: dict[str, list[float]] = {column: array.tolist() for column, array in arrays.items()}
     return [{"name": name} | {column: lists[column][i] for column in lists} for i, name in enumerate(names)]

@@ -27,9 +27,7 @@ class _OfflineSave:
             super().save(fp, format=format, **options)  # type: ignore[misc] # Altair's comes after
             return
         if {name: given for name, given in options.items() if (name, given) != ("inline", True)}:
-            raise ParameterError(
-                f"An HTML page of a chart takes no options, not {safe_repr(next(iter(options)))}: leave them out."
-            )
+            raise ParameterError("plots.html_takes_no_options", option=safe_repr(next(iter(options))))
         page = render(self.to_dict(), ".html")  # type: ignore[attr-defined] # likewise
         if path is not None:
             write(path, page)

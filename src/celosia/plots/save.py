@@ -54,7 +54,7 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise ParameterError(f"A chart is saved as .html, .png or .svg, not as {target.name!r}.")
+        raise ParameterError("plots.unknown_chart_format", name=repr(target.name))
     write(target, render(chart.to_dict(), suffix))
     return target
 
@@ -90,7 +90,7 @@ def _title(spec: dict[str, Any]) -> str:
 def write(target: Path, content: bytes) -> None:
     """Write a file atomically."""
     if not target.parent.is_dir():
-        raise ParameterError(f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first.")
+        raise ParameterError("plots.missing_directory", directory=repr(str(target.parent)), name=repr(target.name))
     try:
         # In the target's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".celosia-") as directory:
@@ -98,4 +98,4 @@ def write(target: Path, content: bytes) -> None:
             part.write_bytes(content)
             part.replace(target)
     except OSError as error:
-        raise ParameterError(f"{str(target)!r} cannot be written: {error.strerror}.") from error
+        raise ParameterError("plots.chart_not_writable", path=repr(str(target)), reason=error.strerror) from error

@@ -49,10 +49,10 @@ def begin(backend: QueryBackend, table: str | None = None) -> Query:
     """Begin a query about a table; the name is optional if there is only one private table."""
     private = [name for name, known in backend.tables.items() if not known.public]
     if table is None and len(private) != 1:
-        raise ParameterError(f"The session has several tables: say which, such as query({private[0]!r}).")
+        raise ParameterError("query.table_not_chosen", example=repr(private[0]))
     name: object = private[0] if table is None else table
     if not isinstance(name, str) or name not in backend.tables:
-        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(backend.tables)}.")
+        raise QueryError("query.unknown_session_table", name=safe_repr(name), known=", ".join(backend.tables))
     return Query(session=backend, draft=PlanDraft(relation=Base(name)))
 
 

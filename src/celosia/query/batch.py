@@ -123,9 +123,7 @@ class BatchPreview:
 def read_queries(session: "QueryBackend", queries: object) -> "list[Plan]":
     """Return the plans of queries and SQL texts; an error names the place of an invalid one."""
     if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MAX_QUERIES:
-        raise ParameterError(
-            f"queries must be a list of 1 to {_MAX_QUERIES:,} queries or SQL texts, not {safe_repr(queries)}."
-        )
+        raise ParameterError("query.batch_not_a_list", most=_MAX_QUERIES, value=safe_repr(queries))
     return [_read_query(session, query, place) for place, query in enumerate(queries)]
 
 
@@ -133,11 +131,11 @@ def _read_query(session: "QueryBackend", query: object, place: int) -> "Plan":
     if isinstance(query, Query):
         return query.plan
     if not isinstance(query, str):
-        raise ParameterError(f"queries[{place}] must be a query of this session, or SQL, not {safe_repr(query)}.")
+        raise ParameterError("query.batch_item_not_a_query", place=place, value=safe_repr(query))
     try:
         return parse_sql(query, session.tables)
     except QueryError as error:
-        raise type(error)(f"queries[{place}]: {error}") from None
+        raise QueryError("query.batch_item_invalid", place=place, error=error) from None
 
 
 def plan_batch(
@@ -173,7 +171,5 @@ def _read_weights(weights: "Sequence[Exact] | None", count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
     if not isinstance(weights, list | tuple) or len(weights) != count:
-        raise ParameterError(
-            f"weights must be a list of {count} numbers, one for each question, not {safe_repr(weights)}."
-        )
+        raise ParameterError("query.weights_mismatch_queries", count=count, value=safe_repr(weights))
     return [float(exact_positive(weight, name="weights")) for weight in weights]

@@ -74,9 +74,9 @@ class Query:
         {'months / 2': 'Real(0, 720)'}
         """
         if not columns:
-            raise QueryError("derive() needs at least one column, such as derive(months='12 * age').")
+            raise QueryError("query.derive_without_columns")
         if self.draft.filter is not None or self.draft.keys or self.draft.aggregates:
-            raise QueryError("derive() comes first, before where(), group_by() and the aggregates.")
+            raise QueryError("query.derive_not_first")
         kinds = columns_of(self.draft.relation, self.session.tables)
         made = {
             **{name: Column(name) for name in kinds},
@@ -89,9 +89,9 @@ class Query:
     ) -> Query:
         """Add the columns of another table: a public one by its key, a private one (``on=None``) by the person."""
         if self.draft.filter is not None or self.draft.keys or self.draft.aggregates:
-            raise QueryError("join() comes first, before where(), group_by() and the aggregates.")
+            raise QueryError("query.join_not_first")
         if how not in ("inner", "left"):
-            raise QueryError(f"how must be 'inner' or 'left', not {safe_repr(how)}.")
+            raise QueryError("query.unknown_join_how", value=safe_repr(how))
         if on is None:
             return self._replace(relation=Join(left=self.draft.relation, right=Base(table), by="person", how=how))
         names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _check_list(on, "on")
@@ -112,7 +112,7 @@ class Query:
         2
         """
         if not columns and not named:
-            raise QueryError("group_by() needs at least one column.")
+            raise QueryError("query.group_by_without_columns")
         if len(columns) == 1 and isinstance(columns[0], list | tuple):
             columns = tuple(columns[0])  # as for a DataFrame
         found = [self._parse_key(column) for column in columns]
@@ -121,12 +121,12 @@ class Query:
         if keys is None:
             return self._replace(keys=(*self.draft.keys, *added))
         if self.draft.keys or self.draft.cells is not None:
-            raise QueryError("keys= goes with all the columns at once: give them in one group_by().")
+            raise QueryError("query.keys_in_several_groupings")
         listed = _check_list(keys, "keys")
         if len(added) == 1:
             return self._replace(keys=(dataclasses.replace(added[0], values=tuple(listed)),))
         if any(not isinstance(row, tuple | list) or len(row) != len(added) for row in listed):
-            raise QueryError(f"keys must be a list of tuples of {len(added)}, one item for each column.")
+            raise QueryError("query.keys_not_tuples", count=len(added))
         return self._replace(keys=tuple(added), cells=tuple(tuple(row) for row in listed))
 
     # ------------------------------------------------------------------------------------------------- aggregates
@@ -150,7 +150,7 @@ class Query:
     def mean(self, column: Scalar, *, method: str | None = None, name: str | None = None) -> Query:
         """Average a column; ``method="half-half"`` is the textbook's algorithm, for comparison."""
         if method not in (None, "half-half"):
-            raise QueryError(f"method must be 'half-half' or None, not {safe_repr(method)}.")
+            raise QueryError("query.unknown_mean_method", value=safe_repr(method))
         return self._aggregate("mean", (column,), name, () if method is None else (method,))
 
     def variance(self, column: Scalar, *, name: str | None = None) -> Query:
@@ -294,7 +294,7 @@ class Query:
     def _parse_key(self, text: Scalar) -> Expression:
         persons = {table.person for table in self.session.tables.values() if table.person is not None}
         if isinstance(text, str) and text in persons:
-            raise QueryError(f"{safe_repr(text)} says whose row it is: an answer for each person would not be private.")
+            raise QueryError("query.person_column_as_key", column=safe_repr(text))
         return self._parse_column(text)
 
     def _replace(self, **changes: Any) -> Query:
@@ -324,7 +324,7 @@ def _parse_expression(text: object) -> Expression:
     if isinstance(text, str):
         return parse_expression(text)
     # An argument passed by mistake is often the data: ``safe_repr`` shortens it.
-    raise QueryError(f"A column or condition is a text such as 'age' or 'age < 18', not {safe_repr(text)}.")
+    raise QueryError("query.expression_not_a_text", value=safe_repr(text))
 
 
 def _parse_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
@@ -337,7 +337,7 @@ def _parse_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]
 
 def _check_list(items: object, name: str) -> list[Any]:
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise QueryError(f"{name} must be a list, not {safe_repr(items)}.")
+        raise QueryError("query.argument_not_a_list", name=name, value=safe_repr(items))
     return list(items)
 
 

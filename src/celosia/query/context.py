@@ -64,7 +64,7 @@ class SessionContext:
     def check(self, plan: "Plan") -> "Engine":
         """Return the engine after it has checked that it can run a plan, by the types of columns alone."""
         if not self.is_current():
-            raise EngineError("The files have changed since the session was opened: open a new session on them.")
+            raise EngineError("query.files_changed_since_opening")
         with self._lock:
             if self.engine is None:
                 self.engine = open_engine(self._prepared.tables, progress=self._progress)

@@ -26,38 +26,27 @@ def tables_by_name(tables: object) -> dict[str, Table]:
     """Return tables by name; refuse tables that one session cannot hold."""
     given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
     if not given or not all(isinstance(table, Table) for table in given):
-        raise ParameterError(
-            f"tables must be a table or a list of tables made by celosia.table(...), not {safe_repr(tables)}."
-        )
+        raise ParameterError("query.not_a_table", value=safe_repr(tables))
     named = {table.name: table for table in given}
     if len(named) != len(given):
-        raise ParameterError("Two tables have the same name: give one of them another (name=).")
+        raise ParameterError("query.duplicate_session_table")
     private = [table for table in given if not table.public]
     if not private:
-        raise ParameterError("All tables are public: read them directly, without a session.")
+        raise ParameterError("query.no_private_table")
     if len({(table.adjacency, table.person is None) for table in private}) != 1:
-        raise ParameterError(
-            "The private tables of a session must protect the same unit (row or person) and adjacency."
-        )
+        raise ParameterError("query.tables_protect_differently")
     return named
 
 
 def scoped_budget(budget: object, table: Table) -> Guarantee:
     """Return a budget with the adjacency and the unit of a table; refuse one with others."""
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-        raise ParameterError(
-            f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {safe_repr(budget)}."
-        )
-    refuse_same_changes(budget.adjacency, "A budget")
+        raise ParameterError("query.not_a_session_budget", value=safe_repr(budget))
+    refuse_same_changes(budget.adjacency, "core.same_changes_budget")
     if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
-        raise ParameterError(
-            "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
-        )
+        raise ParameterError("query.budget_adjacency_mismatch")
     if budget.unit not in ("row", table.unit):
-        raise ParameterError(
-            f"The budget is for the unit {safe_repr(budget.unit)}, the table for {table.unit!r}: declare whose rows "
-            "they are with table(..., person=...), or leave unit= out of the budget."
-        )
+        raise ParameterError("query.budget_unit_mismatch", unit=safe_repr(budget.unit), table_unit=repr(table.unit))
     return replace(budget, adjacency=table.adjacency, unit=table.unit)
 
 
@@ -74,24 +63,18 @@ def open_account(
     if ledger is None:
         given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]
         if given:
-            raise ParameterError(f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=.")
+            raise ParameterError("query.argument_needs_ledger", name=given[0])
         return InMemoryBudget(scoped_budget(budget, private[0]), name=private[0].name)
     if not all(hasattr(ledger, name) for name in ("account", "budgets", "open_budget")):
-        raise ParameterError(
-            f"ledger must be one opened by celosia.open_ledger('sqlite:///budget.db'), not {safe_repr(ledger)}."
-        )
+        raise ParameterError("query.not_a_ledger", value=safe_repr(ledger))
     if dataset is None and len(private) != 1:
-        raise ParameterError(
-            "The session has several private tables: say by which name the ledger knows them (dataset=)."
-        )
+        raise ParameterError("query.dataset_name_missing")
     scope = Scope(dataset=private[0].name if dataset is None else dataset)
     wanted = None if budget is None else scoped_budget(budget, private[0])
     policy = ledger.budgets.get(scope)
     if policy is None:
         if wanted is None:
-            raise ParameterError(
-                f"The ledger has no budget for {scope}: give budget=, or ledger.set_budget(..., dataset=...)."
-            )
+            raise ParameterError("query.ledger_without_budget", scope=scope.message)
         policy = ledger.open_budget(wanted, dataset=str(scope.dataset))
     _check_budget(policy.limit, wanted, scope, private[0])
     return ledger.account(str(scope.dataset), analyst)
@@ -101,17 +84,15 @@ def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, tabl
     """Refuse a ledger's budget with another adjacency or unit than the table, or another limit than expected."""
     if limit.adjacency is not table.adjacency or limit.unit != table.unit:
         raise ParameterError(
-            f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "
-            f"{table.adjacency!r} and a {table.unit}: ask the owner of the data which of them is right. A budget with "
-            f"unit={table.unit!r} (--unit {table.unit}) and adjacency={table.adjacency!r} fits the table."
+            "query.ledger_budget_protects_differently",
+            scope=scope.message,
+            adjacency=repr(limit.adjacency),
+            unit=limit.unit,
+            table_adjacency=repr(table.adjacency),
+            table_unit=table.unit,
+            unit_argument=repr(table.unit),
         )
     if not isinstance(limit, PureDP | ApproxDP | ZCDP):
-        raise ParameterError(
-            f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is "
-            f"{safe_repr(limit)}: ask the owner of the data for one of these."
-        )
+        raise ParameterError("query.ledger_budget_kind_unsupported", scope=scope.message, found=safe_repr(limit))
     if wanted is not None and limit != wanted:
-        raise ParameterError(
-            f"budget is {wanted}, but the ledger has {limit} for {scope}: leave budget= out, or change it with "
-            "ledger.set_budget(...)."
-        )
+        raise ParameterError("query.budget_differs_from_ledger", wanted=wanted, found=limit, scope=scope.message)

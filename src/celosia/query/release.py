@@ -14,6 +14,7 @@ import numpy as np
 from celosia.core.errors import NoIntervalError, ParameterError
 from celosia.core.exact import Exact, exact_level, safe_repr
 from celosia.core.html_table import draw_table, write_interval
+from celosia.core.messages.message import Message
 from celosia.core.release import Release
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class TableRelease(Release["pa.Table"]):
     """
 
     keys: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     intervals: "Mapping[str, Interval]" = field(default_factory=dict)
     true_intervals: "Mapping[str, Interval] | None" = None
     cut_off: "CutOff | None" = None
@@ -101,7 +102,7 @@ class TableRelease(Release["pa.Table"]):
         True
         """
         if self.value.num_rows != 1 or self.value.num_columns != 1:
-            raise ParameterError("item() is for an answer of one row and one column: take to_arrow() or to_pandas().")
+            raise ParameterError("query.answer_not_single_value")
         return self.value.column(0)[0].as_py()
 
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
@@ -111,7 +112,7 @@ class TableRelease(Release["pa.Table"]):
         limits and bounds leave it. Rows of a person beyond the limits are not in it, and may be many.
         """
         if not self.intervals:
-            raise NoIntervalError("Nothing in this answer has an interval: they are choices, not numbers with noise.")
+            raise NoIntervalError("query.answer_without_intervals")
         return self._ends_of(self.intervals, level)
 
     def true_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
@@ -130,9 +131,7 @@ class TableRelease(Release["pa.Table"]):
             return self.confidence_interval(level)
         if not self.true_intervals:
             raise NoIntervalError(
-                "Nothing in this answer has an interval for the true value: the limits may cut off more. Counts, sums, "
-                "means and variances over one table have one"
-                + (" if its owner declares max_rows_per_person." if self.cut_off is None else ".")
+                "query.no_true_interval_undeclared" if self.cut_off is None else "query.no_true_interval"
             )
         return self._ends_of(self.true_intervals, level)
 
@@ -175,7 +174,7 @@ class TableRelease(Release["pa.Table"]):
 
         name = self._draw_chart(column)
         if self.value.num_rows > _MOST_BARS:
-            raise ParameterError(f"There are more than {_MOST_BARS} bars: give the query a having or a limit.")
+            raise ParameterError("query.too_many_bars", most=_MOST_BARS)
         low, high = self.intervals[name](exact_level(level))
         keys = [key for key in self.value.column_names if key in self.keys]
         rows = zip(*(self.value[key].to_pylist() for key in keys), strict=True) if keys else [("all",)]
@@ -193,10 +192,10 @@ class TableRelease(Release["pa.Table"]):
         types = {name: self.value[name].type for name in self.intervals}
         names = [name for name, kind in types.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
         if not names:
-            raise NoIntervalError("Nothing in this answer is a number with an interval to draw.")
+            raise NoIntervalError("query.nothing_to_draw")
         name = names[0] if column is None else column
         if name not in names:
-            raise ParameterError(f"column must be one of {', '.join(names)}, not {safe_repr(column)}.")
+            raise ParameterError("query.column_cannot_be_drawn", known=", ".join(names), value=safe_repr(column))
         return name
 
     def _repr_html_(self) -> str:

@@ -121,11 +121,9 @@ class Session(Closing, NonCopyable):
     ) -> None:
         named, noise_source = tables_by_name(tables), source_or_system(source)
         if version is not None and ledger is None:
-            raise ParameterError(
-                "version= goes with a ledger, which keeps answers while the data stay as they are: give ledger=."
-            )
+            raise ParameterError("query.version_needs_ledger")
         if noise_source.seeded and ledger is not None:
-            raise ParameterError("A ledger takes no answers whose noise can be repeated: leave source= out.")
+            raise ParameterError("query.ledger_refuses_seeded_noise")
         # First the tables: unreadable ones must leave no budget in the ledger.
         self._context = SessionContext(named, noise_source, engine=engine, version=version, progress=progress)
         self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
@@ -144,7 +142,7 @@ class Session(Closing, NonCopyable):
         PureDP(epsilon='0.1')
         """
         if self._ledger is None:
-            raise ParameterError("Only a ledger distinguishes analysts: open the session with ledger=.")
+            raise ParameterError("query.analysts_need_ledger")
         other = object.__new__(type(self))  # a copy would be this object
         other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._context.tables.values() if not table.public)
@@ -276,10 +274,7 @@ class Session(Closing, NonCopyable):
         result = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
         if result.release is None:
             failed = result.reservation.state == "failed"
-            raise EngineError(
-                f"This request was made before, and {'failed' if failed else 'is not answered yet, or never will be'}: "
-                "it stays paid for. Ask again with another key."
-            )
+            raise EngineError("query.request_failed_before" if failed else "query.request_not_answered")
         return result.release
 
     def ask(
@@ -542,10 +537,7 @@ class Session(Closing, NonCopyable):
         except Exception:  # noqa: BLE001, S110 - it could quote the data; the error below does not carry it
             pass
         self._mark_failed(reservation)
-        raise EngineError(
-            "The query could not be answered. It stays paid for, because data may have been read: before asking "
-            "again, let the owner of the data look at the source."
-        )
+        raise EngineError("query.query_failed_but_paid")
 
     def _price(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """Return the guarantee of one event, if the budget is of a kind that can price it."""
@@ -556,7 +548,7 @@ class Session(Closing, NonCopyable):
                 raise QueryError(PRIVATE_KEYS) from None
             name = "rho" if isinstance(self._limit, ZCDP) else "epsilon"
             raise ParameterError(
-                f"The budget is of the kind {type(self._limit).__name__}: give {name}= instead of what was given."
+                "query.budget_cannot_price_query", kind=type(self._limit).__name__, name=name
             ) from None
 
     def _mark_failed(self, reservation: "Reservation") -> None:
@@ -584,7 +576,7 @@ class Session(Closing, NonCopyable):
             target = Target.of(limit, epsilon=epsilon, delta=delta, rho=rho)
             return check_noise(best_of(strategies_for(question, target)))
         if epsilon is not None or rho is not None:
-            raise ParameterError("Give epsilon= (or rho=) or error=, not both: the error says how much is spent.")
+            raise ParameterError("query.both_cost_and_error")
         return check_noise(strategy_within(question, limit, error, delta=delta, confidence=confidence, rows=rows))
 
     @property

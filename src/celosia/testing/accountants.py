@@ -85,7 +85,7 @@ def check_accountant(
     kit = _Kit(make, tolerance)
     priced = kit.select_priced(tried)
     if not priced:
-        raise ParameterError("events must hold one that the accountant prices: it refused all of them.")
+        raise ParameterError("testing.no_priced_events")
     return (
         Check(name="new", found=kit.check_new(priced[0])),
         Check(name="bad input", found=kit.check_bad_input(priced[0])),
@@ -100,7 +100,7 @@ def check_accountant(
 
 
 def _fail(check: str, finding: str) -> None:
-    raise ConformanceError(f"{check}: {finding}.")
+    raise ConformanceError("testing.accountant_check_failed", check=check, finding=finding)
 
 
 def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:

@@ -34,7 +34,7 @@ def claims(guarantee: Guarantee) -> tuple[tuple[float, float], ...]:
     >>> [(round(epsilon, 2), delta) for epsilon, delta in claims(ZCDP(rho="0.5"))]
     [(2.75, 0.01), (4.18, 0.0001)]
     """
-    raise ParameterError(f"A {type(guarantee).__name__} cannot be checked: register it with celosia.testing.claims.")
+    raise ParameterError("testing.no_claims_registered", type=type(guarantee).__name__)
 
 
 @claims.register
@@ -74,7 +74,7 @@ def excess(guarantee: Guarantee, here: Logs, there: Logs) -> float:  # noqa: ARG
     >>> round(excess(PureDP(epsilon="0.5"), half, most), 3)
     1.386
     """
-    raise ParameterError(f"A {type(guarantee).__name__} cannot be checked: register it with celosia.testing.excess.")
+    raise ParameterError("testing.no_excess_registered", type=type(guarantee).__name__)
 
 
 @excess.register

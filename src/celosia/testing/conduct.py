@@ -132,9 +132,7 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:
             _fail("extreme inputs", "an error message quotes the true value.")
         return False
     except Exception as error:
-        raise ConformanceError(
-            f"extreme inputs: {type(error).__name__} was raised; answer the value, or refuse it with InputError."
-        ) from error
+        raise ConformanceError("testing.extreme_input_raised", type=type(error).__name__) from error
     if type(answer) is not type(ordinary) or getattr(answer, "dtype", None) != getattr(ordinary, "dtype", None):
         _fail("extreme inputs", f"a {type(answer).__name__} came out where a {type(ordinary).__name__} is usual.")
     drawn = gather([answer])
@@ -170,7 +168,7 @@ def _check_record(record: Event | Guarantee) -> None:
     try:
         again = type(record).from_json(record.to_json())
     except (CelosiaError, TypeError) as error:
-        raise ConformanceError(f"JSON: {name} does not come back from its own JSON: {error}") from error
+        raise ConformanceError("testing.json_not_read_back", name=name, error=error) from error
     if again != record:
         _fail("JSON", f"{name} does not come back equal from its own JSON.")
 
@@ -182,4 +180,4 @@ def _same_margin(here: Release[Any], there: Release[Any]) -> bool:
 
 
 def _fail(check: str, what: str) -> None:
-    raise ConformanceError(f"{check}: {what}")
+    raise ConformanceError("testing.conduct_check_failed", check=check, finding=what)

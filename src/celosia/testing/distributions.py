@@ -40,16 +40,14 @@ def check_distribution(
     """
     values = np.asarray(draws)
     if values.ndim != 1 or values.dtype.kind not in "iu" or values.size == 0:
-        raise ParameterError("draws must be a one-dimensional, non-empty array of integers.")
+        raise ParameterError("testing.draws_not_integers")
     if np.isneginf(_log_masses(log_mass, np.unique(values).astype(np.int64))).any():
-        raise ConformanceError("distribution: a value was drawn whose stated probability is zero.")
+        raise ConformanceError("testing.impossible_value_drawn")
     start, block, masses = _tabulate(values, log_mass)
     observed = np.bincount(((values - start) // block).astype(np.int64), minlength=masses.size)
     p_value = chi_square(observed, masses)
     if p_value < failure:
-        raise ConformanceError(
-            f"distribution: {values.size} draws have a p-value of {p_value:.2g}, below {failure:.2g}."
-        )
+        raise ConformanceError("testing.draws_do_not_fit", draws=values.size, p_value=p_value, failure=failure)
     return p_value
 
 
@@ -68,9 +66,7 @@ def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 
     total = int(counts.sum()) + outside
     missing = max(0.0, 1.0 - float(masses.sum()))
     if counts.shape != masses.shape or counts.ndim != 1 or total == 0:
-        raise ParameterError(
-            "observed and probabilities must be one-dimensional, of one length, with at least one draw."
-        )
+        raise ParameterError("testing.observed_and_probabilities_differ")
     if (counts[masses <= 0] > 0).any():
         return 0.0
     starts = _pool(masses, total)
@@ -113,12 +109,12 @@ def _tabulate(
         masses = _block_masses(log_mass, start, stop, block)
         total = float(masses.sum())
         if total > 1 + _TAIL_MASS:
-            raise ConformanceError(f"distribution: the stated probabilities add up to {total:.9f}.")
+            raise ConformanceError("testing.probabilities_exceed_one", total=total)
         if total > 1 - _TAIL_MASS:
             return start, block, masses
         reach = (stop - start) // 2 + 8
         start, stop = start - reach, stop + reach
-    raise ConformanceError(f"distribution: the stated probabilities reach only {total:.9f} over any range.")
+    raise ConformanceError("testing.probabilities_fall_short", total=total)
 
 
 def _block_masses(

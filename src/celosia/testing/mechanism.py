@@ -108,7 +108,7 @@ def check_mechanism(
     True
     """
     if not neighbours:
-        raise ParameterError("neighbours must hold at least one pair (value, neighbour).")
+        raise ParameterError("testing.no_neighbours")
     exact_integer(samples, name="samples", least=100)
     source = Seeded(seed)
     share = failure / (3 * len(neighbours))  # table draws of either side, and sampling
@@ -132,9 +132,9 @@ def check_mechanism(
 
 def _pair(pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ParameterError("neighbours must be pairs (value, neighbour), such as [(0, 1)].")
+        raise ParameterError("testing.neighbours_not_pairs")
     if np.array_equal(np.asarray(pair[0]), np.asarray(pair[1])):
-        raise ParameterError("A value is not its own neighbour: give values that differ.")
+        raise ParameterError("testing.neighbours_equal")
     return pair[0], pair[1]
 
 
@@ -165,7 +165,7 @@ def _draw(
         pair = gather(one_by_one(value, count, source)), gather(runner(value, count, source))
         found = compare(*pair, value, value, failure=failure)
         if found.epsilon > 0:
-            raise ConformanceError(f"runner: its outputs differ from those of release: {found}.")
+            raise ConformanceError("testing.runner_differs_from_release", found=found)
     return gather(runner(values[0], samples, source)), gather(runner(values[1], samples, source))
 
 
@@ -195,9 +195,9 @@ def _attack(guarantee: Guarantee, values: tuple[Any, Any], draws: tuple[Draws, D
         found = compare(*draws, *values, delta=delta, failure=failure / len(stated))
         if found.epsilon > epsilon:
             raise ConformanceError(
-                f"sampling: {guarantee!r} claims epsilon = {epsilon:.6g} at delta = {delta:.3g}, but {found}."
+                "testing.claim_exceeded", guarantee=repr(guarantee), epsilon=epsilon, delta=delta, found=found
             )
         findings.append(found)
     if not findings:
-        raise ParameterError(f"{guarantee!r} makes no claim that could be checked.")
+        raise ParameterError("testing.nothing_claimed", guarantee=repr(guarantee))
     return max(findings, key=lambda found: found.epsilon)

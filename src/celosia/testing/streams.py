@@ -66,16 +66,18 @@ def check_thread_safety(draw: Callable[[], Any], *, threads: int = 16, rounds: i
     for worker in workers:
         worker.join()
     if len(streams) != threads * rounds:
-        raise ConformanceError(f"thread safety: only {len(streams)} of {threads * rounds} draws succeeded.")
+        raise ConformanceError("testing.draws_lost_in_threads", found=len(streams), wanted=threads * rounds)
     return _compare(streams, "thread safety", "draws")
 
 
 def _compare(streams: Sequence[bytes], check: str, what: str) -> int:
     if b"" in streams:
-        raise ConformanceError(f"{check}: {streams.count(b'')} of {len(streams)} {what} failed to draw.")
+        raise ConformanceError(
+            "testing.draws_failed", check=check, failed=streams.count(b""), total=len(streams), what=what
+        )
     repeated = sum(times for times in Counter(streams).values() if times > 1)
     if repeated:
-        raise ConformanceError(f"{check}: of {len(streams)} {what}, {repeated} drew what another one drew.")
+        raise ConformanceError("testing.draws_repeated", check=check, total=len(streams), what=what, repeated=repeated)
     return len(streams)
 
 

@@ -32,12 +32,10 @@ def check_table(mechanism: Tabulated, guarantee: Guarantee, a: Any, b: Any) -> f
     for logs in (here, there):
         total = float(np.exp(logs).sum())
         if not abs(total - 1) <= _TOLERANCE:
-            raise ConformanceError(f"table: the probabilities add up to {total:.12g}, not to 1.")
+            raise ConformanceError("testing.table_does_not_sum_to_one", total=total)
     used = excess(guarantee, here, there)
     if not used <= 1 + _TOLERANCE:
-        raise ConformanceError(
-            f"table: two neighbours' probabilities reach {used:.9g} times what {guarantee!r} allows."
-        )
+        raise ConformanceError("testing.table_exceeds_guarantee", used=used, guarantee=repr(guarantee))
     return used
 
 
@@ -51,9 +49,7 @@ def check_table_draws(mechanism: Tabulated, value: Any, draws: Draws, *, failure
     observed, outside = _counts(_keys(gather(outputs)), _keys(draws))
     p_value = chi_square(observed, masses, outside=outside)
     if p_value < failure:
-        raise ConformanceError(
-            f"table: {len(draws)} draws have a p-value of {p_value:.2g} under the stated probabilities."
-        )
+        raise ConformanceError("testing.table_draws_do_not_fit", draws=len(draws), p_value=p_value)
     return p_value
 
 

@@ -63,15 +63,15 @@ class Witness:
         for name in ("here", "there"):
             table = np.array(getattr(self, name), dtype=np.float64)
             if table.ndim != 1 or not (table >= 0).all() or abs(table.sum() - 1) > 1e-12:
-                raise ParameterError(f"{name} must be the probabilities of some outputs.")
+                raise ParameterError("testing.not_output_probabilities", name=name)
             object.__setattr__(self, name, table)
         if self.here.shape != self.there.shape:
-            raise ParameterError("here and there must have the same outputs.")
+            raise ParameterError("testing.witness_outputs_differ")
 
     def __matmul__(self, other: "Witness") -> "Witness":
         """Return the independent composition of both mechanisms; the event stays the first one's."""
         if self.here.size * other.here.size > _MAX_OUTPUTS:
-            raise ParameterError("The witnesses have too many outputs together.")
+            raise ParameterError("testing.too_many_outputs")
         here, there = (np.outer(a, b).ravel() for a, b in ((self.here, other.here), (self.there, other.there)))
         return Witness(event=self.event, here=here, there=there)
 

@@ -129,7 +129,7 @@ def test_claims_that_are_not_for_us_or_not_for_now_are_refused() -> None:
     for changed in cases:
         with pytest.raises(NotAllowedError) as caught:
             checker().check(KEYS["ec"].sign(claims(**changed)))
-        assert str(caught.value) == INVALID
+        assert caught.value.code == INVALID
 
 
 def test_an_audience_may_be_one_of_several() -> None:
@@ -189,7 +189,7 @@ def replace_claims(token: str, claims_: dict[str, Any]) -> str:
 def test_what_the_provider_did_not_sign_is_refused_in_the_same_words(token: Callable[[], str]) -> None:
     with pytest.raises(NotAllowedError) as caught:
         checker().check(token())
-    assert str(caught.value) == INVALID
+    assert caught.value.code == INVALID
 
 
 def test_only_asymmetric_signatures_are_known() -> None:

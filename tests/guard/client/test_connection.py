@@ -38,7 +38,7 @@ from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.serial.json_fields import FORMATS
-from celosia.query.serial.release import record_to_json
+from celosia.query.serial.records import record_to_json
 from tests.guard.server.test_serve import certificate
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import celosia as cl
 from celosia.core.errors import FormatError
 from celosia.guard.client.replies import read_budget, read_past_query, read_tables
 from celosia.guard.datasets.cards import DatasetCard, make_table_card
-from celosia.query.serial.release import record_to_json
+from celosia.query.serial.records import record_to_json
 from tests.query.samples import code_book, persons_table, rows_table
 
 CARD: dict[str, Any] = json.loads(

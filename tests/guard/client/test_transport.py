@@ -19,9 +19,12 @@ from celosia.core.errors import (
     LedgerError,
     NotAllowedError,
     ParameterError,
+    QueryError,
     TooManyRequestsError,
 )
+from celosia.core.messages.message import Message
 from celosia.guard.client.transport import Transport
+from celosia.query.serial.messages import message_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,6 +175,25 @@ def test_no_other_class_is_ever_raised() -> None:
         with pytest.raises(CelosiaError) as caught:
             Far(problem(400, name)).transport().get("/v1/datasets")
         assert type(caught.value) is CelosiaError
+
+
+def test_an_error_has_the_code_and_the_fields_that_the_guard_sends() -> None:
+    told = Message("guard.no_dataset", name="'zz'")
+    written = message_to_json(told)
+    body = {"status": 404, "error": "QueryError", "detail": written["text"]}
+    for more, code in (
+        ({"code": told.code, "fields": written["fields"]}, told.code),
+        ({"code": told.code, "fields": {"other": 1}}, str(told)),  # the sentence, where the fields do not fit
+        ({"code": "guard.of_a_newer_release", "fields": {}}, str(told)),
+        ({}, str(told)),
+    ):
+        reply = httpx.Response(404, json=body | more, headers={"content-type": "application/problem+json"})
+        with pytest.raises(QueryError) as refused:
+            Far(reply).transport().get("/v1/datasets/zz")
+        assert refused.value.code == code
+        assert str(refused.value) == told
+        spanish = refused.value.message.render("es")
+        assert spanish == (told.render("es") if code == told.code else told)
 
 
 def test_what_is_refused_is_not_asked_again() -> None:

@@ -9,12 +9,14 @@ import anyio
 from starlette.exceptions import HTTPException
 
 from celosia.core import errors
+from celosia.core.messages.message import Message
 from celosia.guard.errors import NotFoundError
 from celosia.guard.http.access_log import AccessLog
 from celosia.guard.http.problems import STATUSES, HttpError, Problems, problem_of, request_number, unexpected_problem
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Message as AsgiMessage
+    from starlette.types import Receive, Scope, Send
 
 SILENT = {"ConformanceError", "GuardUnreachableError"}  # never raised by a server
 
@@ -50,8 +52,8 @@ def test_statuses() -> None:
         (errors.NotAllowedError("No."), 403, "NotAllowedError"),
         (errors.TooManyRequestsError("No."), 429, "TooManyRequestsError"),
         (errors.LedgerError("No."), 503, "LedgerError"),
-        (NotFoundError("data set", "deaths"), 404, "QueryError"),
-        (HttpError(401, "No.", error="NotAllowedError"), 401, "NotAllowedError"),
+        (NotFoundError("guard.no_dataset", name="deaths"), 404, "QueryError"),
+        (HttpError(401, Message("No."), error="NotAllowedError"), 401, "NotAllowedError"),
         (HTTPException(404), 404, "CelosiaError"),
         (HTTPException(405, headers={"Allow": "GET", "X-Other": "no"}), 405, "CelosiaError"),
     ]
@@ -69,9 +71,9 @@ def test_whoever_shall_come_back_is_told_when() -> None:
         assert problem.headers == {"Retry-After": "1"}
 
 
-def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], list[str]]:
+def caught(error: Exception, *, begun: bool = False) -> tuple[list[AsgiMessage], list[str]]:
     """What leaves the net, and what the access log has, when an application raises."""
-    sent: list[Message] = []
+    sent: list[AsgiMessage] = []
     lines: list[str] = []
 
     async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -79,7 +81,7 @@ def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], lis
             await send({"type": "http.response.start", "status": 200, "headers": []})
         raise error
 
-    async def send(message: Message) -> None:
+    async def send(message: AsgiMessage) -> None:
         sent.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "celosia.request": "8f0c"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.core import ZCDP, ApproxDP, GaussianDP, GaussianEvent, Guarantee, LaplaceEvent, PureDP, RenyiDP
+from celosia.core.messages.message import Message
 from celosia.core.structure import GuaranteedEvent
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
@@ -35,10 +36,10 @@ OWNER = "ask the owner of the data for more"
     ],
 )
 def test_what_to_do(cost: Guarantee, left: Guarantee, advice: str) -> None:
-    sentence = describe_refusal(cost, left, "the budget", lambda _: False)
+    sentence = describe_refusal(cost, left, Message("ledger.scope_budget"), lambda _: False)
     assert f"costs {cost}, and the budget has {left} left: " in sentence
     assert advice in sentence
-    later = describe_refusal(cost, left, "the budget", lambda _: False, until="tomorrow")
+    later = describe_refusal(cost, left, Message("ledger.scope_budget"), lambda _: False, until="tomorrow")
     assert later == sentence.replace(" left: ", " left until tomorrow: ")[:-1] + ", or wait."
 
 
@@ -58,7 +59,7 @@ def test_what_is_advised_fits_and_little_more_does_not(accountant: str) -> None:
     while watch.admits(event, 2):
         watch.spend(event)
     cost = watch.cost(LaplaceEvent(scale=1, sensitivity=3))
-    sentence = describe_refusal(cost, watch.remaining, "the budget", watch.admits)
+    sentence = describe_refusal(cost, watch.remaining, Message("ledger.scope_budget"), watch.admits)
     assert "orders" not in sentence
     assert "mu=" not in sentence
     most = re.search(r"an epsilon of at most (\S+),", sentence)
@@ -71,5 +72,7 @@ def test_other_kinds_are_used_up_as_well() -> None:
     for limit in (GaussianDP(mu=1), RenyiDP(orders=(2, 4), epsilons=(1, 2))):
         watch = Policy(limit=limit).open()
         watch.count(GaussianEvent(variance=1, sensitivity_squared=9))
-        sentence = describe_refusal(watch.spent, watch.remaining, "analyst 'ana'", watch.admits)
+        sentence = describe_refusal(
+            watch.spent, watch.remaining, Message("ledger.scope_analyst", analyst="'ana'"), watch.admits
+        )
         assert sentence == f"The question costs more than analyst 'ana' has left: it is used up, so {OWNER}."

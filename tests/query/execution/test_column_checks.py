@@ -21,6 +21,8 @@ from celosia.query.execution.column_checks import check_columns, family_of, unfi
 from tests.query.computed import computed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from celosia.data.table import Table
 
 FAMILIES = {
@@ -55,7 +57,7 @@ SERVES: dict[str, set[str]] = {
 }
 
 
-def unfit(type_: str, kind: Kind) -> dict[str, str]:
+def unfit(type_: str, kind: Kind) -> Mapping[str, str]:
     return unfit_columns(declared(kind), ibis.table({"x": type_}, name="deaths"))
 
 

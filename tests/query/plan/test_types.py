@@ -10,7 +10,7 @@ import pytest
 from celosia.core.errors import ParameterError, QueryError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.plan.intervals import constant, divide, integers_between, of_axis
-from celosia.query.plan.types import FAMILIES, Scalar, ValueType, to_kind, type_of_kind, type_of_literal
+from celosia.query.plan.types import FAMILIES, Derivation, Scalar, ValueType, to_kind, type_of_kind, type_of_literal
 
 FIVE = "2021-01-01 05:00:00"
 KINDS: list[Kind] = [
@@ -75,17 +75,17 @@ def test_null_alone_has_no_kind() -> None:
 
 
 def test_open_bounds_are_refused_with_the_way_out() -> None:
-    quotient = ValueType(family="number", label="x / y", interval=divide(constant(1), of_axis(Real(0, 1).axis)))
+    quotient = ValueType(family="number", source="x / y", interval=divide(constant(1), of_axis(Real(0, 1).axis)))
     with pytest.raises(QueryError, match=r"x / y has no bounds .* CLIP"):
         to_kind(quotient)
 
 
 def test_bounds_that_no_column_can_have_are_refused() -> None:
-    huge = ValueType(family="number", label="x * y", interval=constant(1e50))
+    huge = ValueType(family="number", source="x * y", interval=constant(1e50))
     with pytest.raises(QueryError, match="x \\* y cannot be a column"):
         to_kind(huge)
-    dropped = ValueType(family="text", label="the result of CASE", values=("drop", "keep"))
-    with pytest.raises(QueryError, match="null rule"):
+    dropped = ValueType(family="text", source=Derivation("query.label_result", "CASE"), values=("drop", "keep"))
+    with pytest.raises(QueryError, match=r"the result of CASE cannot be a column .* null rule"):
         to_kind(dropped)
 
 
@@ -103,4 +103,4 @@ def test_messages_call_things_by_their_names() -> None:
     assert type_of_kind(Integer(0, 1), "age").description == "age (a number)"
     assert type_of_literal(dt.date(2021, 1, 1)).description == "'2021-01-01' (a date)"
     assert type_of_literal(None).description == "NULL"
-    assert ValueType(family="number", label="x", interval=integers_between(0, 1)).ends == integers_between(0, 1)
+    assert ValueType(family="number", source="x", interval=integers_between(0, 1)).ends == integers_between(0, 1)

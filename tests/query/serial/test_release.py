@@ -19,13 +19,13 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, FormatError, NoIntervalError, ParameterError
 from celosia.core.events import Event, LaplaceEvent
 from celosia.core.guarantees import Guarantee
+from celosia.core.messages.message import Message
 from celosia.core.strict_json import read_json
 from celosia.noise import Seeded
 from celosia.query.release import TableRelease
+from celosia.query.serial.records import record_from_json, record_to_json
 from celosia.query.serial.release import (
     LEVELS,
-    record_from_json,
-    record_to_json,
     release_from_json,
     release_to_json,
 )
@@ -92,7 +92,7 @@ def made_up() -> TableRelease:
         event=EVENT,
         guarantee=PROMISE,
         keys=("string",),
-        notes=("One measurement.",),
+        notes=(Message("One measurement."),),
         intervals={
             "double": lambda level: (ends[0] - level, ends[1] + level),
             "int64": lambda _: (ends_of(1), ends_of(2)),
@@ -213,7 +213,7 @@ SMALL = TableRelease(
     event=EVENT,
     guarantee=PROMISE,
     keys=("sex",),
-    notes=("A note.",),
+    notes=(Message("query.values_clipped", columns="age"),),
     intervals={"count": lambda level: (np.array([1, 2]), np.array([5.5, 6]))},  # noqa: ARG005 - the same at all
 )
 WRITTEN = release_to_json(SMALL)

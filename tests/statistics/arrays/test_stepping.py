@@ -50,9 +50,9 @@ def test_a_null_rule_is_drop_or_a_value_within_the_bounds(null: Any) -> None:
 
 
 def test_a_pair_says_what_it_wants() -> None:
-    assert pair([1, 2], "x must be two") == (1, 2)
-    with pytest.raises(ParameterError, match=r"^x must be two, not 7\.$"):
-        pair(7, "x must be two")
+    assert pair([1, 2], "statistics.bounds_not_a_pair") == (1, 2)
+    with pytest.raises(ParameterError, match=r"^bounds must be \(low, high\), known without .*, not 7\.$"):
+        pair(7, "statistics.bounds_not_a_pair")
 
 
 @given(st.lists(NUMBERS), BOUNDS, st.sampled_from(["drop", "low"]))

@@ -75,12 +75,12 @@ class Accountant(ABC):
         ZCDP(rho=1)
         """
         if not isinstance(event, Event):
-            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(event)}.")
+            raise ParameterError("core.not_a_mechanism_event", value=safe_repr(event))
         times = exact_integer(times, name="times")
         self._check_scope(event)
         added = {leaf: self._counts.get(leaf, 0) + number * times for leaf, number in leaves(event)}
         if (most := max(added.values())) > _MAX_TIMES:
-            raise ParameterError(f"times must be at most 2^62 for one event, earlier spending included, not {most}.")
+            raise ParameterError("accounting.too_many_times", found=most)
         for leaf in added:
             if leaf not in self._prices:
                 _check_sizes(leaf)
@@ -90,15 +90,16 @@ class Accountant(ABC):
         return self
 
     def _check_scope(self, event: Event) -> None:
-        refuse_same_changes(event.adjacency, "An event that an accountant spends")
+        refuse_same_changes(event.adjacency, "accounting.same_changes_spent")
         if self._adjacency is not None and event.adjacency is not self._adjacency:
             raise GuaranteeMismatchError(
-                f"adjacency: the events so far are for {self._adjacency!r}, this one is for {event.adjacency!r}. "
-                "Read an add-remove event under replace-one with ReplacedEvent."
+                "accounting.event_adjacency_differs",
+                adjacency=repr(self._adjacency),
+                event_adjacency=repr(event.adjacency),
             )
         if self._unit is not None and event.unit != self._unit:
             raise GuaranteeMismatchError(
-                f"unit: the events so far protect {self._unit!r}, this one protects {event.unit!r}."
+                "accounting.event_unit_differs", unit=repr(self._unit), event_unit=repr(event.unit)
             )
 
     @property
@@ -132,7 +133,7 @@ class Accountant(ABC):
         Fraction(1, 1)
         """
         if (delta is None) == (epsilon is None):
-            raise ParameterError(f"Give the {self.name} accountant either delta or epsilon: it returns the other one.")
+            raise ParameterError("accounting.not_one_of_delta_epsilon", name=self.name)
         if delta is not None:
             return self.with_scope(ApproxDP(epsilon=self.epsilon(delta), delta=delta))
         return self.with_scope(ApproxDP(epsilon=exact_bound(epsilon), delta=self.delta(exact_bound(epsilon))))
@@ -168,9 +169,7 @@ def _check_sizes(value: object) -> None:
         and not _MIN_PARAMETER <= abs(Fraction(value)) <= _MAX_PARAMETER
     ):
         shown = safe_repr(format_exact(Fraction(value)))
-        raise NotPricedError(
-            f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
-        )
+        raise NotPricedError("accounting.parameter_too_extreme", value=shown)
 
 
 class AdaptiveAccountant(Accountant):
@@ -213,7 +212,7 @@ class AdaptiveAccountant(Accountant):
 
     def budget_error(self, budget: Guarantee) -> GuaranteeMismatchError:
         """Return the error of a budget for which the accountant has no limit."""
-        return GuaranteeMismatchError(f"budget: the {self.name} accountant has no limit for {budget!r}.")
+        return GuaranteeMismatchError("accounting.no_limit_for_budget", name=self.name, budget=repr(budget))
 
     def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
         """Return the sum itself, or the epsilon and delta that it implies.
@@ -233,15 +232,15 @@ def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
     """Return a valid delta as a fraction: less than 1, and above 0 if ``positive``."""
     value = exact(delta, name="delta")
     if not (0 < value < 1 or (value == 0 and not positive)):
-        least = "greater than 0" if positive else "0 or greater"
-        raise ParameterError(f"delta must be {least} and less than 1, not {safe_repr(delta)}.")
+        code = "accounting.delta_not_positive" if positive else "accounting.delta_out_of_range"
+        raise ParameterError(code, delta=safe_repr(delta))
     return value
 
 
 def exact_bound(epsilon: Exact | None) -> Fraction:
     """Return a valid epsilon as a fraction: 0 or greater."""
     if epsilon is None:
-        raise ParameterError("epsilon must be a number, not None.")
+        raise ParameterError("accounting.epsilon_missing")
     return exact_non_negative(epsilon, name="epsilon")
 
 
@@ -253,7 +252,7 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     while delta_at(high) > delta:
         high *= 2
         if high > _MAX_EPSILON:
-            raise NotPricedError(f"delta={delta:g} is smaller than these events can guarantee at any epsilon.")
+            raise NotPricedError("accounting.delta_out_of_reach", delta=delta)
     low = high / 2 if high > 1 else 0.0
     while high - low > 1e-10 * high:
         middle = (low + high) / 2

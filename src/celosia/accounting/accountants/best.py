@@ -67,7 +67,7 @@ def best(events: Event | Sequence[Event], delta: Exact) -> Best:
             epsilons[name] = None
     known = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
     if not known:
-        raise NotPricedError(f"No accountant can price a {type(event).__name__} at delta={safe_repr(delta)}.")
+        raise NotPricedError("accounting.no_accountant_prices_event", type=type(event).__name__, delta=safe_repr(delta))
     # The simplest accountant wins a tie: its proof is the shortest.
     winner = min(known, key=lambda name: known[name])
     return Best(epsilon=known[winner], delta=allowed, accountant=winner, epsilons=epsilons, event=event)
@@ -77,5 +77,5 @@ def _one(events: Event | Sequence[Event]) -> Event:
     if isinstance(events, Event):
         return events
     if not isinstance(events, list | tuple) or not events:
-        raise ParameterError(f"events must be an event or a list of them, not {safe_repr(events)}.")
+        raise ParameterError("accounting.not_events", events=safe_repr(events))
     return events[0] if len(events) == 1 else ComposedEvent(events=events)

@@ -152,7 +152,7 @@ def _sum(prices: Iterable[tuple[tuple[Fraction, Fraction], int]]) -> ApproxDP:
 
 def _check_delta(total: ApproxDP, delta: Fraction) -> ApproxDP:
     if total.delta > delta:
-        raise NotPricedError(f"delta must be at least {float(total.delta):g}, the sum of the events' own.")
+        raise NotPricedError("accounting.delta_below_sum", least=float(total.delta))
     return total
 
 

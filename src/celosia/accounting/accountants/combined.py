@@ -102,9 +102,7 @@ class CombinedAccountant(AdaptiveAccountant):
     def total(self) -> ApproxDP:
         """Return the sums of the epsilons and of the deltas."""
         if self._epsilon is None:
-            raise ParameterError(
-                "The events have no sum of epsilons: give the combined accountant a delta or an epsilon."
-            )
+            raise ParameterError("accounting.no_sum_of_epsilons")
         return ApproxDP(epsilon=self._epsilon, delta=self._delta)
 
     def limit(self, budget: Guarantee) -> ApproxDP:
@@ -187,7 +185,7 @@ class CombinedAccountant(AdaptiveAccountant):
         if self._late < allowed:
             found = min(found, renyi_epsilon(_ORDERS, self._divergences(), double_at_most(allowed - self._late)))
         if math.isinf(found):
-            raise NotPricedError(f"delta must be above {float(self._late):g}, the sum of the events' own.")
+            raise NotPricedError("accounting.delta_not_above_sum", least=float(self._late))
         return found
 
     def delta(self, epsilon: Exact) -> float:
@@ -227,9 +225,7 @@ class _Price:
         if np.isfinite(self.curve).any():
             return
         if self.epsilon is None:
-            raise reason or NotPricedError(
-                f"A {type(event).__name__} has neither an epsilon nor finite Rényi divergences."
-            )
+            raise reason or NotPricedError("accounting.no_epsilon_nor_renyi", type=type(event).__name__)
         # All but a part of delta of its outcomes are as private as randomized response (Kairouz, Oh, Viswanath 2015).
         self.curve, self.late = closed_forms.pure(self.epsilon, _ORDERS), self.delta
 

@@ -48,9 +48,7 @@ class PLDAccountant(Accountant):
             try:
                 self._composed = (self.events, loss_distribution(parts))
             except ParameterError as error:  # more events, or larger losses, than a grid can hold
-                raise NotPricedError(
-                    f"No privacy-loss distribution can be computed for these events: {error}"
-                ) from error
+                raise NotPricedError("accounting.no_loss_distribution", error=error) from error
         return self._composed[1]
 
     def epsilon(self, delta: Exact) -> float:
@@ -65,7 +63,7 @@ class PLDAccountant(Accountant):
             return 0.0
         composed = self._distribution()
         if allowed < composed.floor:
-            raise NotPricedError(f"delta={safe_repr(delta)} is smaller than these events can guarantee at any epsilon.")
+            raise NotPricedError("accounting.delta_below_numerical_floor", delta=safe_repr(delta))
         return composed.epsilon(allowed)
 
     def delta(self, epsilon: Exact) -> float:

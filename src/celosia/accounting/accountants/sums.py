@@ -137,7 +137,7 @@ class RenyiAccountant(AdaptiveAccountant):
         """Return the event's divergences at the accountant's orders."""
         curve = renyi(event, self._orders)
         if not np.isfinite(curve).any():
-            raise NotPricedError(f"A {type(event).__name__} has no finite Rényi divergence at these orders.")
+            raise NotPricedError("accounting.no_finite_renyi", type=type(event).__name__)
         return curve
 
     def _curve(self, orders: Array | None = None) -> Array:
@@ -155,9 +155,7 @@ class RenyiAccountant(AdaptiveAccountant):
     def limit(self, budget: Guarantee) -> RenyiDP:
         """Return the budget's curve, or at each order the largest divergence that implies its epsilon and delta."""
         if self._refine:
-            raise ParameterError(
-                "orders: a filter needs a Rényi accountant whose orders are given, for they must not change."
-            )
+            raise ParameterError("accounting.filter_without_fixed_orders")
         match budget:
             case RenyiDP() if [double_at_least(order) for order in budget.orders] == self._orders.tolist():
                 return RenyiDP(orders=budget.orders, epsilons=budget.epsilons)
@@ -222,13 +220,13 @@ class RenyiAccountant(AdaptiveAccountant):
 def exact_orders(orders: Sequence[Exact]) -> Array:
     """Return orders as an increasing array, rounded up; all must be greater than 1."""
     if isinstance(orders, str) or not hasattr(orders, "__len__") or not len(orders):
-        raise ParameterError(f"orders must be a list of numbers greater than 1, not {safe_repr(orders)}.")
+        raise ParameterError("accounting.orders_not_a_list", orders=safe_repr(orders))
     plain = all(type(order) is float for order in orders)  # hundreds of them, in the usual case
     # A divergence grows with its order: a bound at the next double holds at the order itself.
     exactly = orders if plain else [double_at_least(exact(order, name="orders")) for order in orders]
     values = np.array(exactly, dtype=np.float64)
     if not np.isfinite(values).all() or values.min() <= 1:
-        raise ParameterError(f"orders must be finite and greater than 1, not {safe_repr(orders)}.")
+        raise ParameterError("accounting.orders_not_above_one", orders=safe_repr(orders))
     return np.unique(values)
 
 
@@ -285,9 +283,7 @@ class GDPAccountant(AdaptiveAccountant):
         try:
             return gaussian_epsilon(total, allowed)
         except ParameterError as error:
-            raise NotPricedError(
-                f"delta={safe_repr(delta)} is too small: Gaussian privacy is not computed there."
-            ) from error
+            raise NotPricedError("accounting.delta_too_small", delta=safe_repr(delta)) from error
 
     def delta(self, epsilon: Exact) -> float:
         """Return the exact delta of Gaussian privacy at ``epsilon``.

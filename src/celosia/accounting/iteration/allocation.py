@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_EXACT_RUNS = 100  # runs up to which sums of fractions stay short
 _BITS = 64  # that are kept of a fraction when there are more runs
-_OVERFLOW_MESSAGE = "The price is beyond the doubles: use smaller shifts or more noise."
 _SAFE = 1 + 1e-12  # far above the rounding of the sums
 
 
@@ -82,7 +81,7 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
     ]
     total = sum(prices) * _SAFE
     if math.isinf(total):
-        raise ParameterError(_OVERFLOW_MESSAGE)
+        raise ParameterError("accounting.allocation_overflows")
     return total
 
 

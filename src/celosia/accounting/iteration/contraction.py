@@ -39,7 +39,7 @@ def iteration_curve(event: Event, orders: "ArrayLike") -> "NDArray[np.float64]":
 
 def _finite(curve: "NDArray[np.float64]") -> "NDArray[np.float64]":
     if not np.isfinite(curve).all():
-        raise ParameterError("orders must be smaller beside the noise: the price is beyond the doubles.")
+        raise ParameterError("accounting.orders_too_large_for_noise")
     return curve
 
 
@@ -50,7 +50,7 @@ def _straight(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]
 
 @singledispatch
 def _curve(event: object, _orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    raise NotPricedError(f"{type(event).__name__} is not an iteration: price it with an accountant.")
+    raise NotPricedError("accounting.event_not_an_iteration", type=type(event).__name__)
 
 
 @_curve.register(ContractiveIterationEvent)
@@ -92,7 +92,7 @@ class ContractiveIteration:
     ) -> None:
         sizes = variances if scales is None else scales
         if sizes is None or (variances is not None and scales is not None):
-            raise ParameterError("Give either variances (of normal noise) or scales (of Laplace noise).")
+            raise ParameterError("accounting.variances_or_scales")
         event = ContractiveIterationEvent(
             steps=_runs(shifts, sizes, counts),
             noise="gaussian" if scales is None else "laplace",
@@ -118,7 +118,7 @@ class ContractiveIteration:
         """
         event = self.event
         if not alpha > 1:
-            raise ParameterError(f"alpha must be greater than 1, not {safe_repr(alpha)}.")
+            raise ParameterError("accounting.alpha_not_above_one", alpha=safe_repr(alpha))
         gaussian = event.noise == "gaussian"
         amounts = (
             gaussian_allocation(event.steps, event.start)
@@ -134,7 +134,7 @@ def _runs(
     """Return runs from lists of one length, where a single number stands for as many."""
     lengths = sorted({len(column) for column in (shifts, sizes, counts) if _is_list(column)} or {1})
     if len(lengths) > 1:
-        raise ParameterError(f"shifts, noises and counts must be of one length, not {', '.join(map(str, lengths))}.")
+        raise ParameterError("accounting.step_lengths_differ", lengths=", ".join(map(str, lengths)))
     columns = [column if _is_list(column) else [column] * lengths[0] for column in (shifts, sizes, counts)]
     return list(zip(*columns, strict=True))
 
@@ -214,7 +214,7 @@ def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Eve
     if isinstance(event, PNSGDEvent):
         return _repeated(_step(event, 2 * event.lipschitz, event.variance, step, size), event.epochs)
     if not isinstance(event, ContractiveIterationEvent):
-        raise ParameterError(f"event must be an iteration, not {safe_repr(event)}.")
+        raise ParameterError("accounting.not_an_iteration", event=safe_repr(event))
     (shift, noise, count), *others = event.steps
     first = [(shift + event.start, noise, 1), (shift, noise, count - 1)] if event.start else [(shift, noise, count)]
     runs = [run for run in (*first, *others) if run[0] > 0 and run[2] > 0]

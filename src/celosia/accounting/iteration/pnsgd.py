@@ -43,10 +43,10 @@ def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.floa
     """Return the rho, rounded up, of the records at these places of an epoch (from 1), in a fixed order."""
     places = np.asarray(positions)
     if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
-        raise ParameterError("positions must be a non-empty list of integers.")
+        raise ParameterError("accounting.positions_not_integers")
     if places.min() < 1 or places.max() > event.records:
         wrong = places[(places < 1) | (places > event.records)][0]
-        raise ParameterError(f"positions must be from 1 to records={event.records}, not {safe_repr(int(wrong))}.")
+        raise ParameterError("accounting.position_out_of_range", records=event.records, found=safe_repr(int(wrong)))
     return _rhos(event, event.records + 1.0 - places)
 
 
@@ -72,9 +72,7 @@ def _mix_blocks(
     with np.errstate(over="ignore"):
         ends = (order - 1) * order * np.stack([first, last])
     if not np.isfinite(ends).all():
-        raise ParameterError(
-            f"orders must be smaller beside the noise: the price at {safe_repr(order)} is beyond the doubles."
-        )
+        raise ParameterError("accounting.order_price_overflows", order=safe_repr(order))
     if ends[0, 0] < _MAX_EXPONENT:
         return float(np.log1p(np.expm1(ends).mean(axis=0) @ weights)) / (order - 1)
     top = ends.max()
@@ -117,7 +115,7 @@ def _rhos_of_blocks(
     with np.errstate(over="ignore"):
         low, high = ends * (one * _SAFE)
     if not np.isfinite(low).all():
-        raise ParameterError("The price is beyond the doubles: use a smaller lipschitz constant or more noise.")
+        raise ParameterError("accounting.price_overflows")
     return low, high
 
 

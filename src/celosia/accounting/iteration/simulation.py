@@ -44,18 +44,18 @@ def contractive_iteration(
     ((10000,), True)
     """
     if not len(maps) or len(maps) != len(noises):
-        raise ParameterError(f"maps and noises must have one length of at least 1: {len(maps)} and {len(noises)}.")
+        raise ParameterError("accounting.maps_and_noises_differ", maps=len(maps), noises=len(noises))
     origin = np.asarray(start)
     if origin.dtype.kind not in "iuf" or origin.ndim > 1 or not origin.size or not np.isfinite(origin).all():
-        raise ParameterError("start must be a finite number or a vector of them.")
+        raise ParameterError("accounting.start_not_finite")
     source = source_or_system(source)
     states = np.broadcast_to(origin.astype(np.float64), (exact_integer(size, name="size"), *origin.shape))
     for contraction, noise in zip(maps, noises, strict=True):
         if not hasattr(noise, "ppf"):
-            raise ParameterError(f"noises must have quantiles (ppf), as GaussianNoise has, not {safe_repr(noise)}.")
+            raise ParameterError("accounting.noise_without_quantiles", noise=safe_repr(noise))
         mapped = np.asarray(contraction(states), dtype=np.float64)
         if mapped.shape != states.shape:
-            raise InputError(f"A map returned states of shape {mapped.shape}, not {states.shape}.")
+            raise InputError("accounting.map_changed_shape", found=mapped.shape, wanted=states.shape)
         states = mapped + noise.ppf(_uniform(states.shape, source))
     return np.array(states)
 

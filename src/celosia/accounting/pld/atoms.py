@@ -39,7 +39,7 @@ def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
 def approximate(epsilon: float, delta: float) -> Atoms:
     """Return the pair that dominates every (epsilon, delta)-private mechanism."""
     if isinstance(delta, bool) or not 0 <= delta <= 1:
-        raise ParameterError(f"delta must be between 0 and 1, not {safe_repr(delta)}.")
+        raise ParameterError("accounting.delta_not_a_probability", delta=safe_repr(delta))
     pure, share = randomized_response(epsilon), float(delta)
     if share == 1:
         return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
@@ -113,9 +113,7 @@ def discrete_gaussian(variance: float, shift: int) -> Atoms:
     steps = exact_integer(shift, name="shift", least=0)
     sigma = math.sqrt(square)
     if sigma > _MAX_SIGMA:
-        raise ParameterError(
-            f"variance must be at most {_MAX_SIGMA**2:.0f}, not {safe_repr(variance)}: use discrete_normal.gaussian_dp."
-        )
+        raise ParameterError("accounting.variance_too_large", most=_MAX_SIGMA**2, variance=safe_repr(variance))
     if steps == 0:
         return _nothing()
     reach = math.floor(_MAX_DEVIATIONS * sigma) + 1

@@ -77,13 +77,13 @@ class LossDistribution:
     def delta(self, epsilon: float) -> float:
         """Return an upper bound of delta at ``epsilon``."""
         if isinstance(epsilon, bool) or not math.isfinite(epsilon):
-            raise ParameterError(f"epsilon must be a finite number, not {safe_repr(epsilon)}.")
+            raise ParameterError("accounting.epsilon_not_finite", epsilon=safe_repr(epsilon))
         return float(self.profile(np.array([float(epsilon)]))[0])
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound of the smallest epsilon, at least 0, for ``delta``."""
         if isinstance(delta, bool) or not 0 < delta < 1:
-            raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
+            raise ParameterError("core.delta_not_a_fraction", delta=safe_repr(delta))
         forward = self.forward.epsilon(float(delta))
         return forward if self.backward is self.forward else max(forward, self.backward.epsilon(float(delta)))
 
@@ -154,17 +154,17 @@ def _count_pairs(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pa
     for forward, backward, times in pairs:
         counted[forward, backward] = counted.get((forward, backward), 0) + exact_integer(times, name="times")
     if not counted:
-        raise ParameterError("pairs must not be empty: there is nothing to compose.")
+        raise ParameterError("accounting.no_pairs")
     if sum(counted.values()) > _MAX_TIMES:
-        raise ParameterError("times must be at most 2^50 in all: the rounding of more steps would be too large.")
+        raise ParameterError("accounting.too_many_compositions")
     return counted
 
 
 def _check_grid(interval: float | None, cells: int) -> None:
     if interval is not None and (isinstance(interval, bool) or not 0 < interval < math.inf):
-        raise ParameterError(f"interval must be positive, not {safe_repr(interval)}.")
+        raise ParameterError("accounting.interval_not_positive", interval=safe_repr(interval))
     if not _MIN_CELLS <= exact_integer(cells, name="cells") <= _MAX_CELLS:
-        raise ParameterError(f"cells must be between {_MIN_CELLS} and {_MAX_CELLS}, not {safe_repr(cells)}.")
+        raise ParameterError("accounting.cells_out_of_range", least=_MIN_CELLS, most=_MAX_CELLS, cells=safe_repr(cells))
 
 
 def _same(one: Pair, other: Pair) -> bool:

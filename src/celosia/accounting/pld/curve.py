@@ -55,10 +55,7 @@ class Curve:
     def epsilon(self, delta: float) -> float:
         """Return an epsilon of at least 0 at which this curve is at most ``delta``."""
         if delta < self.floor:
-            raise ParameterError(
-                f"delta must be at least {self.floor:.3g}, not {safe_repr(delta)}: this much, failures of the "
-                "mechanisms and numerical error together, remains at every epsilon."
-            )
+            raise ParameterError("accounting.delta_below_floor", least=self.floor, delta=safe_repr(delta))
         epsilon = max(0.0, self._solve(delta / self._safe - self.cells.infinity))
         step = 4 * _UNIT * (epsilon + self.cells.interval)
         for _ in range(_REPAIRS):  # the solution is right up to rounding; the returned epsilon is checked

@@ -109,10 +109,7 @@ def _split(losses: Array, masses: Array, infinity: float, interval: float) -> Ce
 
 def _check_size(cells: float, interval: float) -> None:
     if not cells <= _MAX_CELLS:
-        raise ParameterError(
-            f"interval must leave at most {_MAX_CELLS} cells for these losses, and {safe_repr(interval)} leaves more: "
-            "use a wider one, or leave it out."
-        )
+        raise ParameterError("accounting.interval_too_narrow", most=_MAX_CELLS, interval=safe_repr(interval))
 
 
 class _Line:
@@ -120,9 +117,7 @@ class _Line:
 
     def __init__(self, mu: float, probability: float) -> None:
         if not 0 < mu <= _MAX_MU:
-            raise ParameterError(
-                f"mu must be positive and at most {_MAX_MU:.0f}, not {safe_repr(mu)}: there is no privacy beyond."
-            )
+            raise ParameterError("accounting.mu_beyond_privacy", most=_MAX_MU, mu=safe_repr(mu))
         self.mu, self.q = mu, probability
 
     def points(self, kind: str, interval: float | None) -> tuple[Array, Array, float]:

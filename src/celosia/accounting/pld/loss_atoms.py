@@ -192,15 +192,15 @@ def _expm1_ratio(part: Array, whole_gap: Array) -> Array:
 
 def _check_pair(losses: Array, masses: Array, logs: Array, infinity: float, missing: float) -> None:
     if losses.shape != masses.shape or losses.shape != logs.shape:
-        raise ParameterError(f"losses and masses must have one size, not {losses.size} and {masses.size}.")
+        raise ParameterError("accounting.losses_and_masses_differ", losses=losses.size, masses=masses.size)
     if not (np.all(np.isfinite(losses)) and np.all(losses[1:] > losses[:-1])):
-        raise ParameterError("losses must be finite and strictly increasing.")
+        raise ParameterError("accounting.losses_not_increasing")
     if not np.all((masses >= 0) & (logs < math.inf)):  # also where NaN
-        raise ParameterError("masses must be probabilities.")
+        raise ParameterError("accounting.masses_not_probabilities")
     for name, value in (("infinity", infinity), ("missing", missing)):
         if isinstance(value, bool) or not 0 <= value <= 1:
-            raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(value)}.")
+            raise ParameterError("core.outside_unit_interval", name=name, value=safe_repr(value))
     for sums, extra, whose in ((logs, infinity, "P"), (logs - losses, missing, "Q")):
         total = extra + float(np.sum(np.exp(np.minimum(sums, 1.0))))
         if not abs(total - 1) <= _SUM_TOLERANCE:
-            raise ParameterError(f"masses must sum to 1 under {whose}, not to {total!r}.")
+            raise ParameterError("accounting.masses_do_not_sum_to_one", distribution=whose, total=repr(total))

@@ -75,7 +75,7 @@ class SampledNormal:
         object.__setattr__(self, "mu", _check_mu(self.mu))
         object.__setattr__(self, "probability", check_probability(self.probability))
         if self.kind not in _KINDS:
-            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {safe_repr(self.kind)}.")
+            raise ParameterError("core.unknown_kind", known=", ".join(_KINDS), value=safe_repr(self.kind))
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return the hockey-stick divergence at each e^epsilon, rounded up; epsilon may be negative."""
@@ -108,7 +108,7 @@ class SampledNormal:
 def _check_mu(mu: float) -> float:
     value = check_positive(mu, "mu")
     if not 1 / _MAX_MU <= value <= _MAX_MU:
-        raise ParameterError(f"mu must be between {1 / _MAX_MU:g} and {_MAX_MU:g}, not {safe_repr(mu)}.")
+        raise ParameterError("accounting.mu_out_of_range", least=1 / _MAX_MU, most=_MAX_MU, mu=safe_repr(mu))
     return value
 
 

@@ -49,6 +49,7 @@ from celosia.core.events import (
     PermuteAndFlipEvent,
 )
 from celosia.core.exact import short_at_least
+from celosia.core.messages.message import Message
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _MAX_EPSILON = 1_000  # an epsilon whose exponential would fill the memory
@@ -56,11 +57,13 @@ _MAX_TERMS = 2**18  # of a binomial sum, held in memory at once
 _MAX_DEVIATIONS = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
 
 
-def not_priced(event: Event, by: str) -> NotPricedError:
-    """Return the error for an event that an accountant has no theorem for."""
-    return NotPricedError(
-        f"A {type(event).__name__} cannot be priced by {by}; celosia.accounting.best asks every accountant."
-    )
+def not_priced(event: Event, by: str, *, delta: bool = False) -> NotPricedError:
+    """Return the error for an event that an accountant has no theorem for, or none because the event has a delta.
+
+    ``by`` is the code of the method.
+    """
+    method = Message("accounting.by_with_delta", method=Message(by)) if delta else Message(by)
+    return NotPricedError("accounting.event_not_priced", type=type(event).__name__, method=method)
 
 
 @singledispatch
@@ -72,17 +75,17 @@ def basic(event: Event) -> tuple[Fraction, Fraction]:
     >>> basic(LaplaceEvent(scale=10, sensitivity=1))
     (Fraction(1, 10), Fraction(0, 1))
     """
-    raise not_priced(event, "its epsilon and delta")
+    raise not_priced(event, "accounting.by_epsilon_and_delta")
 
 
-def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
+def pure(event: Event, by: str = "accounting.by_pure") -> Fraction:
     """Return the epsilon of an event that needs no delta, or raise an error that names the accountant ``by``."""
     try:
         epsilon, delta = basic(event)
     except NotPricedError as error:
         raise not_priced(event, by) from error
     if delta > 0:
-        raise not_priced(event, f"{by} (it has a delta)")
+        raise not_priced(event, by, delta=True)
     return epsilon
 
 
@@ -112,9 +115,7 @@ def _(
 def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
     loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
     if event.arithmetic == "real" or not loss <= event.epsilon:
-        raise NotPricedError(
-            "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
-        )
+        raise NotPricedError("accounting.bounded_laplace_scale_too_small")
     return event.epsilon, Fraction(0)
 
 
@@ -133,7 +134,7 @@ def _(event: GuaranteedEvent) -> tuple[Fraction, Fraction]:
         case ApproxDP(epsilon=epsilon, delta=delta):
             return epsilon, delta
         case _:
-            raise not_priced(event, "its epsilon and delta")
+            raise not_priced(event, "accounting.by_epsilon_and_delta")
 
 
 @basic.register(ComposedEvent)

@@ -121,9 +121,7 @@ def _mu_squared(spent: Fraction, sensitivity_squared: Fraction, size: int) -> fl
 @basic.register
 def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
     if not certificate_holds(event):
-        raise NotPricedError(
-            "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
-        )
+        raise NotPricedError("accounting.certified_noise_too_small")
     return event.epsilon, event.delta
 
 

@@ -124,9 +124,9 @@ def _orders(orders: ArrayLike) -> tuple[Array, Array]:
     try:
         order = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"orders must be numbers, not {safe_repr(orders)}.") from error
+        raise ParameterError("accounting.orders_not_numbers", orders=safe_repr(orders)) from error
     if order.size == 0 or np.asarray(orders).dtype == np.bool_ or not (order >= 1).all():
-        raise ParameterError(f"orders must be numbers of at least 1 (inf allowed), not {safe_repr(orders)}.")
+        raise ParameterError("accounting.orders_below_one", orders=safe_repr(orders))
     return order, np.maximum(order - 1, _MIN_EXCESS_ORDER)
 
 

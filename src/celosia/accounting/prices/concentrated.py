@@ -49,7 +49,7 @@ def rho(event: Event) -> Fraction:
     >>> round(float(rho(LaplaceEvent(scale=10, sensitivity=1))), 6)
     0.004996
     """
-    return _of_pure(pure(event, "concentrated privacy"))
+    return _of_pure(pure(event, "accounting.by_concentrated"))
 
 
 def _of_pure(epsilon: Fraction) -> Fraction:
@@ -77,7 +77,7 @@ def _(event: GuaranteedEvent) -> Fraction:
         case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
             return _of_pure(epsilon)
         case _:
-            raise not_priced(event, "concentrated privacy")
+            raise not_priced(event, "accounting.by_concentrated")
 
 
 @rho.register(ComposedEvent)
@@ -99,7 +99,7 @@ def _(event: ShuffledEvent) -> Fraction:
 @rho.register
 def _(event: ContractiveIterationEvent) -> Fraction:
     if event.noise != "gaussian":
-        raise not_priced(event, "concentrated privacy: its noise is not Gaussian")
+        raise not_priced(event, "accounting.by_concentrated_of_other_noise")
     return gaussian_rho(event.steps, event.start)
 
 

@@ -37,11 +37,11 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
         return 0.0
     if max(square, longest) > _MAX_SIZE:
         raise ParameterError(
-            f"variance and sensitivity_squared must be below {_MAX_SIZE:g}, not {safe_repr(variance)}."
+            "accounting.variance_or_sensitivity_too_large", most=_MAX_SIZE, variance=safe_repr(variance)
         )
     mu = min(_mu(square, rounding, float(longest), moved) for rounding in _candidates(square, moved))
     if mu == math.inf:
-        raise ParameterError(f"variance must be larger for Gaussian privacy to be proved, not {safe_repr(variance)}.")
+        raise ParameterError("accounting.variance_too_small", variance=safe_repr(variance))
     return mu * (1 + _SAFE)
 
 

@@ -64,7 +64,7 @@ def dominating(event: Event) -> Pair:
     plain = simplify(event)
     if plain != event:
         return dominating(plain)
-    return randomized_response(double_at_least(pure(event, "its privacy-loss distribution")))
+    return randomized_response(double_at_least(pure(event, "accounting.by_loss_distribution")))
 
 
 def loss_distribution(parts: "list[tuple[Pair, int]]") -> LossDistribution:
@@ -94,7 +94,7 @@ def _(event: GaussianEvent) -> Pair:
 def normal(distance: float) -> Pair:
     """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 distinguishes nothing."""
     if distance > _MAX_MU:
-        raise NotPricedError(f"A mu of {distance:.3g} is too large for a privacy-loss distribution.")
+        raise NotPricedError("accounting.mu_too_large", mu=distance)
     return Normal(max(distance, _MIN_MU)) if distance > 0 else randomized_response(0.0)
 
 
@@ -127,7 +127,7 @@ def _(event: GuaranteedEvent) -> Pair:
         case GaussianDP(mu=distance):
             return normal(double_at_least(distance))
         case _:
-            raise not_priced(event, "its privacy-loss distribution: only Rényi divergences are known of it")
+            raise not_priced(event, "accounting.by_loss_of_renyi_curve")
 
 
 @dominating.register(ComposedEvent)

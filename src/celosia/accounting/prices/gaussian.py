@@ -124,9 +124,7 @@ def _least(enough: Callable[[float], bool], start: float) -> float:
     while not enough(high):
         high *= 2
         if high > _MAX_VARIANCE:
-            raise ParameterError(
-                "No noise reaches this target: use a larger epsilon or delta, or a smaller sensitivity."
-            )
+            raise ParameterError("accounting.gaussian_target_out_of_reach")
     low = high / 2
     while low > sys.float_info.min and enough(low):
         high, low = low, low / 2

@@ -23,6 +23,7 @@ from celosia.core import (
     GaussianEvent,
     GroupEvent,
     GuaranteedEvent,
+    NotPricedError,
     ParallelEvent,
     ParameterError,
     PostProcessedEvent,
@@ -44,7 +45,7 @@ def mu(event: Event) -> float:
     >>> round(mu(GaussianEvent(variance=10**12, sensitivity_squared=10**12)), 9)
     1.0
     """
-    return _of_pure(pure(event, "Gaussian privacy"))
+    return _of_pure(pure(event, "accounting.by_gaussian"))
 
 
 def _of_pure(epsilon: Fraction) -> float:
@@ -68,8 +69,7 @@ def grid_gaussian_mu(event: GaussianEvent) -> float:
     try:
         return gaussian_dp(event.variance, Fraction(math.floor(event.sensitivity_squared)), event.dimension)
     except ParameterError as error:
-        reason = str(error).removesuffix(".")
-        raise not_priced(event, f"Gaussian privacy: {reason}") from error
+        raise NotPricedError("accounting.gaussian_not_priced", event=type(event).__name__, reason=error) from error
 
 
 @mu.register
@@ -80,7 +80,7 @@ def _(event: GuaranteedEvent) -> float:
         case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
             return _of_pure(epsilon)
         case _:
-            raise not_priced(event, "Gaussian privacy")
+            raise not_priced(event, "accounting.by_gaussian")
 
 
 @mu.register(ComposedEvent)

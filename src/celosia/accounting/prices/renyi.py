@@ -59,7 +59,7 @@ def renyi(event: Event, orders: Array) -> Array:
     >>> renyi(GaussianEvent(variance=4, sensitivity_squared=1), np.array([2.0, 8.0])).round(9)
     array([0.25, 1.  ])
     """
-    return closed_forms.pure(pure(event, "Rényi divergences"), orders)
+    return closed_forms.pure(pure(event, "accounting.by_renyi"), orders)
 
 
 @renyi.register
@@ -132,7 +132,7 @@ def _(event: GuaranteedEvent, orders: Array) -> Array:
         case RenyiDP() as known:
             return _between(known, orders)
         case _:
-            raise not_priced(event, "Rényi divergences (it has a delta)")
+            raise not_priced(event, "accounting.by_renyi", delta=True)
 
 
 def _between(known: RenyiDP, orders: Array) -> Array:

@@ -65,7 +65,7 @@ def chances(event: Event) -> tuple[Array, Array]:
     curve = renyi(event, ORDERS)
     order, curve = ORDERS[np.isfinite(curve)], curve[np.isfinite(curve)]
     if not order.size:
-        raise not_priced(event, "Rényi divergences")
+        raise not_priced(event, "accounting.by_renyi")
     with np.errstate(divide="ignore", under="ignore"):
         logs = np.log(a)[:, None] + curve
         near = np.exp(np.minimum((logs * ((order - 1) / order)).min(axis=1), 0.0))
@@ -130,7 +130,7 @@ def _by_one_order(event: PrivateSelectionEvent, base: Event, over: Array) -> Arr
 
 @basic.register
 def _(event: PrivateSelectionEvent) -> tuple[Fraction, Fraction]:
-    epsilon = pure(simplify(event.event), "its epsilon and delta: one run of the search is not purely private")
+    epsilon = pure(simplify(event.event), "accounting.by_epsilon_of_search")
     return short_at_least(epsilon + _pure_extra(event, epsilon)), Fraction(0)
 
 

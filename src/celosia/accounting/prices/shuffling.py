@@ -41,10 +41,7 @@ def shuffled_closed_form(epsilon0: Exact, reports: int, delta: Exact) -> float:
     """
     local, count, target = _parameters(epsilon0, reports, delta)
     if local > math.log(count / (16 * math.log(2 / target))) - 1e-12:
-        raise ParameterError(
-            "epsilon0 must be at most ln(reports / (16 ln(2 / delta))) for the closed form, not "
-            f"{safe_repr(epsilon0)}: use more reports, or shuffled_epsilon, which is defined everywhere."
-        )
+        raise ParameterError("accounting.epsilon0_too_large", epsilon0=safe_repr(epsilon0))
     clones = count * math.exp(-local)
     width = 8 * math.sqrt(math.log(4 / target) / clones) + 8 / clones
     return min(local, math.log1p(math.tanh(local / 2) * width) * (1 + 1e-12))
@@ -112,7 +109,7 @@ def _parameters(epsilon0: Exact, reports: int, delta: Exact) -> tuple[float, int
     local = double_at_least(exact_positive(epsilon0, name="epsilon0"))
     target = double_at_most(exact_positive(delta, name="delta"))
     if target >= 1:
-        raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
+        raise ParameterError("core.delta_too_large", delta=safe_repr(delta))
     return local, min(exact_integer(reports, name="reports"), _MAX_REPORTS), target
 
 

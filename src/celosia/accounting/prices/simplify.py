@@ -107,15 +107,13 @@ def count_touched(event: ParallelEvent) -> int:
 
 def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
     """Return the guarantee of an event; refuse one that holds only between histories that change at the same times."""
-    refuse_same_changes(event.adjacency, "An event that is priced")
+    refuse_same_changes(event.adjacency, "accounting.same_changes_priced")
     return event.guarantee
 
 
 def _of_one_unit(event: Event) -> Event:
     if isinstance(event, GroupEvent) and event.size > 1:
-        raise NotPricedError(
-            "A GroupEvent inside a sample or a shuffle cannot be priced: put the GroupEvent around the whole."
-        )
+        raise NotPricedError("accounting.group_event_inside")
     if isinstance(event, ParallelEvent):
         return ParallelEvent(events=[_of_one_unit(part) for part in event.events])
     if isinstance(event, ComposedEvent):

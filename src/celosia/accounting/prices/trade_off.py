@@ -70,7 +70,7 @@ def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
         return 0.0
     high = (distance / 2 + math.sqrt(-2 * math.log(target))) * distance * (1 + 1e-9)
     if not high < math.inf:
-        raise ParameterError(f"mu must be small enough for epsilon to be a number, not {safe_repr(mu)}.")
+        raise ParameterError("accounting.epsilon_of_mu_overflows", mu=safe_repr(mu))
     return _least(lambda epsilon: gaussian_profile(distance, epsilon) <= target, 0.0, high)
 
 
@@ -84,9 +84,7 @@ def gaussian_mu_for(epsilon: Exact, delta: Exact) -> float:
     while gaussian_profile(low, [rate])[0] > target:
         low /= 2
         if low < 1e-300:
-            raise ParameterError(
-                f"delta must be larger, not {safe_repr(delta)}: no Gaussian noise reaches it in doubles."
-            )
+            raise ParameterError("accounting.delta_beyond_doubles", delta=safe_repr(delta))
     for _ in range(60):
         middle = (low + high) / 2
         enough = gaussian_profile(middle, [rate])[0] <= target
@@ -136,10 +134,10 @@ def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: Ar
     """
     chosen = profile_points(profile) if epsilons is None else check_epsilons(epsilons)
     if chosen.size == 0 or (chosen < 0).any():
-        raise ParameterError(f"epsilons must be some numbers of at least 0, not {safe_repr(epsilons)}.")
+        raise ParameterError("accounting.epsilons_negative_or_empty", epsilons=safe_repr(epsilons))
     deltas = np.asarray(profile(chosen), dtype=np.float64)
     if deltas.shape != chosen.shape or not (deltas >= 0).all():
-        raise ParameterError("profile must return one delta of at least 0 for each epsilon.")
+        raise ParameterError("accounting.profile_returned_no_deltas")
     return _polygon(chosen, np.minimum(deltas, 1.0), check_errors(errors))
 
 
@@ -167,7 +165,7 @@ def check_errors(errors: ArrayLike, name: str = "errors") -> Array:
     """Return probabilities of error as an array; all must be between 0 and 1."""
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(errors)}.")
+        raise ParameterError("core.outside_unit_interval", name=name, value=safe_repr(errors))
     return values
 
 
@@ -178,5 +176,5 @@ def _double(value: Exact, name: str) -> float:
 def _target(delta: Exact) -> float:
     target = double_at_most(exact_probability(delta, name="delta"))
     if not _MIN_DELTA <= target < 1:
-        raise ParameterError(f"delta must be at least {_MIN_DELTA} and less than 1, not {safe_repr(delta)}.")
+        raise ParameterError("accounting.delta_below_least", least=_MIN_DELTA, delta=safe_repr(delta))
     return target * (1 - 1e-13)  # a sum taken again in another order must still be below delta

@@ -92,7 +92,7 @@ def _laplace(
 def _search(noise: str, make: Callable[[Fraction], PricedEvent], limits: _Limits, tolerance: str) -> _Result:
     allowed = exact_probability(limits.delta, name="delta")
     if allowed in (0, 1):
-        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(limits.delta)}.")
+        raise ParameterError("core.delta_not_a_fraction", delta=safe_repr(limits.delta))
     scope = make(Fraction(1)).event  # refuses bad options before anything is computed
     target = ApproxDP(
         epsilon=exact_positive(limits.epsilon, name="epsilon"),

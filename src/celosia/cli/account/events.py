@@ -57,20 +57,17 @@ class Sampling:
     def adjacency(self, given: str | None) -> Adjacency:
         """Return the adjacency of the sampling, or the given one."""
         if self.probability is not None and (self.size is not None or self.population is not None):
-            raise ParameterError(
-                "sampling: give either --sampling (Poisson, add-remove) or --sample-size with --population (fixed "
-                "size, replace-one), not both."
-            )
+            raise ParameterError("cli.both_kinds_of_sampling")
         if (self.size is None) != (self.population is None):
             missing = "population" if self.population is None else "sample-size"
-            raise ParameterError(f"{missing} is missing: a sample of fixed size needs --sample-size and --population.")
+            raise ParameterError("cli.incomplete_fixed_sample", missing=missing)
         natural = AddRemove if self.size is None else ReplaceOne
         if given is None:
             return natural
         asked = _adjacency(given)
         if asked is not natural and (self.probability is not None or self.size is not None):
-            way = "Poisson sampling" if self.size is None else "a sample of fixed size"
-            raise ParameterError(f"adjacency must be {natural.value} with {way}, not {asked.value}.")
+            code = "cli.adjacency_unfit_for_poisson" if self.size is None else "cli.adjacency_unfit_for_fixed_sample"
+            raise ParameterError(code, wanted=natural.value, value=asked.value)
         return asked
 
     def of(self, event: Event) -> tuple[Event, str]:
@@ -78,9 +75,7 @@ class Sampling:
         if self.probability is not None:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
-                raise ParameterError(
-                    f"sampling must be greater than 0, not {safe_repr(self.probability)}: the sample would be empty."
-                )
+                raise ParameterError("cli.sampling_not_positive", value=safe_repr(self.probability))
             words = f", on a Poisson sample of probability {plain_number(probability)}"
             return PoissonSampledEvent(event=event, probability=probability), words
         if self.size is None or self.population is None:
@@ -90,14 +85,14 @@ class Sampling:
             exact_integer(self.population, name="population"),
         )
         if size > population:
-            raise ParameterError(f"sample-size must be at most the population, {population}, not {size}.")
+            raise ParameterError("cli.sample_exceeds_population", population=population, size=size)
         words = f", on a sample of {size:,} out of {population:,}"
         return FixedSampledEvent(event=event, size=size, population=population), words
 
 
 def _adjacency(given: str) -> Adjacency:
     if given not in (AddRemove.value, ReplaceOne.value):
-        raise ParameterError(f"adjacency must be add-remove or replace-one, not {safe_repr(given)}.")
+        raise ParameterError("cli.unknown_adjacency", value=safe_repr(given))
     return Adjacency(given)
 
 
@@ -171,15 +166,15 @@ def read(path: Path, *, times: int = 1) -> PricedEvent:
     try:
         text = sys.stdin.read(_MAX_FILE_LENGTH + 1) if str(path) == "-" else _content(path)
     except OSError as error:
-        raise ParameterError(f"The file {str(path)!r} cannot be read: {error.strerror}.") from error
+        raise ParameterError("cli.unreadable_file", path=repr(str(path)), reason=error.strerror) from error
     except UnicodeDecodeError as error:
-        raise ParameterError(f"The file {str(path)!r} is not text in UTF-8.") from error
+        raise ParameterError("cli.file_not_utf8", path=repr(str(path))) from error
     try:
         event = Event.from_json(text)
     except FormatError as error:
-        raise FormatError(
-            f"{'Standard input' if str(path) == '-' else f'The file {str(path)!r}'} holds no event. {error}"
-        ) from error
+        if str(path) == "-":
+            raise FormatError("cli.input_without_event", reason=error) from error
+        raise FormatError("cli.file_without_event", path=repr(str(path)), reason=error) from error
     words = repr(event)
     return _repeated(event, f"{words if len(words) <= _LONGEST_WORDS else type(event).__name__} as given", times)
 
@@ -203,7 +198,7 @@ def amount(text: str, *, name: str) -> Fraction:
     """Read an amount of noise or privacy: positive, and of a size that leaves room for its square."""
     number = exact_positive(text, name=name)
     if not _MIN_AMOUNT <= number <= _MAX_AMOUNT:
-        raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {safe_repr(text)}.")
+        raise ParameterError("cli.number_out_of_range", name=name, value=safe_repr(text))
     return number
 
 
@@ -215,10 +210,7 @@ def _steps(grid: str) -> int:
     except ParameterError:
         step = Fraction(0)
     if step.numerator != 1 or step.denominator > _FINEST:
-        raise ParameterError(
-            "grid must be the sensitivity divided by an integer of at most 2^99, such as 1, 1/1000 or 2^-20, "
-            f"not {safe_repr(grid)}."
-        )
+        raise ParameterError("cli.grid_not_a_fraction", grid=safe_repr(grid))
     return step.denominator
 
 

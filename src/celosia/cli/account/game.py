@@ -18,6 +18,7 @@ from celosia.cli.account.show import at_least, at_most, print_json
 from celosia.cli.terminal import print_whole
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative, exact_probability, safe_repr
+from celosia.core.messages.message import join_names
 
 if TYPE_CHECKING:
     from celosia.accounting.game import Game
@@ -29,11 +30,12 @@ def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho:
     """Return the guarantee that the options describe, and its description."""
     given = {"epsilon": epsilon, "mu": mu, "rho": rho}
     chosen = [name for name, value in given.items() if value is not None]
-    if len(chosen) != 1:
-        both = f", not {' and '.join(f'--{name}' for name in chosen)}" if chosen else ""
-        raise ParameterError(f"Give one of --epsilon, --mu and --rho{both}.")
+    if not chosen:
+        raise ParameterError("cli.no_guarantee")
+    if len(chosen) > 1:
+        raise ParameterError("cli.several_guarantees", given=join_names([f"--{name}" for name in chosen]))
     if delta is not None and epsilon is None:
-        raise ParameterError(f"delta goes with --epsilon, not with --{chosen[0]}.")
+        raise ParameterError("cli.delta_with_other_option", option=chosen[0])
     if mu is not None:
         value = exact_non_negative(mu, name="mu")
         return GaussianDP(mu=value), f"Gaussian, μ = {plain_number(value)}"
@@ -45,7 +47,7 @@ def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho:
         return PureDP(epsilon=value), f"pure, ε = {plain_number(value)}"
     allowed = exact_probability(delta, name="delta")
     if allowed == 1:
-        raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
+        raise ParameterError("core.delta_too_large", delta=safe_repr(delta))
     words = f"approximate, ε = {plain_number(value)}, δ = {plain_number(allowed)}"
     return ApproxDP(epsilon=value, delta=allowed), words
 

@@ -49,9 +49,7 @@ class Run:
     def event(self) -> PNSGDEvent:
         """Return the run as an event."""
         if self.secret_stop and self.epochs != 1:
-            raise ParameterError(
-                f"epochs must be 1 with --secret-stop, not {self.epochs}: the theorem is about one pass."
-            )
+            raise ParameterError("cli.secret_stop_needs_one_epoch", epochs=self.epochs)
         return PNSGDEvent(
             records=self.records,
             step_size=self.step_size,

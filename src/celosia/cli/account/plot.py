@@ -125,7 +125,7 @@ def _growth(
     """
     check_chart(out, name="chart")
     if not 2 <= exact_integer(times, name="times") <= _MAX_GROWTH:
-        raise ParameterError(f"times must be from 2 to {_MAX_GROWTH:,} to draw a growth, not {safe_repr(times)}.")
+        raise ParameterError("cli.growth_times_out_of_range", most=_MAX_GROWTH, times=safe_repr(times))
     priced = _price_release(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 
@@ -199,7 +199,9 @@ def _check_unused_options(released: _ReleaseOptions, sampling: Sampling) -> None
     amounts = {"epsilon": released.epsilon, "sigma": released.sigma, "file": released.file}
     extra = [name for name, given in amounts.items() if given is not None and name != needed]
     if amounts[needed] is None or extra:
-        raise ParameterError(f"{kind.value} needs --{needed}" + (f", not --{extra[0]}." if extra else "."))
+        if extra:
+            raise ParameterError("cli.wrong_chart_option", kind=kind.value, wanted=needed, given=extra[0])
+        raise ParameterError("cli.missing_chart_option", kind=kind.value, wanted=needed)
     unused = {
         "sampling": sampling != Sampling() and kind is not _Mechanism.GAUSSIAN,
         "grid": released.grid != _GRID and kind not in (_Mechanism.GAUSSIAN, _Mechanism.LAPLACE),
@@ -207,9 +209,7 @@ def _check_unused_options(released: _ReleaseOptions, sampling: Sampling) -> None
     }
     for name, is_unused in unused.items():
         if is_unused:
-            raise ParameterError(
-                f"{name} does not go with {kind.value} here: leave it out, or write the event to a file."
-            )
+            raise ParameterError("cli.option_without_effect", name=name, mechanism=kind.value)
 
 
 def _guarantees(
@@ -219,9 +219,7 @@ def _guarantees(
     for value in approximate or []:
         rate, comma, delta = value.partition(",")
         if not comma:
-            raise ParameterError(
-                f"approximate must be epsilon and delta with a comma between, such as 1,1e-6, not {safe_repr(value)}."
-            )
+            raise ParameterError("cli.approximate_not_a_pair", value=safe_repr(value))
         options.append({"epsilon": rate, "delta": delta})
     options += [{"mu": value} for value in mu or []] + [{"rho": value} for value in rho or []]
     nothing: dict[str, str | None] = {"epsilon": None, "delta": None, "mu": None, "rho": None}

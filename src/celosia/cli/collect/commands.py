@@ -58,13 +58,11 @@ class Output:
         try:
             exact_level(self.confidence)
         except ParameterError:
-            raise ParameterError(
-                f"confidence must be greater than 0 and less than 1, such as 0.95, not {safe_repr(self.confidence)}."
-            ) from None
+            raise ParameterError("cli.confidence_out_of_range", confidence=safe_repr(self.confidence)) from None
         if self.csv is not None:
             check_place(self.csv, name="csv")
             if data and self.csv.resolve() == Path(data).resolve():
-                raise ParameterError(f"csv: {safe_repr(data)} is the file with the values; name another one.")
+                raise ParameterError("cli.csv_overwrites_data", path=safe_repr(data))
         if self.chart is not None:
             check_chart(self.chart, name="chart")
 
@@ -122,7 +120,7 @@ def _epsilons(text: str | None) -> "list[Fraction | None]":
         return [None]
     spent = [exact_epsilon(part.strip()) for part in text.split(",")]
     if len(set(spent)) < len(spent):
-        raise ParameterError(f"epsilon must be different numbers with commas between them, not {safe_repr(text)}.")
+        raise ParameterError("cli.epsilons_not_distinct_numbers", value=safe_repr(text))
     return list(spent)
 
 

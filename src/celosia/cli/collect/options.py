@@ -86,12 +86,10 @@ def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
     whole = all(part.removeprefix("-").isdecimal() for part in parts)
     if len(parts) == 1:
         if not whole:
-            raise ParameterError(f"domain must be a number, or values with commas between them, not {safe_repr(text)}.")
+            raise ParameterError("cli.invalid_domain", value=safe_repr(text))
         return int(parts[0])
     if len(set(parts)) < len(parts):
-        raise ParameterError(
-            f"domain must be different values with commas between them, not {safe_repr(text)}. A number has no commas."
-        )
+        raise ParameterError("cli.domain_values_repeated", value=safe_repr(text))
     return tuple(map(int, parts)) if whole else parts
 
 
@@ -127,22 +125,22 @@ def read_values(data: str, column: str | None) -> "pa.Array":
 
     made = data in RECIPES and not Path(data).exists()
     if not made and not Path(data).suffix and not Path(data).exists():
-        raise ParameterError(
-            f"data: there is no file {safe_repr(data)}, and no data set of that name; celosia data list has them."
-        )
+        raise ParameterError("cli.no_such_data", name=safe_repr(data))
     table = generate(data) if made else _read_file(data)
     names = table.column_names
     if column is None:
         column = "value" if "value" in names else names[0] if len(names) == 1 else None
     if names.count(column) != 1:
-        given = ": choose one" if column is None else f", not {safe_repr(column)}"
-        given = f", and {safe_repr(column)} is there more than once" if column in names else given
-        raise ParameterError(f"column must be one of {', '.join(names)}{given}.")
+        known = ", ".join(names)
+        if column is None:
+            raise ParameterError("cli.column_not_chosen", known=known)
+        code = "cli.column_repeated" if column in names else "cli.column_not_in_file"
+        raise ParameterError(code, known=known, column=safe_repr(column))
     values = table[column].combine_chunks()
     if values.null_count:
-        raise ParameterError(f"The column {column} has nulls: drop or fill them.")
+        raise ParameterError("cli.column_has_nulls", column=column)
     if not len(values):
-        raise ParameterError(f"The column {column} has no rows: there is nothing to simulate.")
+        raise ParameterError("cli.column_has_no_rows", column=column)
     return _plain(values)
 
 
@@ -159,7 +157,7 @@ def _read_file(path: str) -> "pa.Table":
         options = csv.ParseOptions(delimiter=files.delimiter)
         return pa.concat_tables([csv.read_csv(file, parse_options=options) for file in files.paths])
     except pa.ArrowException:  # its message may quote a row
-        raise ParameterError(f"data: {path!r} cannot be read as {files.format}.") from None
+        raise ParameterError("cli.unreadable_data", path=repr(path), format=files.format) from None
 
 
 def _plain(values: "pa.Array") -> "pa.Array":
@@ -178,7 +176,7 @@ def _plain(values: "pa.Array") -> "pa.Array":
     except pa.ArrowInvalid:  # its message may quote a value
         if pa.types.is_floating(kind):
             return values
-        raise ParameterError("The column has texts that are not UTF-8: save the file in that encoding.") from None
+        raise ParameterError("cli.texts_not_utf8") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,12 +208,10 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
     import pyarrow.compute as pc
 
     if pa.types.is_floating(values.type):
-        raise ParameterError(
-            "The column has numbers with a fraction: counts are of integers or texts. Round them to a unit."
-        )
+        raise ParameterError("cli.fractions_cannot_be_counted")
     found = sorted(pc.unique(values).to_pylist())
     if len(found) < 2:
-        raise ParameterError("The column has only one value, so no domain can be read from it: give --domain.")
+        raise ParameterError("cli.domain_not_readable")
     if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MAX_RANGE:
         return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
     return tuple(found), f"the domain is the {len(found):,} values that occur"
@@ -226,10 +222,10 @@ def _bound(values: "pa.Array", *, least: bool) -> float:
     import pyarrow.compute as pc
 
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        raise ParameterError("The column has texts: a mean is of numbers.")
+        raise ParameterError("cli.mean_of_texts")
     bounds = pc.min_max(values)
     if bounds["min"] == bounds["max"]:
-        raise ParameterError("The column has only one value, so no bounds can be read from it: give --low and --high.")
+        raise ParameterError("cli.bounds_not_readable")
     return float(bounds["min" if least else "max"].as_py())
 
 
@@ -240,7 +236,7 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
     if pa.types.is_integer(values.type):
         if entry.name == "pem" and "domain" not in options:
             if pc.min(values).as_py() < 0:
-                raise ParameterError("The column has numbers below 0: pem finds texts, or integers from 0 on.")
+                raise ParameterError("cli.negative_numbers_in_pem")
             options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
             return [f"the domain is 0 to {options['domain'] - 1}"]
         return []

@@ -79,7 +79,7 @@ def _make_directory(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError(f"The directory {str(output)!r} cannot be made: {error.strerror}.") from error
+        raise ParameterError("cli.directory_not_made", path=repr(str(output)), reason=error.strerror) from error
 
 
 @contextmanager

@@ -50,10 +50,10 @@ class BudgetOptions:
         given = (self.window_epsilon, self.window_delta, self.window_rho)
         if self.window_days is None:
             if any(one is not None for one in given):
-                raise ParameterError("window_days must be given with the limit of a window: for how many days is it?")
+                raise ParameterError("cli.missing_window_days")
             return Policy(limit=limit)
         if self.window_days < 1:
-            raise ParameterError(f"window_days must be at least 1, not {self.window_days}.")
+            raise ParameterError("cli.window_days_too_small", window_days=self.window_days)
         delta = self.delta if self.window_delta is None and self.window_rho is None else self.window_delta
         inner = _limit(self.window_epsilon, delta, self.window_rho, prefix="window-")
         return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner))
@@ -61,10 +61,10 @@ class BudgetOptions:
 
 def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: str) -> Guarantee:
     if (epsilon is None) == (rho is None):
-        raise ParameterError(f"Give --{prefix}epsilon or --{prefix}rho, one of them: how much may be spent?")
+        raise ParameterError("cli.no_single_limit", prefix=prefix)
     if rho is not None:
         if delta is not None:
-            raise ParameterError("delta goes with an epsilon: a rho has none.")
+            raise ParameterError("cli.delta_with_rho_limit")
         return ZCDP(rho=rho)
     if delta is None or exact_non_negative(delta, name="delta") == 0:
         return PureDP(epsilon=epsilon or "")
@@ -86,7 +86,7 @@ def _set(
     from celosia.ledger import Scope
 
     if dataset is None and analyst is None:
-        raise ParameterError("Give --dataset, --analyst or both: whose budget is it?")
+        raise ParameterError("cli.budget_without_owner")
     policy = options.policy()
     with open_guard(config) as guard:
         before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))

@@ -81,7 +81,7 @@ def _log(
 ) -> None:
     """Show the log: who did what, line by line."""
     if limit < 1:
-        raise ParameterError(f"limit must be at least 1, not {limit}.")
+        raise ParameterError("cli.limit_too_small", limit=limit)
     with open_guard(config) as here:
         head = here.ledger.head
         first = max(head.sequence - limit, 0) if after < 0 else after

@@ -192,8 +192,6 @@ def _read(schema: Path) -> str:
     try:
         return schema.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SchemaError(
-            f"There is no schema file {safe_repr(str(schema))}: celosia schema SOURCE drafts one."
-        ) from None
+        raise SchemaError("cli.no_schema_file", path=safe_repr(str(schema))) from None
     except (OSError, UnicodeDecodeError):
-        raise SchemaError(f"The schema file {safe_repr(str(schema))} cannot be read as a text.") from None
+        raise SchemaError("core.schema_file_not_text", path=safe_repr(str(schema))) from None

@@ -99,7 +99,7 @@ def _expires(days: int | None) -> dt.datetime | None:
     if days is None:
         return None
     if not 1 <= days <= 36_525:
-        raise ParameterError(f"days must be from 1 to 36525, not {days}.")
+        raise ParameterError("cli.days_out_of_range", days=days)
     return now() + dt.timedelta(days=days)
 
 

@@ -70,18 +70,16 @@ class Learned:
     def columns(self, table: "Table", model: Model) -> list[str]:
         """Return the features; by default all columns of the schema but the target."""
         if (model.target is None) != (self.target is None):
-            needed = "has no target" if model.target is None else "needs --target, the column that is to be predicted"
-            raise ParameterError(f"target: {model.word} {needed}.")
+            code = "cli.model_without_target" if model.target is None else "cli.missing_target"
+            raise ParameterError(code, model=model.word)
         named = list(table.schema) if self.features is None else [part.strip() for part in self.features.split(",")]
         chosen = [name for name in named if name != self.target or self.features is not None]
         for name in (*chosen, *(() if self.target is None else (self.target,))):
             if name not in table.schema:
-                raise ParameterError(f"The schema has no column {safe_repr(name)}; it has {', '.join(table.schema)}.")
+                raise ParameterError("cli.column_not_in_schema", name=safe_repr(name), known=", ".join(table.schema))
         texts = [name for name in chosen if table.schema[name].axis is None]
         if texts and model.estimator != "CategoricalNB":
-            raise ParameterError(
-                f"features: {safe_repr(texts[0])} is no number: encode it before, or leave it out with --features a,b."
-            )
+            raise ParameterError("cli.feature_not_numeric", column=safe_repr(texts[0]))
         return chosen
 
     def settings(self) -> dict[str, Any]:
@@ -171,7 +169,7 @@ def _fit_model(
     if (learned.method or model.methods[0]) in model.sums:
         return session.fit(estimator, features, learned.target, where=learned.where)
     if learned.where is not None:
-        raise ParameterError(f"where: {model.word} is fitted in memory, on all rows; leave it out.")
+        raise ParameterError("cli.where_on_memory_fit", model=model.word)
     return _fitted_in_memory(estimator, session, table, features, learned.target, model)
 
 
@@ -195,9 +193,7 @@ def _fitted_in_memory(
     if target is not None and model.target == "classes":
         domain = table.schema[target].domain()
         if domain is None:
-            raise ParameterError(
-                f"target: {safe_repr(target)} must be a category or a boolean, whose values the schema lists."
-            )
+            raise ParameterError("cli.target_without_classes", target=safe_repr(target))
         public["classes"] = list(domain)
     estimator.set_params(**{name: value for name, value in public.items() if hasattr(estimator, name)})
     rows = clean_rows(table, names)
@@ -280,9 +276,7 @@ def _setting(text: str) -> tuple[str, Any]:
     """A parameter as it was written: an integer, a number, a boolean, none, or a text."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier() or name in {"budget", "source", "bounds", "epsilon", "delta", "rho"}:
-        raise ParameterError(
-            f"set must be NAME=VALUE of a parameter without an option of its own, not {safe_repr(text)}."
-        )
+        raise ParameterError("cli.invalid_setting", value=safe_repr(text))
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if value.lower() in words:
         return name, words[value.lower()]

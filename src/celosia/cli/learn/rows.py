@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 def check_in_memory(table: "Table", names: Sequence[str]) -> None:
     """Raise for a table whose guarantee a fit in memory, row by row, would not keep."""
     if table.person is not None:
-        raise ParameterError(
-            "This model is fitted row by row, and the table protects persons with all their rows: choose a model that "
-            "is fitted inside the engine (celosia learn models), or a table with one row for each person."
-        )
+        raise ParameterError("cli.model_needs_row_unit")
     dropped = [name for name in names if table.schema[name].nullable]
     if table.adjacency is not AddRemove and dropped:
-        raise ParameterError(
-            f"The number of rows is public here (replace-one), and rows without {safe_repr(dropped[0])} are left out, "
-            "which would make it private: give the column a value for nulls in the schema (null = ...)."
-        )
+        raise ParameterError("cli.dropped_rows_change_count", column=safe_repr(dropped[0]))
 
 
 def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
@@ -45,9 +39,7 @@ def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
 
     with open_engine({table.name: table}, progress=lambda _: None) as engine:
         if not isinstance(engine, IbisEngine):
-            raise EngineError(
-                "The rows of this table cannot be read into memory: choose a model that learns from sums."
-            )
+            raise EngineError("cli.rows_not_readable")
         rows = rows_of(Base(table.name), engine)
         chosen = rows.table.select(**{f"v{place}": rows.value(Column(name)) for place, name in enumerate(names)})
         batches = hide_driver_errors(lambda: list(engine.run(chosen.drop_null())))()
@@ -66,11 +58,9 @@ def new_rows(path: str, kinds: "Mapping[str, Kind | None]") -> "pa.Table":
     try:
         tables = [_read(file, files.format, files.delimiter, types) for file in files.paths]
     except (KeyError, pa.ArrowKeyError):
-        raise SchemaError(f"The file needs the columns {', '.join(types)}: the model was fitted on them.") from None
+        raise SchemaError("cli.missing_model_columns", columns=", ".join(types)) from None
     except (pa.ArrowException, OSError, ValueError):
-        raise InputError(
-            f"{safe_repr(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
-        ) from None
+        raise InputError("cli.unreadable_model_columns", path=safe_repr(path), columns=", ".join(types)) from None
     return pa.concat_tables(tables)
 
 

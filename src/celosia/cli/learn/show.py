@@ -21,7 +21,7 @@ def kinds_of(model: Any) -> "dict[str, Kind | None]":
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
-        raise ParameterError("The model does not know the names of its columns: fit it on a frame that has them.")
+        raise ParameterError("cli.model_without_column_names")
     schema = getattr(model, "provenance_", {}).get("schema")
     known: Any = Schema.from_toml(schema) if isinstance(schema, str) else getattr(model, "bounds", None)
     if not hasattr(known, "keys"):
@@ -48,6 +48,6 @@ def _predict(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:
     if hasattr(model, "predict"):
         return ["prediction"], np.asarray(model.predict(rows)).reshape(-1, 1)
     if not hasattr(model, "transform"):
-        raise ParameterError(f"A {type(model).__name__} does not predict.")
+        raise ParameterError("cli.model_cannot_predict", type=type(model).__name__)
     columns = np.asarray(model.transform(rows))
     return [str(name) for name in model.get_feature_names_out()], columns

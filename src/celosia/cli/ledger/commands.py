@@ -90,7 +90,7 @@ class BudgetOptions:
         from celosia.accounting.presets import suggest_budget
 
         if self.persons is None or (self.epsilon, self.delta, self.rho) != (None, None, None):
-            raise ParameterError("--preset goes with --persons, and not with --epsilon, --delta or --rho.")
+            raise ParameterError("cli.preset_with_other_limits")
         adjacency = AddRemove if self.adjacency is None else exact_adjacency(self.adjacency)
         return suggest_budget(str(self.preset), persons=self.persons, adjacency=adjacency, unit=self.unit)
 
@@ -99,7 +99,7 @@ class BudgetOptions:
 
         if self.window_days is None:
             if (self.window_epsilon, self.window_delta, self.window_rho) != (None, None, None):
-                raise ParameterError("--window-epsilon, --window-delta and --window-rho go with --window-days.")
+                raise ParameterError("cli.window_limit_without_days")
             return None
         shared = str(limit.delta) if isinstance(limit, ApproxDP) and self.window_epsilon is not None else None
         inner = self._limit(self.window_epsilon, self.window_delta or shared, self.window_rho, "window-")
@@ -110,10 +110,7 @@ class BudgetOptions:
         if rho is not None and epsilon is None and delta is None:
             return ZCDP(rho=rho, adjacency=adjacency, unit=self.unit)
         if epsilon is None or rho is not None:
-            end = f"or --{prefix}rho" if prefix else ", --rho or --preset"
-            raise ParameterError(
-                f"Give --{prefix}epsilon (with or without --{prefix}delta){' ' if prefix else ''}{end}."
-            )
+            raise ParameterError("cli.missing_window_limit" if prefix else "cli.missing_limit")
         if delta is None:
             return PureDP(epsilon=epsilon, adjacency=adjacency, unit=self.unit)
         return ApproxDP(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=self.unit)
@@ -123,7 +120,7 @@ def _open(url: str, *, create: bool = False) -> "Ledger":
     from celosia.ledger import open_ledger
 
     if url == "memory://":
-        raise ParameterError("url: a ledger in memory is gone when the command ends; use sqlite:///budget.db.")
+        raise ParameterError("cli.ledger_in_memory")
     return open_ledger(url, create=create)
 
 

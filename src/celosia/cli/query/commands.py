@@ -91,12 +91,10 @@ class Spending:
     def budget(self) -> Guarantee:
         """Return the limit of the spending."""
         if (self.epsilon is None) == (self.rho is None):
-            raise ParameterError(
-                "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
-            )
+            raise ParameterError("cli.no_single_cost")
         if self.rho is not None:
             if self.delta is not None:
-                raise ParameterError("delta goes with --epsilon: a rho has none.")
+                raise ParameterError("cli.delta_with_rho")
             return ZCDP(rho=exact_positive(self.rho, name="rho"))
         epsilon = exact_epsilon(self.epsilon or "")
         if self.delta is None or exact_non_negative(self.delta, name="delta") == 0:
@@ -107,9 +105,7 @@ class Spending:
         """Return the target of the session."""
         exact_level(self.confidence)
         if self.epsilon is None and self.rho is None and not self.error:
-            raise ParameterError(
-                "Give --epsilon, --rho or --error: what may the answer cost, or how good has it to be?"
-            )
+            raise ParameterError("cli.no_cost_or_error")
         delta = {} if self.delta is None else {"delta": self.delta}
         rows = {} if self.rows is None else {"rows": float(exact_positive(self.rows, name="rows"))}
         if self.error:
@@ -122,9 +118,7 @@ class Spending:
             return given[0]
         named = dict(text.rpartition("=")[::2] for text in given)
         if "" in named or len(named) != len(given):
-            raise ParameterError(
-                f"error must be one number, or NAME=NUMBER for different columns, not {safe_repr(' '.join(given))}."
-            )
+            raise ParameterError("cli.invalid_error_option", value=safe_repr(" ".join(given)))
         return named
 
 
@@ -146,7 +140,7 @@ class LedgerOptions:
         """Refuse a name without a ledger."""
         for name in ("analyst", "dataset"):
             if self.ledger is None and getattr(self, name) is not None:
-                raise ParameterError(f"{name} goes with --ledger: without one no names are stored.")
+                raise ParameterError("cli.option_needs_ledger", name=name)
 
     def session_options(self, spending: Spending, table: str) -> dict[str, Any]:
         """Return the options of a session for its budget."""
@@ -156,9 +150,7 @@ class LedgerOptions:
 
         ledger, name = open_ledger(self.ledger), self.dataset or table
         if Scope(dataset=name) not in ledger.budgets:
-            raise ParameterError(
-                f"The ledger has no budget for {safe_repr(name)}: celosia ledger budget URL --dataset {name} opens one."
-            )
+            raise ParameterError("cli.ledger_without_budget", name=safe_repr(name), plain_name=name)
         return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
 
 
@@ -181,11 +173,9 @@ class OutputOptions:
     def check(self) -> None:
         """Refuse options that exclude each other, before data are read."""
         if self.as_json and self.prints_csv:
-            raise ParameterError("json and csv cannot both be printed: name a file for --csv, or choose one.")
+            raise ParameterError("cli.both_json_and_csv")
         if self.preview and not self.csv is self.chart is None:
-            raise ParameterError(
-                "preview releases nothing that --csv could write or --chart could draw: leave them out."
-            )
+            raise ParameterError("cli.preview_has_no_output")
         if self.csv is not None and not self.prints_csv:
             check_place(self.csv, name="csv")
         if self.chart is not None:
@@ -276,9 +266,7 @@ def _check_chart(question: "Query", session: "Session") -> None:
     ends: Any = len  # an interval that is only looked for
     numbers = {name: ends for need in needs for name, _ in need.answers}
     if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
-        raise ParameterError(
-            "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."
-        )
+        raise ParameterError("cli.nothing_to_draw")
 
 
 def _hide_progress(share: float) -> None:

@@ -55,7 +55,7 @@ def schema(
         check_schema(check, file, table, unreadable_at_most)
         return
     if force and output is None:
-        raise ParameterError("force goes with --output: without it nothing is written.")
+        raise ParameterError("cli.force_without_output")
     if output is not None:
         check_place(output, name="output", force=force)
     if table is None:
@@ -92,7 +92,7 @@ def _ask(file: str, table: str | None, output: Path | None, *, force: bool) -> N
 
 def _refuse_beside_check(output: Path | None, *, force: bool) -> None:
     if output is not None or force:
-        raise ParameterError("check only looks: leave out --output and --force.")
+        raise ParameterError("cli.check_writes_nothing")
 
 
 def _describe_missing(draft: str) -> str:

@@ -14,16 +14,13 @@ from celosia.cli.account.show import waiting
 from celosia.cli.tables import refuse_nameless
 from celosia.cli.terminal import print_line, print_whole, printable
 from celosia.core.errors import SchemaError
+from celosia.core.messages.message import Message, separate
 
 if TYPE_CHECKING:
     from celosia.data import Table
     from celosia.query.engines.readability import CellCounts
 
 _MAX_LISTED = 10
-_DECLARE = (
-    "Look at kinds and values, and at delimiter, encoding, decimal, date_format and null_values of [table]; "
-    "or allow more with --unreadable-at-most."
-)
 
 
 def check_schema(check: Path, file: str, table: str | None, at_most: float) -> None:
@@ -75,10 +72,12 @@ def _about_rows(counts: "CellCounts") -> str:
 
 
 def _refuse_unreadable(check: Path, counts: "CellCounts", at_most: float) -> None:
-    wrong = [f"{_percent(one.share)} of {one.name}" for one in counts.columns if one.share > at_most]
-    lost = [f"{_percent(counts.lost_share)} of all rows"] if counts.lost_share > at_most else []
-    if wrong or lost:
-        raise SchemaError(f"{check} does not fit the cells: {', '.join([*lost, *wrong])} cannot be read. {_DECLARE}")
+    shares = [(one.share, one.name) for one in counts.columns if one.share > at_most]
+    wrong = [Message("cli.share_of_column", share=_percent(share), column=name) for share, name in shares]
+    if counts.lost_share > at_most:
+        wrong.insert(0, Message("cli.share_of_rows", share=_percent(counts.lost_share)))
+    if wrong:
+        raise SchemaError("cli.schema_does_not_fit", path=check, unreadable=separate(wrong))
 
 
 def _percent(share: float) -> str:

@@ -20,6 +20,7 @@ from celosia.cli.account.show import waiting
 from celosia.cli.terminal import print_whole, printable
 from celosia.cli.writing import check_place
 from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.data.drafting.inspection import InspectedColumn, Inspection
@@ -73,9 +74,9 @@ def ask_place(file: str) -> Path:
 
     def read(answer: str) -> Path:
         place = Path(answer).expanduser()
-        check_place(place, name="The file")
+        check_place(place, name=Message("core.the_file"))
         if place.exists():
-            raise ParameterError(f"{str(place)!r} is there already: name another file.")
+            raise ParameterError("cli.schema_file_taken", path=repr(str(place)))
         return place
 
     return _ask("Write the schema to", f"{stem.strip('*?[]') or 'schema'}.toml", read)
@@ -154,7 +155,7 @@ def _pick(answer: str, names: list[str]) -> str:
     fitting = [name for name in names if name.casefold() == answer.casefold()]
     if answer in names or len(fitting) == 1:
         return answer if answer in names else fitting[0]
-    raise ParameterError(f"There is no column {answer!r}: name one of {', '.join(names)}.")
+    raise ParameterError("cli.unknown_column", name=repr(answer), known=", ".join(names))
 
 
 def _ask_limits() -> dict[str, Any]:
@@ -173,8 +174,8 @@ def _read_limit(answer: str, *, needed: bool) -> int | None:
     if answer == _NONE and not needed:
         return None
     if not answer.isdecimal():
-        raise ParameterError(f"Write an integer from 1 on, not {answer!r}.")
-    return exact_integer(int(answer), name="The limit")
+        raise ParameterError("cli.not_a_positive_integer", value=repr(answer))
+    return exact_integer(int(answer), name=Message("cli.the_limit"))
 
 
 def _ask_texts(found: "Inspection", kinds: "dict[str, Kind]") -> "TextFormat":

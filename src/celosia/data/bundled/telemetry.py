@@ -115,7 +115,7 @@ def generate_batches(name: str, *, seed: int = 7) -> "Iterator[pa.RecordBatch]":
     [65536, 65536, 65536, 3392]
     """
     if name not in tuple(RECIPES):  # a tuple accepts objects that cannot be hashed
-        raise ParameterError(f"name must be one of {', '.join(RECIPES)}; not {safe_repr(name)}.")
+        raise ParameterError("data.unknown_recipe", known=", ".join(RECIPES), name=safe_repr(name))
     # Each data set has a stream of its own: with one seed for all, a small one would be the beginning of a large one.
     key = hashlib.sha256(
         f"celosia.data.telemetry/1/{name}/{exact_integer(seed, name='seed', least=0)}".encode()

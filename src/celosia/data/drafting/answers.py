@@ -55,7 +55,7 @@ def parse_kind(text: str) -> str:
     found = [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if wanted in KINDS or len(found) == 1:
         return wanted if wanted in KINDS else found[0]
-    raise ParameterError(f"kind must be one of {', '.join(KINDS)}, not {safe_repr(text)}.")
+    raise ParameterError("core.unknown_kind", known=", ".join(KINDS), value=safe_repr(text))
 
 
 def parse_bounds(kind: str, text: str) -> Kind:
@@ -65,9 +65,8 @@ def parse_bounds(kind: str, text: str) -> Kind:
     if not dots and numeric:
         low, high = "0", low
     if not low or not high:
-        raise ParameterError(
-            f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {safe_repr(text)}."
-        )
+        example = "0..120" if numeric else "2021-01-01..2021-12-31"
+        raise ParameterError("data.bound_missing", example=example, value=safe_repr(text))
     made = _BOUNDED[kind]
     return made(_parse_bound(kind, low, "low"), _parse_bound(kind, high, "high"))
 
@@ -76,15 +75,12 @@ def _parse_bound(kind: str, text: str, name: str) -> Any:
     if kind not in ("integer", "real"):
         return text
     if _GROUPED.fullmatch(text):
-        raise ParameterError(
-            f"{name} must be clear: {safe_repr(text)} has a decimal sign or a separator of thousands. Write digits "
-            "alone."
-        )
+        raise ParameterError("data.ambiguous_number", name=name, value=safe_repr(text))
     number = exact(text.replace(",", ".") if text.count(",") == 1 else text, name=name)
     if kind == "real":
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} of an integer column must be an integer, not {safe_repr(text)}.")
+        raise ParameterError("data.bound_not_an_integer", name=name, value=safe_repr(text))
     return number.numerator
 
 
@@ -93,9 +89,7 @@ def parse_list(text: str) -> list[str]:
     try:
         [row] = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        raise ParameterError(
-            f'Write texts with commas between them, such as F, M, "not known", not {safe_repr(text)}.'
-        ) from None
+        raise ParameterError("data.values_not_separated_texts", value=safe_repr(text)) from None
     return [part.strip() for part in row if part.strip()]
 
 
@@ -103,9 +97,7 @@ def parse_values(text: str, *, whole: bool = False) -> Category:
     """Return a category of the values between commas; ``whole`` makes them integers, for a column of integers."""
     values = parse_list(text)
     if whole and not all(re.fullmatch("[+-]?[0-9]{1,18}", value) for value in values):
-        raise ParameterError(
-            f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {safe_repr(text)}."
-        )
+        raise ParameterError("data.values_not_integers", value=safe_repr(text))
     return Category([int(value) for value in values] if whole else values)
 
 

@@ -47,9 +47,7 @@ class Axis:
         lowest = int(exact_integer(self.lowest, name="lowest", least=-_MAX_STEP))
         highest = int(exact_integer(self.highest, name="highest", least=-_MAX_STEP))
         if not 0 < highest - lowest <= MAX_STEPS or highest > _MAX_STEP:
-            raise ParameterError(
-                f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {safe_repr(highest)}."
-            )
+            raise ParameterError("data.axis_out_of_range", lowest=lowest, highest=safe_repr(highest))
         grid = exact_positive(self.grid, name="grid")
         values = {"lowest": lowest, "highest": highest, "grid": grid, "steps": highest - lowest}
         for name, value in (values | {"low": lowest * grid, "high": highest * grid}).items():
@@ -99,28 +97,24 @@ def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
     """
     first, last = exact(low, name="low"), exact(high, name="high")
     if not first < last:
-        raise ParameterError(f"low must be less than high, not {safe_repr(low)} and {safe_repr(high)}.")
+        raise ParameterError("core.low_not_below_high", low=safe_repr(low), high=safe_repr(high))
     if max(abs(first), abs(last)) > _MAX_BOUND:
-        raise ParameterError(
-            f"low and high must lie between -1e30 and 1e30, not {safe_repr(low)} and {safe_repr(high)}."
-        )
+        raise ParameterError("data.bounds_too_large", low=safe_repr(low), high=safe_repr(high))
     step = _default_grid(first, last) if grid is None else exact_positive(grid, name="grid")
     if grid is not None:
         _check_grid(grid, step, first, last)
     elif step < 1 / _MAX_BOUND:
-        raise ParameterError(f"low and high must be further apart than {safe_repr(low)} and {safe_repr(high)}.")
+        raise ParameterError("data.bounds_too_close", low=safe_repr(low), high=safe_repr(high))
     return Axis(math.floor(first / step), math.ceil(last / step), step)
 
 
 def _check_grid(given: Exact, step: Fraction, low: Fraction, high: Fraction) -> None:
     if step > high - low:
-        raise ParameterError(f"grid must be at most the distance of the bounds, not {safe_repr(given)}.")
+        raise ParameterError("data.grid_wider_than_bounds", value=safe_repr(given))
     if step < 1 / _MAX_BOUND or not _is_within_limits(low, high, step):
-        raise ParameterError(
-            f"grid must be coarser than {safe_repr(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
-        )
+        raise ParameterError("data.grid_too_fine", value=safe_repr(given))
     if max(step.numerator, step.denominator) > _MAX_GRID_TERM:
-        raise ParameterError(f"grid must be a ratio of numbers of at most 60 digits, not {safe_repr(given)}.")
+        raise ParameterError("data.grid_has_many_digits", value=safe_repr(given))
 
 
 def _default_grid(low: Fraction, high: Fraction) -> Fraction:

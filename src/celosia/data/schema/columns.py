@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 _EPOCH = dt.date(1970, 1, 1)
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_BETWEEN: Final = "a value between low and high"
+_NULL_OUTSIDE_BOUNDS: Final = "data.invalid_null_rule"
 
 
 class Kind(ABC):
@@ -146,7 +146,7 @@ class Real(Kind):
         axis = axis_between(low, high, grid)
         first, last = exact(low, name="low"), exact(high, name="high")
         _set(self, low=first, high=last, grid=None if grid is None else axis.grid, _axis=axis)
-        _set(self, null=_parse_null_rule(null, exact, _inside(first, last), _BETWEEN))
+        _set(self, null=_parse_null_rule(null, exact, _inside(first, last), _NULL_OUTSIDE_BOUNDS))
 
     @property
     def axis(self) -> Axis:
@@ -173,7 +173,7 @@ class Boolean(Kind):
     null: bool | str
 
     def __init__(self, *, null: bool | str = DROP) -> None:
-        _set(self, null=_parse_null_rule(null, as_boolean, lambda _: True, "True or False"))
+        _set(self, null=_parse_null_rule(null, as_boolean, lambda _: True, "data.invalid_boolean_null_rule"))
 
     @property
     def axis(self) -> Axis:
@@ -213,9 +213,9 @@ class Category(Kind):
     def __init__(self, *values: str | int | Iterable[str | int], ordered: bool = False, null: str | int = DROP) -> None:
         names = as_categories(values)
         if DROP in names:
-            raise ParameterError(f'Category cannot have the value "{DROP}", which is the name of a null rule.')
+            raise ParameterError("data.reserved_category_value", drop=DROP)
         _set(self, values=names, ordered=as_boolean(ordered, name="ordered"))
-        _set(self, null=_parse_null_rule(null, as_category, names.__contains__, "one of the values"))
+        _set(self, null=_parse_null_rule(null, as_category, names.__contains__, "data.invalid_category_null_rule"))
 
     @property
     def axis(self) -> None:
@@ -249,7 +249,7 @@ class Text(Kind):
     null: str
 
     def __init__(self, *, null: str = DROP) -> None:
-        _set(self, null=_parse_null_rule(null, as_text, lambda _: True, "a text"))
+        _set(self, null=_parse_null_rule(null, as_text, lambda _: True, "data.invalid_text_null_rule"))
 
     @property
     def axis(self) -> None:
@@ -345,8 +345,8 @@ def _is_drop(null: object) -> bool:
     return isinstance(null, str) and null == DROP
 
 
-def _parse_null_rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:
-    """Return a null rule, or raise the same error for every kind."""
+def _parse_null_rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], code: str) -> T | str:
+    """Return a null rule, or raise the error of a code."""
     if _is_drop(null):
         return DROP
     try:
@@ -355,7 +355,7 @@ def _parse_null_rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bo
             return value
     except ParameterError:
         pass
-    raise ParameterError(f'null must be "{DROP}" or {wanted}, not {safe_repr(null)}.')
+    raise ParameterError(code, drop=DROP, null=safe_repr(null))
 
 
 def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
@@ -365,8 +365,8 @@ def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
 def _set_bounds(kind: Kind, low: object, high: object, null: object, parse: Callable[..., Any]) -> None:
     first, last = parse(low, name="low"), parse(high, name="high")
     if first > last:
-        raise ParameterError(f"low must be at most high, not {safe_repr(low)} and {safe_repr(high)}.")
-    _set(kind, low=first, high=last, null=_parse_null_rule(null, parse, _inside(first, last), _BETWEEN))
+        raise ParameterError("data.low_above_high", low=safe_repr(low), high=safe_repr(high))
+    _set(kind, low=first, high=last, null=_parse_null_rule(null, parse, _inside(first, last), _NULL_OUTSIDE_BOUNDS))
 
 
 def _literal(value: object) -> str:

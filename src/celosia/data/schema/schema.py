@@ -24,6 +24,7 @@ from typing import Any, Final
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
 from celosia.core.html_table import draw_table
+from celosia.core.messages.message import join_names
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
 KINDS: Final[dict[str, type[Kind]]] = {
@@ -67,15 +68,13 @@ class Schema(Mapping[str, Kind]):
 
     def __init__(self, columns: Mapping[str, Kind] | None = None, /, **named: Kind) -> None:
         if columns is not None and not isinstance(columns, Mapping):
-            raise SchemaError(
-                f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {safe_repr(columns)}."
-            )
+            raise SchemaError("data.columns_not_by_name", columns=safe_repr(columns))
         twice = sorted(named.keys() & set(columns or ()))
         if twice:
-            raise SchemaError(f"The column {safe_repr(twice[0])} is declared twice.")
+            raise SchemaError("data.column_declared_twice", name=safe_repr(twice[0]))
         joined = {**(columns or {}), **named}
         if not joined:
-            raise SchemaError("A schema needs at least one column, such as Schema(age=Integer(0, 120)).")
+            raise SchemaError("data.empty_schema")
         self._columns = {_check_name(name): _check_kind(name, kind) for name, kind in joined.items()}
 
     def __getitem__(self, name: str) -> Kind:
@@ -123,49 +122,41 @@ class Schema(Mapping[str, Kind]):
         """
         document = load_toml(text)
         if "table" in document:
-            raise SchemaError(
-                "The schema has a section [table], which says whom the table protects and would be lost here: make "
-                "the table with celosia.data.parse_schema_file(text).table(rows), or read_schema_file(path)."
-            )
+            raise SchemaError("data.table_section_lost")
         return read_columns(document)
 
 
 def load_toml(text: object) -> dict[str, Any]:
     """Parse the TOML of a schema; numbers that are not integers stay decimals."""
     if not isinstance(text, str):
-        raise SchemaError(f"from_toml takes the text of a file, not {safe_repr(text)}.")
+        raise SchemaError("data.toml_not_a_string", value=safe_repr(text))
     try:
         return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long
-        raise SchemaError(f"The schema is not TOML: {error}") from error
+        raise SchemaError("data.schema_not_toml", error=error) from error
 
 
 def read_columns(document: Mapping[str, Any]) -> Schema:
     """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused."""
     unknown = sorted(document.keys() - {"table", "columns"})
     if unknown:
-        raise SchemaError(
-            f"The schema has a section {safe_repr(unknown[0])}; there are only [table] and [columns.NAME]."
-        )
+        raise SchemaError("data.unknown_schema_section", section=safe_repr(unknown[0]))
     columns = document.get("columns")
     if not isinstance(columns, dict) or not columns:
-        raise SchemaError("The schema has no columns: it needs sections such as [columns.age].")
+        raise SchemaError("data.schema_file_without_columns")
     return Schema({name: _parse_kind(name, fields) for name, fields in columns.items()})
 
 
 def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MAX_NAME_LENGTH:
-        raise SchemaError(
-            f"The name of a column must be a text of 1 to {_MAX_NAME_LENGTH} printable characters, "
-            f"not {safe_repr(name)}."
-        )
+        raise SchemaError("data.invalid_column_name", most=_MAX_NAME_LENGTH, name=safe_repr(name))
     return str.__str__(name)
 
 
 def _check_kind(name: str, kind: object) -> Kind:
     if not isinstance(kind, Kind) or type(kind) not in KINDS.values():
-        hint = "write its parentheses" if isinstance(kind, type) else "such as Integer(0, 120) or Text()"
-        raise SchemaError(f"The column {safe_repr(name)} needs a kind ({hint}), not {safe_repr(kind)}.")
+        code = "data.column_kind_not_called" if isinstance(kind, type) else "data.not_a_column_kind"
+        raise SchemaError(code, name=safe_repr(name), kind=safe_repr(kind))
     return kind
 
 
@@ -180,27 +171,25 @@ def _is_python_name(name: str) -> bool:
 def _parse_kind(name: str, fields: object) -> Kind:
     given = fields.get("kind") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(given, str) or given not in KINDS:
-        found = "" if given is None else f", not {safe_repr(given)}"
-        raise SchemaError(f'The column {safe_repr(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.')
+        known = ", ".join(KINDS)
+        if given is None:
+            raise SchemaError("data.missing_column_kind", name=safe_repr(name), known=known)
+        raise SchemaError("data.unknown_column_kind", name=safe_repr(name), known=known, kind=safe_repr(given))
     missing = [field for field in _FIELDS[given] if field not in fields or fields[field] == []]
     if missing:
-        raise SchemaError(
-            f"The column {safe_repr(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
-        )
+        raise SchemaError("data.missing_column_fields", name=safe_repr(name), missing=join_names(missing))
     options = ("null", *_OPTIONS.get(given, ()))
     unknown = sorted(fields.keys() - {"kind", *_FIELDS[given], *options})
     if unknown:
-        raise SchemaError(
-            f"The column {safe_repr(name)} has {safe_repr(unknown[0])}, which a column of kind {given} does not know."
-        )
+        raise SchemaError("data.unknown_column_field", name=safe_repr(name), field=safe_repr(unknown[0]), kind=given)
     if given == "category" and not isinstance(fields["values"], list):
-        raise SchemaError(f'The column {safe_repr(name)} needs values as a list, such as values = ["F", "M"].')
+        raise SchemaError("data.category_values_not_list", name=safe_repr(name))
     plain = {field: _to_plain(value, given) for field, value in fields.items()}
     try:
         # The constructor checks values, bounds and options.
         return KINDS[given](*(plain[f] for f in _FIELDS[given]), **{f: plain[f] for f in options if f in plain})
     except CelosiaError as error:
-        raise SchemaError(f"The column {safe_repr(name)} is not valid: {error}") from error
+        raise SchemaError("data.invalid_column", name=safe_repr(name), error=error) from error
 
 
 def _to_plain(value: object, kind: str) -> Any:

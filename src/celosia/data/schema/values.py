@@ -12,6 +12,7 @@ from typing import Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.messages.message import Message
 
 _MAX_INTEGER = 2**62
 _MAX_CATEGORIES: Final = 1_000_000
@@ -22,7 +23,7 @@ def as_integer(value: object, *, name: str) -> int:
     """Return an integer of at most 2^62 in magnitude; a float, even 2.0, and a boolean are refused."""
     number = int(exact_integer(value, name=name, least=-_MAX_INTEGER))  # type: ignore[arg-type] # looks at the type itself
     if number > _MAX_INTEGER:
-        raise ParameterError(f"{name} must be at most 2^62, not {safe_repr(value)}.")
+        raise ParameterError("data.integer_beyond_limit", name=name, value=safe_repr(value))
     return number
 
 
@@ -30,20 +31,17 @@ def as_boolean(value: object, *, name: str) -> bool:
     """Return a boolean, also from NumPy's."""
     plain = _to_plain(value)
     if not isinstance(plain, bool):
-        raise ParameterError(f"{name} must be True or False, not {safe_repr(value)}.")
+        raise ParameterError("core.not_a_boolean", name=name, value=safe_repr(value))
     return plain
 
 
 def as_text(value: object, *, name: str) -> str:
     """Return a string that every engine can hold."""
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be a text, not {safe_repr(value)}.")
+        raise ParameterError("core.not_a_string", name=name, value=safe_repr(value))
     text = str.__str__(value)  # of an enumeration the value, not its name
     if len(text) > _MAX_TEXT_LENGTH or "\0" in text or not _is_unicode(text):
-        raise ParameterError(
-            f"{name} must be a text of at most {_MAX_TEXT_LENGTH} characters, all of them Unicode and none NUL, "
-            f"not {safe_repr(text)}."
-        )
+        raise ParameterError("data.text_too_long", name=name, most=_MAX_TEXT_LENGTH, value=safe_repr(text))
     return text
 
 
@@ -54,9 +52,7 @@ def as_category(value: object, *, name: str) -> str | int:
     try:
         return as_integer(value, name=name)
     except ParameterError:
-        raise ParameterError(
-            f"{name} must be a text, or an integer between -2^62 and 2^62, not {safe_repr(value)}."
-        ) from None
+        raise ParameterError("data.not_a_category_value", name=name, value=safe_repr(value)) from None
 
 
 def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
@@ -64,17 +60,20 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
 
     One string is one value, not its letters.
     """
-    values = tuple(as_category(value, name="A value of Category") for value in _flatten_values(given))
+    try:
+        values = tuple(as_category(value, name="Category") for value in _flatten_values(given))
+    except ParameterError as error:
+        raise ParameterError(error.code, **{**error.fields, "name": Message("data.value_of_category")}) from None
     if not values:
-        raise ParameterError("Category needs at least one value, such as Category('F', 'M').")
+        raise ParameterError("data.empty_category")
     if len(values) > _MAX_CATEGORIES:
-        raise ParameterError(f"Category takes at most {_MAX_CATEGORIES:,} values: for more, Text() keeps them private.")
+        raise ParameterError("data.too_many_categories", most=_MAX_CATEGORIES)
     if len(set(map(type, values))) > 1:
-        raise ParameterError(f"The values of Category must be all texts or all integers, not {safe_repr(values)}.")
+        raise ParameterError("data.mixed_category_types", values=safe_repr(values))
     if len(set(values)) < len(values):
         seen: set[str | int] = set()
         twice = next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
-        raise ParameterError(f"The values of Category must be different, but {safe_repr(twice)} is given twice.")
+        raise ParameterError("data.category_value_twice", value=safe_repr(twice))
     return values
 
 
@@ -88,7 +87,7 @@ def as_date(value: object, *, name: str) -> dt.date:
             plain = None
     if isinstance(plain, dt.date) and not isinstance(plain, dt.datetime):
         return dt.date(plain.year, plain.month, plain.day)
-    raise ParameterError(f"{name} must be a date such as '2021-12-31', not {safe_repr(value)}.")
+    raise ParameterError("data.not_a_date", name=name, value=safe_repr(value))
 
 
 def as_timestamp(value: object, *, name: str) -> dt.datetime:
@@ -103,9 +102,7 @@ def as_timestamp(value: object, *, name: str) -> dt.datetime:
             return dt.datetime(plain.year, plain.month, plain.day, tzinfo=dt.UTC)
     except (ValueError, TypeError, OverflowError):  # no time, pandas' "not a time", outside the years 1 to 9999
         pass
-    raise ParameterError(
-        f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {safe_repr(value)}."
-    )
+    raise ParameterError("data.not_a_timestamp", name=name, value=safe_repr(value))
 
 
 def _to_utc(moment: dt.datetime) -> dt.datetime:
@@ -128,9 +125,7 @@ def _flatten_values(given: tuple[object, ...]) -> Iterable[object]:
     if len(given) != 1 or isinstance(given[0], str | bytes) or not isinstance(given[0], Iterable):
         return given
     if isinstance(given[0], set | frozenset):
-        raise ParameterError(
-            "Category needs its values in an order, which a set has not: give a list, such as sorted(values)."
-        )
+        raise ParameterError("data.category_values_unordered")
     try:
         return tuple(islice(given[0], _MAX_CATEGORIES + 1))  # a generator may have no end
     except TypeError:  # an array without dimensions

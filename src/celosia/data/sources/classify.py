@@ -19,10 +19,6 @@ from celosia.data.sources.text_format import TextFormat
 _SCHEMES: Final = ("postgresql", "postgres")
 _MAX_NAME_LENGTH = 63  # of PostgreSQL's identifiers
 _PLAIN: Final = TextFormat()
-_ACCEPTED: Final = (
-    "a path or glob of Parquet or CSV files, a DataFrame (pandas, Polars, Arrow ...), an Ibis table, a Spark "
-    'DataFrame, or "postgresql://..." with name='
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,11 +114,9 @@ def _describe_type(value: object) -> str:
 def _check_frame(source: object) -> None:
     """Refuse an object that is not a frame, or can be read only once; the error never shows its content."""
     if hasattr(source, "__next__"):
-        raise ParameterError(
-            f"source must be read anew for every question, but a {_describe_type(source)} is read once: read all of it."
-        )
+        raise ParameterError("data.source_read_only_once", type=_describe_type(source))
     if not _is_frame(source):
-        raise ParameterError(f"source must be {_ACCEPTED}, not a {_describe_type(source)}.")
+        raise ParameterError("data.unsupported_source", type=_describe_type(source))
 
 
 def _is_frame(source: Any) -> bool:
@@ -142,14 +136,9 @@ def _is_frame(source: Any) -> bool:
 def _parse_database(url: str, name: str | None) -> Database:
     scheme = _parse_scheme(url)
     if scheme not in _SCHEMES:
-        raise ParameterError(
-            f"source must be a valid postgresql:// URL or a local file, not an address that begins with "
-            f"{safe_repr(scheme)}: for other databases and remote files pass an Ibis table."
-        )
+        raise ParameterError("data.unsupported_source_address", scheme=safe_repr(scheme))
     if name is None:
-        raise ParameterError(
-            'name must be given for a database: the table, such as name="deaths" or name="public.deaths".'
-        )
+        raise ParameterError("data.missing_table_name")
     *schema, table = _split_table_name(name)
     return Database(url, table, schema[0] if schema else None)
 
@@ -166,7 +155,7 @@ def _parse_scheme(url: str) -> str:
 def _split_table_name(name: object) -> list[str]:
     parts = name.split(".") if isinstance(name, str) else []
     if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _MAX_NAME_LENGTH for part in parts):
-        raise ParameterError(f'name must be a table such as "deaths" or "public.deaths", not {safe_repr(name)}.')
+        raise ParameterError("data.invalid_table_name", name=safe_repr(name))
     return parts
 
 

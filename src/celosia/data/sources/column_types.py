@@ -75,9 +75,9 @@ def _read_parquet_types(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
     try:
         schemas = [pq.read_schema(path) for path in paths]
     except (OSError, pa.ArrowException):
-        raise ParameterError("source: a file that ends in .parquet is no Parquet file, or cannot be read.") from None
+        raise ParameterError("data.not_a_parquet_file") from None
     if any(set(schema.names) != set(schemas[0].names) for schema in schemas):
-        raise ParameterError("source: the Parquet files do not all have the same columns.")
+        raise ParameterError("data.parquet_columns_differ")
     return _read_arrow_types(schemas[0])
 
 
@@ -111,7 +111,7 @@ def _read_frame_types(frame: Any) -> tuple[ColumnType, ...]:
         return _read_arrow_types(frame.schema)
     objects = is_pandas_dataframe(frame)  # pandas' objects become strings; Arrow has no others
     if objects and not frame.columns.is_unique:
-        raise ParameterError("source must have different names for its columns.")
+        raise ParameterError("data.repeated_source_column")
     try:
         schema = nw.from_native(frame).collect_schema()
     except TypeError:  # not one of Narwhals', but it has Arrow's own protocol
@@ -150,7 +150,7 @@ def query_database(source: Database, query: Callable[[Any], T]) -> T:
         backend = ibis.connect(source.url)
         return query(backend.table(source.table, database=source.schema))
     except Exception:  # noqa: BLE001 - a driver's errors quote the address, and with it the password
-        raise EngineError(f"The database could not be opened, or has no table {safe_repr(source.table)}.") from None
+        raise EngineError("data.database_not_opened", table=safe_repr(source.table)) from None
     finally:
         if backend is not None:
             backend.disconnect()

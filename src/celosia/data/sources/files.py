@@ -50,21 +50,19 @@ def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     found = [place] if Path(place).is_file() else sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - any path
     paths = tuple(str(Path(path).absolute()) for path in found if Path(path).is_file())
     if not paths:
-        hint = "; a folder is read by a glob such as folder/*.parquet" if Path(place).is_dir() else ""
-        raise ParameterError(f"source: there is no file {safe_repr(pattern)}{hint}.")
+        code = "data.source_is_folder" if Path(place).is_dir() else "data.no_source_file"
+        raise ParameterError(code, pattern=safe_repr(pattern))
     if all(path.lower().endswith(_PARQUET) for path in paths):
         return Files(paths, "parquet")
     if all(path.lower().endswith(_CSV) for path in paths):
         return Files(paths, "csv", _find_common_delimiter(pattern, paths, text), text.encoding)
-    raise ParameterError(
-        f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {safe_repr(pattern)}."
-    )
+    raise ParameterError("data.mixed_file_formats", pattern=safe_repr(pattern))
 
 
 def _find_common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
     headers = {read_csv_header(path, text) for path in paths}
     if len(headers) > 1:  # columns are found by their place
-        raise SchemaError(f"source: the files of {safe_repr(pattern)} must have the same header and delimiter.")
+        raise SchemaError("data.headers_differ", pattern=safe_repr(pattern))
     [(delimiter, _)] = headers
     return delimiter
 
@@ -90,9 +88,7 @@ def _read_first_line(path: str, encoding: str) -> str:
         ) as lines:
             line = lines.readline(_MAX_LINE_LENGTH).removeprefix("\ufeff")
     except (OSError, EOFError, UnicodeError) as error:
-        raise ParameterError(f"source: the file {safe_repr(Path(path).name)} cannot be read.") from error
+        raise ParameterError("data.unreadable_source_file", name=safe_repr(Path(path).name)) from error
     if not line.strip() or len(line) == _MAX_LINE_LENGTH:
-        raise SchemaError(
-            f"source: the file {safe_repr(Path(path).name)} needs a first line with the names of its columns."
-        )
+        raise SchemaError("data.missing_header", name=safe_repr(Path(path).name))
     return line

@@ -43,8 +43,7 @@ def to_arrow(
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
         kind = type(frame)
         raise InputError(
-            f"The {kind.__module__.partition('.')[0]} {kind.__name__} could not be read as an Arrow table: convert its "
-            "columns to numbers, texts, dates or times before."
+            "data.frame_not_readable", library=kind.__module__.partition(".")[0], kind=kind.__name__
         ) from None
 
 

@@ -66,10 +66,7 @@ def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
     values = _list_values(column)
     types = {_id_type(value) for value in values if value is not None}
     if len(types) > 1 or None in types:
-        raise InputError(
-            f"The person column {safe_repr(name)} is of Python objects that are not all integers, all floats, all "
-            'strings or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
-        )
+        raise InputError("data.mixed_person_types", name=safe_repr(name))
     if types == {"real"}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     if types == {"integer"}:

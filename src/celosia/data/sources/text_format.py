@@ -47,7 +47,7 @@ class TextFormat:
     def __post_init__(self) -> None:
         _check_delimiter(self.delimiter)
         if self.decimal not in (".", ","):
-            raise ParameterError(f'decimal must be "." or ",", not {safe_repr(self.decimal)}.')
+            raise ParameterError("data.invalid_decimal_sign", decimal=safe_repr(self.decimal))
         formats = _check_strings(self.date_format, "date_format")
         for one in formats:
             _check_date_format(one)
@@ -75,7 +75,7 @@ def _normalize_encoding(value: object) -> str:
     except (LookupError, ValueError):
         found = None
     if found is None:
-        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, not {safe_repr(value)}.")
+        raise ParameterError("data.unknown_encoding", known=", ".join(ENCODINGS), value=safe_repr(value))
     return found
 
 
@@ -84,7 +84,7 @@ def _check_delimiter(value: object) -> None:
         return
     sign = value if isinstance(value, str) and len(value) == 1 else '"'
     if not sign.isascii() or sign.isalnum() or sign in "\"'\\\r\n\0.+-":
-        raise ParameterError(f'delimiter must be one character such as "," ";" "|" or a tab, not {safe_repr(value)}.')
+        raise ParameterError("data.invalid_delimiter", value=safe_repr(value))
 
 
 def _check_strings(value: object, name: str) -> tuple[str, ...]:
@@ -94,9 +94,7 @@ def _check_strings(value: object, name: str) -> tuple[str, ...]:
         or len(items) > _MAX_ITEMS
         or not all(isinstance(item, str) and len(item) <= _MAX_ITEM_LENGTH and _is_utf_8(item) for item in items)
     ):
-        raise ParameterError(
-            f"{name} must be a text, or a list of at most {_MAX_ITEMS} of them, not {safe_repr(value)}."
-        )
+        raise ParameterError("data.not_a_text_list", name=name, most=_MAX_ITEMS, value=safe_repr(value))
     return tuple(items)
 
 
@@ -110,12 +108,9 @@ def _check_date_format(text: str) -> None:
     once = len(named) == len(set(named)) and ("%Y" in named) != ("%y" in named)
     known = all(sign in DIRECTIVES or sign in _SEPARATORS or (sign.isascii() and sign.isalpha()) for sign in signs)
     if not known or not once or not {"%d", "%m"} <= set(named) or ("%M" in named) != ("%H" in named):
-        raise ParameterError(
-            f"date_format must be made of {', '.join(DIRECTIVES)} and separators, with a day, a month and a year, such "
-            f'as "%d/%m/%Y" or "%d/%m/%Y %H:%M", not {safe_repr(text)}.'
-        )
+        raise ParameterError("data.invalid_date_format", known=", ".join(DIRECTIVES), value=safe_repr(text))
     if "%S" in named and "%M" not in named:
-        raise ParameterError(f"date_format has seconds without minutes: {safe_repr(text)}.")
+        raise ParameterError("data.seconds_without_minutes", value=safe_repr(text))
 
 
 def split_format(text: str) -> list[str]:

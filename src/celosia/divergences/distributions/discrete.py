@@ -34,7 +34,7 @@ class Discrete:
         probabilities = as_probabilities(probabilities, name="probabilities")
         if len(points) != len(probabilities):
             raise ParameterError(
-                f"points and probabilities must have one length: {len(points)} is not {len(probabilities)}."
+                "divergences.points_and_probabilities_differ", points=len(points), probabilities=len(probabilities)
             )
         for array in (points, probabilities):
             array.flags.writeable = False
@@ -76,7 +76,7 @@ def align(p: Discrete, q: Discrete) -> "tuple[Discrete, Discrete]":
 def same_dimension(p: Discrete, q: Discrete) -> int:
     """Return the common dimension of both, or raise ``ParameterError``."""
     if p.dimension != q.dimension:
-        raise ParameterError(f"p and q must have points of the same dimension: {p.dimension} is not {q.dimension}.")
+        raise ParameterError("divergences.point_dimensions_differ", first=p.dimension, second=q.dimension)
     return p.dimension
 
 

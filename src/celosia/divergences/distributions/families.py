@@ -32,7 +32,7 @@ class Bernoulli:
     def __post_init__(self) -> None:
         probability = as_number(self.probability, name="probability", least=0)
         if probability > 1:
-            raise ParameterError(f"probability must be between 0 and 1, not {safe_repr(self.probability)}.")
+            raise ParameterError("divergences.probability_out_of_range", probability=safe_repr(self.probability))
         object.__setattr__(self, "probability", probability)
 
     @property
@@ -121,12 +121,10 @@ class MultivariateNormal:
         mean = as_array(mean, name="mean")
         covariance = as_array(covariance, name="covariance", dimensions=(2,))
         if covariance.shape != (len(mean), len(mean)):
-            raise ParameterError(
-                f"covariance must be {len(mean)} by {len(mean)}, as mean is, not of shape {covariance.shape}."
-            )
+            raise ParameterError("divergences.wrong_covariance_shape", size=len(mean), shape=covariance.shape)
         # Rounding may leave a computed covariance a few bits from symmetric; more than that is another matrix.
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=0) or np.linalg.eigvalsh(covariance)[0] <= 0:
-            raise ParameterError("covariance must be symmetric and positive definite.")
+            raise ParameterError("divergences.covariance_not_positive_definite")
         for array in (mean, covariance):
             array.flags.writeable = False
         object.__setattr__(self, "mean", mean)

@@ -98,7 +98,7 @@ class Countable:
         ends = np.rint(stretch.points(np.array(found[:2])))
         first, last = max(ends[0] - 1, low), min(ends[1] + 1, high)
         if last - first > _MAX_TERMS:
-            raise InputError(f"p and q spread over more than {_MAX_TERMS} integers: too many to add up.")
+            raise InputError("divergences.too_many_integers", most=_MAX_TERMS)
         return float(scipy.special.logsumexp(values(np.arange(first, last + 1))))
 
     def log_supremum(self) -> float:
@@ -123,15 +123,13 @@ def _check_whole(p: Any, q: Any) -> None:
             [np.asarray(getattr(side.dist, "xk", [0.0]), dtype=np.float64), _marks(side, side, _MODERATE)]
         )
         if (atoms != np.rint(atoms)).any():
-            raise InputError(f"{name} must have its mass on integers: give Discrete(points=..., probabilities=...).")
+            raise InputError("divergences.mass_not_on_integers", name=name)
 
 
 def _scale(p: Any, q: Any) -> float:
     spreads = [float(side.ppf(0.75) - side.ppf(0.25)) for side in (p, q)]
     if not all(0 < spread < math.inf for spread in spreads):
-        raise InputError(
-            "p and q must have a finite, positive distance between their quartiles: check their parameters."
-        )
+        raise InputError("divergences.quartiles_not_apart")
     return min(spreads)
 
 
@@ -177,9 +175,7 @@ def _log_values(p: Any, q: Any, integrand: Integrand) -> "Callable[[NDArray[np.f
     def values(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
         log_p, log_q = densities(x)
         if np.isnan(log_p).any() or np.isnan(log_q).any():
-            raise InputError(
-                "The log-density of p or q is lost where the other still has mass: use another order or family."
-            )
+            raise InputError("divergences.log_density_lost")
         return integrand(log_p, log_q)
 
     return values

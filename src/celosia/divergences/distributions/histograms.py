@@ -29,9 +29,9 @@ def histogram(dataset: object, universe: Iterable[Hashable] | None = None) -> di
     keys = list(universe)
     full = dict.fromkeys(keys, 0)
     if len(full) != len(keys) or not keys:
-        raise ParameterError("universe must name at least one value, and each value once.")
+        raise ParameterError("divergences.universe_empty_or_repeated")
     if not counts.keys() <= full.keys():
-        raise InputError("dataset must lie within the universe: it holds values that universe does not name.")
+        raise InputError("divergences.values_outside_universe")
     return full | counts
 
 
@@ -49,18 +49,18 @@ def _counts(dataset: object) -> dict[Any, int]:
     if isinstance(dataset, (str, bytes, Mapping)) or not (
         isinstance(dataset, (Sequence, set, frozenset)) or hasattr(dataset, "__array__")
     ):
-        raise InputError(f"dataset must be an array, a column or a sequence of records, not {type(dataset).__name__}.")
+        raise InputError("divergences.not_a_dataset", type=type(dataset).__name__)
     if np.ma.is_masked(dataset):
-        raise InputError("dataset holds masked records: impute or drop them first.")
+        raise InputError("divergences.masked_records")
     array = np.asarray(dataset) if hasattr(dataset, "__array__") else None
     if array is None:
         return _count_hashable(list(cast("Iterable[Any]", dataset)))
     if array.dtype.kind in "OV" and array.ndim in {1, 2}:  # objects, or rows with named fields
         return _count_hashable([tuple(row) for row in array.tolist()] if array.ndim == 2 else array.tolist())
     if array.ndim not in {1, 2}:
-        raise InputError(f"dataset must have one record per row, not {array.ndim} dimensions.")
+        raise InputError("divergences.too_many_dataset_dimensions", dimensions=array.ndim)
     if array.dtype.kind in "fcmM" and (array != array).any():  # noqa: PLR0124 - what differs from itself is NaN or NaT
-        raise InputError("dataset holds NaN, which equals nothing: impute or drop it first.")
+        raise InputError("divergences.nan_in_dataset")
     values, counts = np.unique(array, axis=0, return_counts=True)
     keys = [tuple(row) for row in values.tolist()] if array.ndim == 2 else values.tolist()
     return dict(zip(keys, counts.tolist(), strict=True))
@@ -72,12 +72,10 @@ def _count_hashable(records: list[Any]) -> dict[Any, int]:
     try:
         counts = Counter(records)
     except TypeError as error:
-        raise InputError(
-            "dataset must hold hashable records: write rows as tuples, or give a two-dimensional array."
-        ) from error
+        raise InputError("divergences.records_not_hashable") from error
     # Only the different values are looked at, not the records.
     if any(map(_missing, counts)):
-        raise InputError("dataset holds None or NaN: impute or drop it first.")
+        raise InputError("divergences.missing_values_in_dataset")
     return dict(counts)
 
 

@@ -62,9 +62,7 @@ def pair_of(p: object, q: object) -> Pair:
     p, q = (side.frozen() if hasattr(side, "frozen") else side for side in (p, q))
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, Samples) and side.neighbours is not None:
-            raise ParameterError(
-                f"{name} has neighbours={side.neighbours}, which estimate kl and renyi alone: use bins here."
-            )
+            raise ParameterError("divergences.neighbours_not_supported", name=name, neighbours=side.neighbours)
     p, q = (side.empirical() if isinstance(side, Samples) and side.bins is None else side for side in (p, q))
     if isinstance(p, Samples) and isinstance(q, Samples):
         return Masses(*p.bin_with(q))
@@ -81,14 +79,10 @@ def _align(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.float
     sides = []
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):
-            raise ParameterError(
-                f"{name} is {safe_repr(side)}, which cannot be compared with the other side: give two arrays of  "
-                "probabilities, two Discrete, two Samples with the same bins, or two frozen SciPy distributions, both "
-                "discrete or both continuous."
-            )
+            raise ParameterError("divergences.sides_not_comparable", name=name, value=safe_repr(side))
         sides.append(side.masses if isinstance(side, Bernoulli) else as_probabilities(side, name=name))
     if len(sides[0]) != len(sides[1]):
-        raise ParameterError(f"p and q must be aligned: p has {len(sides[0])} probabilities and q has {len(sides[1])}.")
+        raise ParameterError("divergences.probabilities_not_aligned", first=len(sides[0]), second=len(sides[1]))
     return sides[0], sides[1]
 
 

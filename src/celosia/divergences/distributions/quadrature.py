@@ -103,9 +103,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), marks[(marks >= low) & (marks <= high)]]))
         values = log_values(t)
         if np.isnan(values).any():
-            raise InputError(
-                "The densities of p and q are not numbers far out in the tails: the divergence cannot be found."
-            )
+            raise InputError("divergences.densities_not_numbers")
         top = float(values.max())
         if top == -math.inf:
             return None
@@ -116,7 +114,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         low, high = float(t[first]), float(t[last])
         if len(heavy) >= _ENOUGH:
             return low, high, top
-    raise InputError("The densities of p and q are concentrated on less than doubles can tell apart.")
+    raise InputError("divergences.densities_too_concentrated")
 
 
 def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
@@ -157,7 +155,7 @@ def _endless(t: "NDArray[np.float64]", values: "NDArray[np.float64]") -> bool:
         if values[end] >= top - _RESOLVED:
             if values[end] >= values[before]:
                 return True
-            raise InputError("The tails of p and q fall too slowly for the divergence to be found by integration.")
+            raise InputError("divergences.tails_too_heavy")
     return False
 
 

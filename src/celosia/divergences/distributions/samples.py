@@ -36,10 +36,10 @@ class Samples:
 
     def __init__(self, values: "ArrayLike", *, bins: int | None = None, neighbours: int | None = None) -> None:
         if bins is not None and neighbours is not None:
-            raise ParameterError(f"bins and neighbours exclude each other: bins={bins!r}, neighbours={neighbours!r}.")
+            raise ParameterError("divergences.both_bins_and_neighbours", bins=repr(bins), neighbours=repr(neighbours))
         array = as_array(values, name="values", dimensions=(1, 2)) + 0.0  # no negative zero
         if bins is not None and array.ndim != 1:
-            raise ParameterError(f"bins={bins!r} needs samples on the line: use neighbours for rows of R^d.")
+            raise ParameterError("divergences.bins_of_vectors", bins=repr(bins))
         array.flags.writeable = False
         object.__setattr__(self, "values", array)
         object.__setattr__(self, "bins", None if bins is None else exact_integer(bins, name="bins"))
@@ -67,7 +67,7 @@ class Samples:
         [[0.75, 0.25], [0.25, 0.75]]
         """
         if self.bins is None or self.bins != other.bins:
-            raise ParameterError(f"p and q must have the same bins: {self.bins!r} is not {other.bins!r}.")
+            raise ParameterError("divergences.bins_differ", first=repr(self.bins), second=repr(other.bins))
         pooled = np.concatenate([self.values, other.values])
         inner = np.unique(np.quantile(pooled, np.arange(1, self.bins) / self.bins))
         places = (np.searchsorted(inner, side.values, side="left") for side in (self, other))
@@ -81,19 +81,16 @@ def neighbour_renyi(p: Samples, q: Samples, order: float) -> float:
 
     k = p.neighbours
     if k is None or k != q.neighbours:
-        raise ParameterError(f"p and q must have the same neighbours: {k!r} is not {q.neighbours!r}.")
+        raise ParameterError("divergences.neighbours_differ", first=repr(k), second=repr(q.neighbours))
     x, y = (side.values.reshape(len(side.values), -1) for side in (p, q))
     if x.shape[1] != y.shape[1] or len(x) <= k or len(y) < k or k <= abs(order - 1):
         raise ParameterError(
-            f"neighbours={k} needs samples of one dimension, more than {k} of each, and an order less than "
-            f"neighbours from 1, not {len(x)} and {len(y)} samples at order {order:g}."
+            "divergences.unsuitable_neighbour_samples", neighbours=k, first=len(x), second=len(y), order=order
         )
     own = np.asarray(spatial.KDTree(x).query(x, k=[k + 1])[0])[:, 0]  # the nearest is the point itself
     other = np.asarray(spatial.KDTree(y).query(x, k=[k])[0])[:, 0]
     if not (own.min() > 0 and other.min() > 0):
-        raise ParameterError(
-            "Equal samples have distance 0: neighbours are for continuous values; leave neighbours out."
-        )
+        raise ParameterError("divergences.repeated_samples")
     log_ratio = x.shape[1] * (np.log(other) - np.log(own)) + math.log(len(y)) - math.log(len(x) - 1)
     if order == 1:
         return float(log_ratio.mean())

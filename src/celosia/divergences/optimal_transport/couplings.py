@@ -93,9 +93,7 @@ class Coupling:
         """
         matrix = as_array(costs, name="costs", dimensions=(2,))
         if matrix.shape != (len(self.p.points), len(self.q.points)):
-            raise ParameterError(
-                f"costs must have one row per point of p and one column per point of q, not {matrix.shape}."
-            )
+            raise ParameterError("divergences.wrong_coupling_costs_shape", shape=matrix.shape)
         return float(matrix[self.rows, self.columns] @ self.masses)
 
     def _lengths(self) -> "NDArray[np.float64]":
@@ -134,7 +132,7 @@ def monotone_coupling(p: object, q: object) -> Coupling:
     """
     left, right = _sides(p, q)
     if same_dimension(left, right) != 1:
-        raise ParameterError("The monotone coupling needs points on the line: use optimal_coupling in R^d.")
+        raise ParameterError("divergences.monotone_coupling_of_vectors")
     orders = [np.argsort(side.rows[:, 0], kind="stable") for side in (left, right)]
     first, second, masses = quantile_cells(left.probabilities[orders[0]], right.probabilities[orders[1]])
     return Coupling(p=left, q=right, rows=orders[0][first], columns=orders[1][second], masses=masses)

@@ -45,13 +45,9 @@ def transport(costs: "ArrayLike", p: "ArrayLike", q: "ArrayLike") -> Transport:
     left, right = as_probabilities(p, name="p"), as_probabilities(q, name="q")
     if matrix.shape != (len(left), len(right)):
         wanted = (len(left), len(right))
-        raise ParameterError(
-            f"costs must have one row per entry of p and one column per entry of q: {matrix.shape} is not {wanted}."
-        )
+        raise ParameterError("divergences.wrong_transport_costs_shape", shape=matrix.shape, wanted=wanted)
     if matrix.size > _MAX_PAIRS:
-        raise ParameterError(
-            f"costs has {matrix.size} entries; at most {_MAX_PAIRS} can be solved: use fewer points, or the line."
-        )
+        raise ParameterError("divergences.too_many_costs", size=matrix.size, most=_MAX_PAIRS)
     if len(left) == len(right) and (left == left[0]).all() and (right == right[0]).all():
         from scipy import optimize
 
@@ -80,7 +76,7 @@ def distances(p: Discrete, q: Discrete, norm: float = 2.0) -> "NDArray[np.float6
     with np.errstate(over="ignore"):
         lengths *= size
     if not np.isfinite(lengths).all():
-        raise ParameterError("p and q have points too far apart for doubles: rescale both.")
+        raise ParameterError("divergences.points_too_far_apart")
     return lengths
 
 
@@ -102,5 +98,5 @@ def _programme(
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if solved.status != 0:
-        raise InputError(f"The transport programme was not solved: {solved.message}")
+        raise InputError("divergences.transport_not_solved", reason=solved.message)
     return np.maximum(np.asarray(solved.x, dtype=np.float64).reshape(costs.shape), 0.0)

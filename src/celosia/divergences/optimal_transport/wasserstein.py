@@ -45,10 +45,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
     left, right = (side.empirical() if isinstance(side, Samples) else side for side in (p, q))
     if not isinstance(left, Discrete) or not isinstance(right, Discrete):
         wrong = q if isinstance(left, Discrete) else p
-        raise ParameterError(
-            f"wasserstein needs points: give Discrete(points=..., probabilities=...), Samples(...), "
-            f"or two Normal or two Laplace, not {safe_repr(wrong)}."
-        )
+        raise ParameterError("divergences.wasserstein_without_points", value=safe_repr(wrong))
     if same_dimension(left, right) == 1:
         orders = [np.argsort(side.rows[:, 0], kind="stable") for side in (left, right)]
         first, second, masses = quantile_cells(left.probabilities[orders[0]], right.probabilities[orders[1]])
@@ -64,7 +61,7 @@ def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: f
     if len(x) == len(y):
         return _mean_power(_gaps(x, y), np.full(len(x), 1 / len(x)), order)
     if len(x) * len(y) >= _MAX_EXACT:
-        raise ParameterError(f"p and q have too many samples for integers to count: {len(x)} and {len(y)}.")
+        raise ParameterError("divergences.too_many_samples", first=len(x), second=len(y))
     # In units of 1 / (n m) the levels are integers: no sliver of rounding can pair distant quantiles.
     levels = [np.arange(1, len(x) + 1) * len(y), np.arange(1, len(y) + 1) * len(x)]
     merged = np.sort(np.concatenate(levels), kind="stable")  # two sorted runs: the stable sort merges them
@@ -82,7 +79,7 @@ def _gaps(x: "NDArray[np.float64]", y: "NDArray[np.float64]") -> "NDArray[np.flo
 def _mean_power(lengths: "NDArray[np.float64]", masses: "NDArray[np.float64]", order: float) -> float:
     largest = float(lengths.max())
     if largest == math.inf:
-        raise ParameterError("p and q have points too far apart for doubles: rescale both.")
+        raise ParameterError("divergences.points_too_far_apart")
     if order == math.inf or largest == 0:
         return largest
     return float(largest * ((lengths / largest) ** order @ masses) ** (1 / order))  # scaled: no power overflows

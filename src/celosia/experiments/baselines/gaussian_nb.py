@@ -41,9 +41,7 @@ class PublishedGaussianNB(GaussianNB):
     def _privacy(self) -> Target:
         found = super()._privacy()
         if found.private and (found.kind != "pure" or self.budget is not None):
-            raise ParameterError(
-                "PublishedGaussianNB takes an epsilon alone and no budget: it has no guarantee that could be paid for."
-            )
+            raise ParameterError("experiments.no_guarantee_to_pay")
         return Target.of(epsilon=float("inf"))
 
     def _begin(self, count: int) -> Any:
@@ -52,9 +50,7 @@ class PublishedGaussianNB(GaussianNB):
 
     def build_request(self, spec: "FitSpec") -> "SummaryRequest":  # noqa: ARG002 - the parent's
         """Raise: no session gives exact means and deviations."""
-        raise ParameterError(
-            "PublishedGaussianNB reads exact means and deviations, which no session gives: fit in memory."
-        )
+        raise ParameterError("experiments.no_fit_in_session")
 
     def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
         """Set the learned attributes from exact statistics with the published noise."""

@@ -150,7 +150,7 @@ async def _ask(
 
 def _respond(answer: "Answer") -> Response:
     if answer.state == "failed":
-        raise EngineError(answer.id)  # the same message for every failure
+        raise EngineError("guard.answer_failed")  # the same message for every failure
     if answer.state == "reserved":
         headers = {"Retry-After": "1", "Location": f"/v1/queries/{answer.id}"}
         return Response(answer.to_text(), status_code=202, headers=headers, media_type="application/json")

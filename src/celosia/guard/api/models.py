@@ -101,7 +101,7 @@ class LimitBody(_Incoming):
                 return ZCDP(rho=rho)
             case (None, None, None, str(mu)):
                 return GaussianDP(mu=mu)
-        raise ParameterError("A limit is epsilon, epsilon and delta, rho or mu: give one of these.")
+        raise ParameterError("guard.no_single_limit")
 
 
 class WindowBody(LimitBody):

@@ -20,14 +20,27 @@ class _Reply(BaseModel):
 
 
 class ProblemReply(_Reply):
-    """Problem details (RFC 9457). ``error`` is the class that the Python client raises."""
+    """Problem details (RFC 9457).
+
+    ``error`` is the class that the Python client raises; ``code`` and ``fields`` say what happened in any language.
+    """
 
     type: str
     title: str
     status: int
     detail: str
     error: str
+    code: str
+    fields: dict[str, Any]
     request: Annotated[str, Field(description="The number of the request in the server's log.")]
+
+
+class MessageReply(_Reply):
+    """A sentence: its code and fields for programs, and its English text."""
+
+    code: str
+    fields: dict[str, Any]
+    text: str
 
 
 class HealthReply(_Reply):
@@ -83,7 +96,7 @@ class DatasetsReply(_Reply):
 class PreviewReply(_Reply):
     """The cost and the expected error of a query."""
 
-    version: Literal[1]
+    version: Literal[2]
     cost: _Record
     remaining: _Record
     affordable: bool
@@ -91,7 +104,7 @@ class PreviewReply(_Reply):
     level: float
     aggregates: list[dict[str, Any]]
     bounds: list[dict[str, Any]]
-    notes: list[str]
+    notes: list[MessageReply]
 
 
 class AnswerReply(_Reply):
@@ -103,7 +116,7 @@ class AnswerReply(_Reply):
     question: str
     at: _Moment
     cost: _Record | None
-    release: Annotated[dict[str, Any], Field(description="The released table, version 1.")] | None
+    release: Annotated[dict[str, Any], Field(description="The released table, version 3.")] | None
     repeated: bool
 
 

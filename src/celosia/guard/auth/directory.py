@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.ledger import Ledger
 
-INVALID: Final = "The key or token is not valid: it is mistyped, expired or revoked. The owner can give a new one."
+INVALID: Final = "guard.key_not_valid"
 """The one message of every failed authentication."""
 
 _KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
@@ -90,16 +90,11 @@ class Directory:
     def add(self, name: str, role: str, *, by: str, expires: dt.datetime | None = None) -> str:
         """Add a user and return the first key, which is not stored."""
         if not is_user_name(name):
-            raise ParameterError(
-                f"name must be 1 to 64 small letters, digits and . _ @ + -, such as ana or ana@example.org, and not "
-                f"{LOCAL!r}, not {safe_repr(name)}."
-            )
+            raise ParameterError("guard.invalid_user_name", reserved=repr(LOCAL), name=safe_repr(name))
         role = Role.of(role)
         with self._ledger.store.transaction() as connection:
             if _user_exists(connection, name):
-                raise ParameterError(
-                    f"There is a user {safe_repr(name)} already: give a new key with celosia guard user key {name}."
-                )
+                raise ParameterError("guard.user_exists", name=safe_repr(name), plain_name=name)
             connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=format_time(self._now())))
             self._ledger.record("user added", {"user": name, "role": role.value, "by": by}, connection=connection)
             return self._add_key(connection, name, by, expires)
@@ -108,15 +103,13 @@ class Directory:
         """Add a key to a user; earlier keys stay valid until they are revoked."""
         with self._ledger.store.transaction() as connection:
             if not _user_exists(connection, name):
-                raise NotFoundError(kind="user", name=name)
+                raise NotFoundError("guard.no_user", name=name)
             return self._add_key(connection, name, by, expires)
 
     def _add_key(self, connection: "Connection", name: str, by: str, expires: dt.datetime | None) -> str:
         created = self._now()
         if expires is not None and (expires.tzinfo is None or expires <= created):
-            raise ParameterError(
-                f"expires must be a moment to come, with its time zone, not {safe_repr(expires.isoformat())}."
-            )
+            raise ParameterError("guard.expiry_not_in_future", expires=safe_repr(expires.isoformat()))
         identifier, secret = draw_hexadecimal(12, self._source), draw_hexadecimal(64, self._source)
         key = f"celosia_{identifier}_{secret}"
         until = None if expires is None else format_time(expires)
@@ -139,7 +132,7 @@ class Directory:
             query = sa.select(KEYS.c.id, KEYS.c.user, KEYS.c.revoked).where(column == target)
             keys = connection.execute(query).all() if is_user_name(target) else []
             if not keys:
-                raise NotFoundError(kind="user or key", name=target)
+                raise NotFoundError("guard.no_user_or_key", name=target)
             ended = [key for key in keys if key.revoked is None]
             at = format_time(self._now())
             for key in ended:

@@ -29,7 +29,7 @@ ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {
 """The accepted signature algorithms, by the kind of key."""
 
 _PUBLIC_FIELDS: Final = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
-_UNREADABLE: Final = "Tokens cannot be checked now: the keys of the identity provider cannot be read. Try again later."
+_UNREADABLE: Final = "guard.provider_keys_unreadable"
 _MAX_TOKEN_LENGTH: Final = 16_384
 _MAX_NAME_LENGTH: Final = 180
 _MAX_KEY_SET_BYTES: Final = 1_048_576
@@ -137,7 +137,7 @@ class TokenChecker:
         if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
             raise NotAllowedError(INVALID)
         if role is None:
-            raise NotAllowedError("The token is valid, but its claims give no role here: ask the owner of the guard.")
+            raise NotAllowedError("guard.token_without_role")
         # A name must always mean one person, also if a local user is added later: hence the prefix.
         until = dt.datetime.fromtimestamp(float(claims["exp"]), dt.UTC)
         return Identity(name=f"{OIDC_PREFIX}{name}", role=role, until=until)

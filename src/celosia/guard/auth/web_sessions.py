@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
-_ENDED: Final = "You are not signed in, or no longer: sign in with your key."
+_ENDED: Final = "guard.not_signed_in"
 _SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 

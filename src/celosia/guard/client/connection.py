@@ -99,10 +99,9 @@ class Connection(Closing):
         read_formats(reply, self._transport.url)
         names = tuple([str(card.get("name")) for card in _cards(reply)])
         if self._name is not None and self._name not in names:
-            seen = f"there are {', '.join(names)}" if names else "there is none: ask the guard's owner"
-            raise ParameterError(
-                f"dataset: there is no data set {safe_repr(self._name)} that this key may see; {seen}."
-            )
+            if not names:
+                raise ParameterError("guard.no_dataset_visible", name=safe_repr(self._name))
+            raise ParameterError("guard.dataset_not_visible", name=safe_repr(self._name), known=", ".join(names))
         if self._name is None and len(names) == 1:
             self._name = names[0]
 
@@ -128,9 +127,10 @@ class Connection(Closing):
     def _dataset_name(self) -> str:
         if self._name is None:
             names = self.datasets
-            if len(names) != 1:
-                several = f"there are {', '.join(names)}" if names else "there is none that you may see"
-                raise ParameterError(f"Say which data set is meant, connect(..., dataset=...): {several}.")
+            if not names:
+                raise ParameterError("guard.no_dataset_to_choose")
+            if len(names) > 1:
+                raise ParameterError("guard.dataset_not_chosen", known=", ".join(names))
             self._name = names[0]
         return self._name
 
@@ -179,9 +179,7 @@ class Connection(Closing):
         try:
             reply = self._transport.post("/v1/queries", body, key=drawn)
         except (GuardUnreachableError, LedgerError) as failure:
-            raise type(failure)(
-                f"{failure} The question may have been paid for: to go on with it, release(..., key={drawn!r})."
-            ) from None
+            raise type(failure)("guard.question_perhaps_paid", error=failure, key=repr(drawn)) from None
         return _read_release(reply)
 
     def answer(self, id: str) -> "TableRelease":  # noqa: A002 - its name in the API
@@ -191,7 +189,7 @@ class Connection(Closing):
     def _body(self, plan: "Plan", target: Mapping[str, Any]) -> dict[str, Any]:
         unknown = [name for name in target if name not in (*_NUMBERS, "error")]
         if unknown:
-            raise ParameterError(f"A question takes {', '.join(_NUMBERS)} and error, not {safe_repr(unknown[0])}.")
+            raise ParameterError("guard.unknown_question_option", known=", ".join(_NUMBERS), name=safe_repr(unknown[0]))
         numbers: dict[str, Any] = {
             name: _format_number(target[name], name) for name in _NUMBERS if target.get(name) is not None
         }
@@ -266,7 +264,7 @@ def _idempotency_key(key: object) -> str:
         return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
     if isinstance(key, str) and 0 < len(key) <= _MAX_KEY_LENGTH and all("!" <= letter <= "~" for letter in key):
         return key
-    raise ParameterError(f"key must be 1 to {_MAX_KEY_LENGTH} letters, digits or signs of ASCII, not {safe_repr(key)}.")
+    raise ParameterError("guard.invalid_request_key", most=_MAX_KEY_LENGTH, key=safe_repr(key))
 
 
 def _format_number(value: Any, name: str) -> str:
@@ -278,5 +276,7 @@ def _read_release(reply: object) -> "TableRelease":
     past = read_past_query(reply)
     released = reply.get("release") if isinstance(reply, dict) else None
     if released is None:
-        raise EngineError(f"The question was {past.state} and has no answer. It stays paid for.")
+        if past.state == "failed":
+            raise EngineError("guard.question_failed")
+        raise EngineError("guard.question_without_answer", state=past.state)
     return release_from_json(released)

@@ -18,7 +18,7 @@ from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
 from celosia.query.serial.json_fields import FORMATS, read_boolean, read_integer, read_list, read_text
-from celosia.query.serial.release import record_from_json
+from celosia.query.serial.records import record_from_json
 
 _STATES: Final = {"committed": "answered"}
 
@@ -51,14 +51,13 @@ class Budget:
 def read_formats(reply: object, url: str) -> None:
     """Check that a guard uses the same formats of plans, previews and releases."""
     if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
-        raise GuardUnreachableError(f"What answers at {url} is no guard: check the address.")
+        raise GuardUnreachableError("guard.reply_not_from_guard", url=url)
     found = reply.get("formats")
     theirs = found if isinstance(found, dict) else {}
     for name, version in FORMATS.items():
         if theirs.get(name) != version:
             raise FormatError(
-                f"The guard at {url} is of another version ({name} {safe_repr(theirs.get(name))}, here {version}): "
-                "install the release of Celosía that it runs, or ask its owner to bring it up to date."
+                "guard.guard_version_differs", url=url, name=name, found=safe_repr(theirs.get(name)), wanted=version
             )
 
 
@@ -67,7 +66,7 @@ def read_tables(card: object) -> dict[str, Table]:
     tables = [_table(item) for item in read_list(_field(card, "tables"), "tables")]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
-        raise FormatError("A data set has at least one table, each with its own name.")
+        raise FormatError("guard.invalid_dataset_tables")
     return named
 
 
@@ -88,7 +87,7 @@ def _table(value: object) -> Table:
     except FormatError:
         raise
     except CelosiaError as error:
-        raise FormatError(f"The guard describes a table in a way that is not understood: {error}") from None
+        raise FormatError("guard.table_not_understood", error=error) from None
 
 
 def read_budget(reply: object, dataset: str) -> Budget:
@@ -97,7 +96,7 @@ def read_budget(reply: object, dataset: str) -> Budget:
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
     if len(own) != 1:
-        raise FormatError(f"The guard names no budget of the data set {dataset}: ask its owner to set one.")
+        raise FormatError("guard.reply_without_budget", dataset=dataset)
     left = [_guarantee(line, "remaining") for line in [*own, *lines]]
     windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
     left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
@@ -125,7 +124,7 @@ def read_past_query(reply: object) -> PastQuery:
     try:
         at = dt.datetime.fromisoformat(time)
     except ValueError:
-        raise FormatError("The guard sent a time that is not understood.") from None
+        raise FormatError("guard.time_not_understood") from None
     return PastQuery(
         id=read_text(_field(reply, "id"), "id"),
         dataset=read_text(_field(reply, "dataset"), "dataset"),
@@ -138,14 +137,14 @@ def read_past_query(reply: object) -> PastQuery:
 
 def _fields(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise FormatError("The guard replied with something that is not understood: is it a newer one?")
+        raise FormatError("guard.reply_not_understood")
     return value
 
 
 def _field(value: object, name: str) -> Any:
     found = _fields(value)
     if name not in found:
-        raise FormatError(f"The guard's reply lacks {name}: is it a newer one?")
+        raise FormatError("guard.reply_lacks_field", name=name)
     return found[name]
 
 

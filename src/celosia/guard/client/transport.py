@@ -18,7 +18,9 @@ from celosia.core import errors
 from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError, NotAllowedError, ParameterError
 from celosia.core.exact import exact_positive, safe_repr
 from celosia.core.extras import require
+from celosia.core.messages.message import Message
 from celosia.core.strict_json import read_json
+from celosia.query.serial.messages import message_from_json
 
 if TYPE_CHECKING:
     import httpx
@@ -66,7 +68,7 @@ class Transport:
         try:
             return self._send("GET", path, timeout_left=min(self._timeout, _OPEN_SECONDS), tries=2)
         except FormatError:
-            raise GuardUnreachableError(f"What answers at {self.url} is no guard: check the address.") from None
+            raise GuardUnreachableError("guard.reply_not_from_guard", url=self.url) from None
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
         """Send POST; with a ``key`` retries are the same request."""
@@ -127,9 +129,7 @@ def _make_client(timeout_left: float, verify: bool | str) -> "httpx.Client":  # 
     try:
         trusted = verify if isinstance(verify, bool) else ssl.create_default_context(cafile=str(verify))
     except OSError:
-        raise ParameterError(
-            f"verify must be True, False or a file with the certificates that are trusted, not {safe_repr(verify)}."
-        ) from None
+        raise ParameterError("guard.invalid_verify", verify=safe_repr(verify)) from None
     limits = httpx.Timeout(min(timeout_left, _READ_SECONDS), connect=min(timeout_left, _CONNECT_SECONDS))
     return httpx.Client(timeout=limits, verify=trusted, follow_redirects=False)
 
@@ -142,25 +142,20 @@ def _check_url(url: object, *, verify: bool | str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ParameterError(
-            f"url must be the address of a guard, such as https://guard.example, not {safe_repr(url)}."
-        )
+        raise ParameterError("guard.invalid_guard_address", url=safe_repr(url))
     if parts.scheme == "http" and verify is not False and parts.hostname not in _LOOPBACK_HOSTS:
-        raise ParameterError(
-            "url must begin with https://: over http:// the key could be read on the way. On a network that you "
-            "trust, pass verify=False."
-        )
+        raise ParameterError("guard.address_not_https")
     return given.rstrip("/")
 
 
 def _check_key(key: object) -> str:
     if isinstance(key, str) and 0 < len(key) <= _MAX_KEY_LENGTH and all("!" <= letter <= "~" for letter in key):
         return key
-    raise ParameterError("key must be the text that the guard's owner has given you, such as celosia_0123456789ab_….")
+    raise ParameterError("guard.invalid_access_key")
 
 
 def _read_content(reply: "httpx.Response") -> Any:
-    return read_json(reply.content, name="The reply", max_length=_MAX_BODY_BYTES)
+    return read_json(reply.content, name="core.the_reply", max_length=_MAX_BODY_BYTES)
 
 
 def _unreachable(error: Exception, url: str) -> _Failure:
@@ -169,22 +164,19 @@ def _unreachable(error: Exception, url: str) -> _Failure:
 
     secured = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(secured, ssl.SSLCertVerificationError):
-        message = (
-            f"The certificate of {url} is not trusted ({secured.verify_message}): check the address, or say "
-            "verify='ca.pem', a file with the certificates that the guard's owner has given you."
-        )
+        problem = Message("guard.certificate_not_trusted", url=url, reason=secured.verify_message)
     elif secured is not None:
-        message = f"What listens at {url} does not speak TLS, as https:// needs it: check the address."
+        problem = Message("guard.no_tls", url=url)
     elif any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
-        message = f"There is no machine of the name in {url}: check the address."
+        problem = Message("guard.unknown_machine", url=url)
     elif any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
-        message = f"Nothing listens at {url}: check the address, or ask the guard's owner whether it runs."
+        problem = Message("guard.nothing_listens", url=url)
     elif isinstance(error, httpx.TimeoutException):
-        message = f"The guard at {url} did not answer in time: check the address, or try again later."
+        problem = Message("guard.no_answer_in_time", url=url)
     else:
-        hint = ": does its address begin with https://?" if url.startswith("http://") else "."
-        message = f"The guard at {url} cannot be reached ({type(error).__name__}){hint}"
-    return _Failure(GuardUnreachableError(message), again=secured is None)
+        code = "guard.unreachable_over_http" if url.startswith("http://") else "guard.unreachable"
+        problem = Message(code, url=url, reason=type(error).__name__)
+    return _Failure(GuardUnreachableError(problem), again=secured is None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -197,21 +189,15 @@ def _classify_reply(reply: "httpx.Response", url: str) -> _Failure:
     """Classify a reply that is not 200."""
     status, wait = reply.status_code, _retry_after(reply)
     if status == 202:
-        message = f"The guard at {url} is still answering, or never will, after a crash."
-        return _Failure(GuardUnreachableError(message), wait=wait, counts=False)
+        return _Failure(GuardUnreachableError("guard.still_answering", url=url), wait=wait, counts=False)
     problem = _read_problem(reply)
     if problem is not None and status == 401:
-        message = (
-            f"The guard at {url} does not accept this key: it is mistyped, expired or revoked. Ask the guard's owner "
-            "for another one."
-        )
-        return _Failure(NotAllowedError(message), again=False)
+        return _Failure(NotAllowedError("guard.key_not_accepted", url=url), again=False)
     if problem is not None:
         return _Failure(_make_error(problem), again=status in _BUSY_STATUSES, wait=wait)
-    hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
-    message = f"What answers at {url} is no guard, or one of another version: it replied {status}.{hint}"
+    code = "guard.not_a_guard_but_elsewhere" if 300 <= status < 400 else "guard.not_a_guard"
     kind = NotAllowedError if status in (401, 403) else GuardUnreachableError
-    return _Failure(kind(message), again=status in (*_BUSY_STATUSES, *_PROXY_STATUSES), wait=wait)
+    return _Failure(kind(code, url=url, status=status), again=status in (*_BUSY_STATUSES, *_PROXY_STATUSES), wait=wait)
 
 
 def _read_problem(reply: "httpx.Response") -> dict[str, Any] | None:
@@ -225,13 +211,24 @@ def _read_problem(reply: "httpx.Response") -> dict[str, Any] | None:
 
 
 def _make_error(problem: Mapping[str, Any]) -> CelosiaError:
-    name, detail = problem.get("error"), problem.get("detail")
+    name = problem.get("error")
     known = vars(errors).get(name) if isinstance(name, str) else None
     if not (isinstance(known, type) and issubclass(known, CelosiaError)):
         known = CelosiaError
-    words = detail if isinstance(detail, str) else "The guard refused, and did not say why."
-    made: CelosiaError = known(words[:_MAX_DETAIL_LENGTH])
+    made: CelosiaError = known(_read_message(problem))
     return made
+
+
+def _read_message(problem: Mapping[str, Any]) -> Message:
+    """Return what a guard says, by its code; of a guard that sends no code, or an unknown one, the sentence."""
+    detail = problem.get("detail")
+    if not isinstance(detail, str):
+        return Message("guard.refused_without_reason")
+    text = detail[:_MAX_DETAIL_LENGTH]
+    try:
+        return message_from_json({"code": problem.get("code"), "fields": problem.get("fields"), "text": text})
+    except FormatError:
+        return Message(text)
 
 
 def _retry_after(reply: "httpx.Response") -> float | None:

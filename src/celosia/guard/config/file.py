@@ -19,7 +19,7 @@ def read_config(document: Mapping[str, Any], folder: Path) -> Config:
     """Return the configuration of a TOML document; paths are relative to ``folder``."""
     given = _check_names(document, Config, "")
     if not isinstance(given.get("store"), str):
-        raise ParameterError('store must be given, such as store = "sqlite:///ledger.db".')
+        raise ParameterError("guard.missing_store")
     given["store"] = _resolve_store(given["store"], folder)
     for name in ("certificate", "private_key"):
         if name in given:
@@ -35,7 +35,7 @@ def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
     given = _check_names(section, Oidc, "oidc.")
     missing = [need for need in ("issuer", "audience", "jwks", "roles") if need not in given]
     if missing:
-        raise ParameterError(f"oidc.{missing[0]} must be given.")
+        raise ParameterError("guard.missing_oidc_setting", name=missing[0])
     oidc = Oidc(**given)
     return oidc if "://" in oidc.jwks else replace(oidc, jwks=str(folder / oidc.jwks))
 
@@ -43,7 +43,7 @@ def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
 def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = given[name]
     if not isinstance(section, dict):
-        raise ParameterError(f"{name} must be a section, [{name}], not {safe_repr(section)}.")
+        raise ParameterError("guard.setting_not_a_section", name=name, value=safe_repr(section))
     return section
 
 
@@ -51,13 +51,13 @@ def _check_names(section: Mapping[str, Any], kind: type, prefix: str) -> dict[st
     names = [f"{prefix}{one.name}" for one in fields(kind)]
     unknown = [f"{prefix}{name}" for name in section if f"{prefix}{name}" not in names]
     if unknown:
-        raise ParameterError(f"The configuration has {safe_repr(unknown[0])}; it knows {', '.join(names)}.")
+        raise ParameterError("guard.unknown_setting", name=safe_repr(unknown[0]), known=", ".join(names))
     return dict(section)
 
 
 def _path(value: object, name: str, folder: Path) -> Path:
     if not isinstance(value, str) or not value:
-        raise ParameterError(f"{name} must be the path of a file, not {safe_repr(value)}.")
+        raise ParameterError("guard.not_a_file_path", name=name, value=safe_repr(value))
     return folder / value
 
 

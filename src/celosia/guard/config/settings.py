@@ -78,7 +78,7 @@ class Oidc:
             _check_address(self.jwks)
         roles: object = self.roles
         if not isinstance(roles, Mapping) or not roles:
-            raise ParameterError('oidc.roles must say which claim is which role, such as { researchers = "analyst" }.')
+            raise ParameterError("guard.missing_oidc_roles")
         object.__setattr__(self, "roles", {str(claim): Role.of(role) for claim, role in self.roles.items()})
 
 
@@ -105,18 +105,15 @@ class Config:
         _check_text(self.store, "store")
         if not self.store.startswith(_STORES):
             shown = safe_repr(hide_secrets(self.store))
-            raise ParameterError(f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {shown}.")
+            raise ParameterError("guard.unsupported_store", store=shown)
         _check_text(self.host, "host")
         _check_ranges(self, "")
         if not isinstance(self.behind_proxy, bool):
-            raise ParameterError(f"behind_proxy must be true or false, not {safe_repr(self.behind_proxy)}.")
+            raise ParameterError("guard.behind_proxy_not_boolean", behind_proxy=safe_repr(self.behind_proxy))
         if (self.certificate is None) != (self.private_key is None):
-            raise ParameterError("certificate and private_key go together: give both, or neither.")
+            raise ParameterError("guard.certificate_without_private_key")
         if not (self.certificate or self.behind_proxy or _is_loopback(self.host)):
-            raise ParameterError(
-                f"host is {safe_repr(self.host)}, which others can reach: give certificate and private_key, or "
-                "behind_proxy = true if something before it speaks TLS."
-            )
+            raise ParameterError("guard.host_without_tls", host=safe_repr(self.host))
 
     @property
     def loopback(self) -> bool:
@@ -140,13 +137,11 @@ class Config:
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
-            raise ParameterError(
-                f"There is no configuration {safe_repr(str(file))}: celosia guard init writes one."
-            ) from None
+            raise ParameterError("guard.no_configuration_file", path=safe_repr(str(file))) from None
         except (OSError, UnicodeDecodeError):
-            raise ParameterError(f"The configuration {safe_repr(str(file))} cannot be read as a text.") from None
+            raise ParameterError("guard.configuration_not_text", path=safe_repr(str(file))) from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ParameterError(f"The configuration {safe_repr(str(file))} is not TOML: {error}") from error
+            raise ParameterError("guard.configuration_not_toml", path=safe_repr(str(file)), error=error) from error
         from celosia.guard.config.file import read_config
 
         return read_config(document, file.absolute().parent)
@@ -167,9 +162,7 @@ class Config:
         try:
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            raise ParameterError(
-                f"There is a configuration {safe_repr(str(file))} already; it is left as it is."
-            ) from None
+            raise ParameterError("guard.configuration_exists", path=safe_repr(str(file))) from None
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(self.to_toml())
 
@@ -187,12 +180,14 @@ def _check_ranges(owner: Any, prefix: str) -> None:
         low, high = _RANGES[one.name]
         value = getattr(owner, one.name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ParameterError(f"{prefix}{one.name} must be an integer from {low} to {high}, not {safe_repr(value)}.")
+            raise ParameterError(
+                "guard.setting_out_of_range", prefix=prefix, name=one.name, least=low, most=high, value=safe_repr(value)
+            )
 
 
 def _check_text(value: object, name: str) -> None:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise ParameterError(f"{name} must be a text, not {safe_repr(value)}.")
+        raise ParameterError("core.not_a_string", name=name, value=safe_repr(value))
 
 
 def _check_address(url: str) -> None:
@@ -203,9 +198,7 @@ def _check_address(url: str) -> None:
     except ValueError:
         secure = named = False
     if not (secure and named):
-        raise ParameterError(
-            f"oidc.jwks must be an https address, one of this machine, or a file, not {safe_repr(hide_secrets(url))}."
-        )
+        raise ParameterError("guard.invalid_jwks_address", url=safe_repr(hide_secrets(url)))
 
 
 def _is_loopback(host: str) -> bool:

@@ -65,12 +65,9 @@ class Catalogue:
         with self._ledger.store.reading() as connection:
             found, digest = _find_row(connection, dataset.name), last_digest(connection, dataset.name)
         if found is None or digest != row_digest(_row(found)):
-            raise LedgerError(
-                f"The data set {safe_repr(dataset.name)} is not what the log says: its table was changed without a "
-                "line. Nothing is answered from it."
-            )
+            raise LedgerError("guard.dataset_differs_from_log", name=safe_repr(dataset.name))
         if found != dataset:
-            raise LedgerError(f"The data set {safe_repr(dataset.name)} is being changed: ask again.")
+            raise LedgerError("guard.dataset_being_changed", name=safe_repr(dataset.name))
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
         """Add a data set, after opening its tables and checking its columns."""
@@ -79,7 +76,7 @@ class Catalogue:
         with self._ledger.store.transaction() as connection:
             others = _all(connection)
             if any(other.name.casefold() == normalized.name.casefold() for other in others):
-                raise ParameterError(f"There is a data set {safe_repr(normalized.name)} already.")
+                raise ParameterError("guard.dataset_exists", name=safe_repr(normalized.name))
             _check_places(normalized, others)
             connection.execute(sa.insert(DATASETS).values(**_row(normalized), created=format_time(now())))
             body = {
@@ -130,15 +127,13 @@ class Catalogue:
     def _require(self, name: str) -> Dataset:
         found = self.find(name)
         if found is None:
-            raise NotFoundError(kind="data set", name=name)
+            raise NotFoundError("guard.no_dataset", name=name)
         return found
 
     def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:
         with self._ledger.store.transaction() as connection:
             if _find_row(connection, before.name) != before:
-                raise ParameterError(
-                    f"The data set {safe_repr(before.name)} was changed by another user meanwhile: look again."
-                )
+                raise ParameterError("guard.dataset_changed_meanwhile", name=safe_repr(before.name))
             _check_places(after, _all(connection))
             connection.execute(sa.update(DATASETS).where(DATASETS.c.name == before.name).values(**_row(after)))
             self._record(connection, kind, after, by, **body)
@@ -161,9 +156,7 @@ def _normalize(given: Dataset) -> Dataset:
     """Return a data set as it is stored: names checked, paths absolute, schemas canonical, public tables read."""
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ParameterError(
-            f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(given.name)}."
-        )
+        raise ParameterError("core.name_not_an_identifier", name=safe_repr(given.name))
     title = _check_text(given.title, "title") if given.title else ""
     file = parse_schema_file(_check_text(given.schema, "schema"))
     source = _make_absolute(_check_text(given.source, "source"))
@@ -174,7 +167,7 @@ def _normalize(given: Dataset) -> Dataset:
     )
     names = [given.name.casefold(), *(one.name.casefold() for one in public)]
     if len(set(names)) != len(names):
-        raise ParameterError("Two tables of the data set have the same name: give the public one another.")
+        raise ParameterError("guard.table_name_twice")
     analysts = None if given.analysts is None else tuple(sorted(set(given.analysts)))
     return replace(
         given,
@@ -190,7 +183,7 @@ def _normalize(given: Dataset) -> Dataset:
 def _check_text(value: object, name: str) -> str:
     longest = 1_000_000 if name == "schema" else _MAX_TEXT_LENGTH
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
-        raise ParameterError(f"{name} must be a text of 1 to {longest} characters.")
+        raise ParameterError("guard.invalid_text", name=name, most=longest)
     return value
 
 
@@ -219,15 +212,10 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
     own, public = dataset.places(), dataset.public_places()
     rest = [other for other in others if other.name != dataset.name]
     if own & public or any(public & other.places() or own & other.public_places() for other in rest):
-        raise ParameterError(
-            "A table that is public here is private elsewhere, or the other way: rows about people stay private."
-        )
+        raise ParameterError("guard.public_and_private_table")
     shared = next((other.name for other in rest if own & other.places() or _has_same_source(dataset, other)), None)
     if shared is not None:
-        raise ParameterError(
-            f"The source of {safe_repr(dataset.name)} is part of the data set {safe_repr(shared)} already: under two "
-            "names the same people would have two budgets."
-        )
+        raise ParameterError("guard.source_already_shared", name=safe_repr(dataset.name), other=safe_repr(shared))
 
 
 def _has_same_source(one: Dataset, other: Dataset) -> bool:

@@ -47,16 +47,16 @@ def _limits(file: SchemaFile) -> dict[str, Any]:
 def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
     """Raise ``SchemaError`` if the privacy unit or adjacency changes: the budget was set for them."""
     if (old.person, old.adjacency) != (new.person, new.adjacency):
-        raise SchemaError("The schema must keep person and adjacency: the budget was set for them.")
+        raise SchemaError("guard.protected_unit_changed")
 
 
 def replace_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
     """Return a schema with other bounds of one column."""
     if column not in file.schema:
-        raise NotFoundError(kind="column", name=column)
+        raise NotFoundError("guard.no_column", name=column)
     kind = file.schema[column]
     if not isinstance(kind, Integer | Real | Date | Timestamp):
-        raise SchemaError(f"The column {safe_repr(column)} is {kind!r}, which has no bounds.")
+        raise SchemaError("guard.column_without_bounds", column=safe_repr(column), kind=repr(kind))
     changed = _replace_bounds(kind, _read_bound(kind, low, "low"), _read_bound(kind, high, "high"))
     return replace(file, schema=Schema({**file.schema, column: changed}))
 
@@ -75,5 +75,5 @@ def _read_bound(kind: Kind, value: Any, name: str) -> Any:
     if isinstance(kind, Real):
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
+        raise ParameterError("core.not_an_integer", name=name, value=safe_repr(value))
     return number.numerator

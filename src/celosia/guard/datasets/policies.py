@@ -27,17 +27,12 @@ def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "
     if isinstance(policy, Guarantee):
         policy = Policy(limit=policy)
     if not isinstance(policy, Policy):
-        raise ParameterError(
-            f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {safe_repr(policy)}."
-        )
+        raise ParameterError("guard.not_a_budget", value=safe_repr(policy))
     tables = [declared_table(dataset.name, dataset.schema_file) for dataset in datasets]
     if not tables:
         return policy
     if len({(table.unit, table.adjacency) for table in tables}) > 1:
-        raise ParameterError(
-            "The data sets protect different units or neighbours, so one budget cannot be for all of them: set one for "
-            "the analyst on each data set."
-        )
+        raise ParameterError("guard.datasets_protect_different_units")
     return _scope_limits(policy, tables[0])
 
 

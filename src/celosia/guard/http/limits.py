@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from celosia.core.exact import exact_integer
+from celosia.core.messages.message import Message
 from celosia.guard.http.problems import HttpError
 from celosia.noise.source import SYSTEM
 
@@ -32,7 +33,8 @@ except ImportError:  # such a system cannot fork: the lock of its one process is
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Message as AsgiMessage
 
 _ROW = struct.Struct("<QQ")
 _BUCKET_ROWS = 8
@@ -127,7 +129,7 @@ def client_network(scope: "Scope") -> str:
 def too_many_requests(seconds: float) -> HttpError:
     """Return the error 429 with the seconds to wait."""
     wait = max(1, -int(-seconds // 1))
-    detail = f"Too many requests in a minute: wait {wait} s."
+    detail = Message("guard.too_many_requests", seconds=wait)
     return HttpError(429, detail, error="TooManyRequestsError", headers={"Retry-After": str(wait)})
 
 
@@ -160,7 +162,7 @@ class AddressLimit:
         if wait:
             raise too_many_requests(wait)
 
-        async def send_and_count(message: "Message") -> None:
+        async def send_and_count(message: "AsgiMessage") -> None:
             if message["type"] == "http.response.start" and message["status"] == 401:
                 self._rates.take(f"failed {address}", per_minute=self._failures)
             await send(message)
@@ -189,9 +191,9 @@ class BodyLimit:
         if not declared.isdigit() or int(declared[:20]) > self._limit:
             await _drain(receive)
             raise self._body_too_long()
-        kept: list[Message] = [{"type": "http.request", "body": await self._read_body(receive), "more_body": False}]
+        kept: list[AsgiMessage] = [{"type": "http.request", "body": await self._read_body(receive), "more_body": False}]
 
-        async def replay() -> "Message":
+        async def replay() -> "AsgiMessage":
             return kept.pop() if kept else await receive()
 
         await self._app(scope, replay, send)
@@ -209,12 +211,11 @@ class BodyLimit:
                     raise self._body_too_long()
                 if not more:
                     return bytes(body)
-        raise HttpError(
-            408, f"The body did not arrive within {self._seconds:g} seconds.", headers={"Connection": "close"}
-        )
+        late = Message("guard.body_too_late", seconds=self._seconds)
+        raise HttpError(408, late, headers={"Connection": "close"})
 
     def _body_too_long(self) -> HttpError:
-        detail = f"The body is longer than {self._limit} bytes, the limit of this server."
+        detail = Message("guard.body_too_long", most=self._limit)
         return HttpError(413, detail, error="ParameterError", headers={"Connection": "close"})
 
 
@@ -244,7 +245,7 @@ class UserConcurrencyLimit:
             if self._held[who] >= self._limit:
                 raise HttpError(
                     503,
-                    "As many of your questions as are allowed at a time are being answered: ask again in a moment.",
+                    Message("guard.user_busy"),
                     error="TooManyRequestsError",
                     headers={"Retry-After": "1"},
                 )
@@ -275,7 +276,7 @@ class ConcurrencyLimit:
         if self._in_flight >= self._limit:
             raise HttpError(
                 503,
-                "As many questions as are allowed at a time are being answered: ask again in a moment.",
+                Message("guard.server_busy"),
                 error="TooManyRequestsError",
                 headers={"Retry-After": "1"},
             )

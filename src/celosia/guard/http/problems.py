@@ -15,12 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from celosia.core.errors import CelosiaError
+from celosia.core.messages.message import Message
 from celosia.guard.errors import NotFoundError
+from celosia.query.serial.messages import message_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Message as AsgiMessage
 
     from celosia.guard.http.access_log import AccessLog
 
@@ -50,20 +53,20 @@ STATUSES: Mapping[str, tuple[int, str]] = {
 """The status and the title of each error that is sent to clients."""
 
 _FIXED_DETAILS = {
-    "EngineError": "The database did not answer. What was reserved for this question stays spent; ask with a new key.",
-    "LedgerError": "The ledger cannot be used at the moment. Nothing is answered without it: try again later.",
-    "MissingExtraError": "A library that this needs is not installed on the server: tell its owner.",
+    "EngineError": "guard.answer_failed",
+    "LedgerError": "guard.ledger_unavailable",
+    "MissingExtraError": "guard.library_missing",
 }
-_UNEXPECTED = "An unexpected error occurred. The server's log has its details under the number of this request."
 
 
 class HttpError(HTTPException):
     """An HTTP error with its status, the name of its error class, and headers."""
 
     def __init__(
-        self, status: int, detail: str, *, error: str = "CelosiaError", headers: Mapping[str, str] | None = None
+        self, status: int, message: Message, *, error: str = "CelosiaError", headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(status, detail, dict(headers or {}))
+        super().__init__(status, str(message), dict(headers or {}))
+        self.message = message
         self.error = error
 
 
@@ -73,18 +76,21 @@ class Problem:
 
     status: int
     title: str
-    detail: str
+    detail: Message
     error: str
     headers: Mapping[str, str] | None = None
 
-    def json(self, request: str) -> dict[str, str | int]:
-        """Return the fields of RFC 9457, the class of the error, and the number of the request."""
+    def json(self, request: str) -> dict[str, Any]:
+        """Return the fields of RFC 9457, class, code and fields of the error, and the number of the request."""
+        message = message_to_json(self.detail)
         return {
             "type": f"/v1/docs#{self.error}",
             "title": self.title,
             "status": self.status,
-            "detail": self.detail,
+            "detail": message["text"],
             "error": self.error,
+            "code": message["code"],
+            "fields": message["fields"],
             "request": request,
         }
 
@@ -100,7 +106,7 @@ def problem_of(error: Exception) -> Problem | None:
         return Problem(
             status=error.status_code,
             title=_title(error.error, error.status_code),
-            detail=error.detail,
+            detail=error.message,
             error=error.error,
             headers=error.headers,
         )
@@ -112,17 +118,15 @@ def problem_of(error: Exception) -> Problem | None:
     name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in STATUSES), "CelosiaError")
     status, title = (404, "There is no such thing") if isinstance(error, NotFoundError) else STATUSES[name]
     retry = {"Retry-After": "1"} if status in {429, 503} else {}
-    return Problem(status=status, title=title, detail=_FIXED_DETAILS.get(name, str(error)), error=name, headers=retry)
+    detail = Message(_FIXED_DETAILS[name]) if name in _FIXED_DETAILS else error.message
+    return Problem(status=status, title=title, detail=detail, error=name, headers=retry)
 
 
 def _framework_problem(error: HTTPException) -> Problem:
     """Return the problem of an error of the framework: an unknown path, a method, an unreadable body."""
     phrase = http.HTTPStatus(error.status_code).phrase
-    details = {
-        404: "There is nothing at this address; /v1/docs lists the addresses.",
-        405: "This address does not accept this method; the header Allow lists those that it accepts.",
-    }
-    detail = details.get(error.status_code, f"{phrase}.")
+    codes = {404: "guard.no_such_address", 405: "guard.method_not_accepted"}
+    detail = Message(codes.get(error.status_code, f"{phrase}."))
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() in {"allow", "retry-after"}}
     return Problem(status=error.status_code, title=phrase, detail=detail, error="CelosiaError", headers=headers)
 
@@ -134,7 +138,9 @@ def _title(error: str, status: int) -> str:
 
 def unexpected_problem() -> Problem:
     """Return the problem of an unexpected exception, without details."""
-    return Problem(status=500, title="Internal Server Error", detail=_UNEXPECTED, error="CelosiaError")
+    return Problem(
+        status=500, title="Internal Server Error", detail=Message("guard.unexpected_error"), error="CelosiaError"
+    )
 
 
 class Problems:
@@ -162,7 +168,7 @@ class Problems:
             return
         has_started = False
 
-        async def send_and_note(message: "Message") -> None:
+        async def send_and_note(message: "AsgiMessage") -> None:
             nonlocal has_started
             has_started = True
             await send(message)

@@ -7,6 +7,7 @@ break. A repeated header is the first value to one reader and the last to anothe
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from celosia.core.messages.message import Message
 from celosia.guard.http.problems import HttpError
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ class RequestValidation:
         """Serve one request."""
         if scope["type"] == "http":
             if not _is_printable(scope["path"]):
-                raise HttpError(404, "There is nothing at this address; /v1/docs lists the addresses.")
+                raise HttpError(404, Message("guard.no_such_address"))
             names = [name for name, _ in scope["headers"]]
             for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
                         400,
-                        f"The header {name.decode().title()} is repeated: send it once.",
+                        Message("guard.header_repeated", header=name.decode().title()),
                         error="FormatError",
                     )
         await self._app(scope, receive, send)

@@ -17,6 +17,7 @@ from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
 from celosia.core.errors import FormatError, NotAllowedError
+from celosia.core.messages.message import Message
 from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.limits import Rates, UserConcurrencyLimit, too_many_requests
@@ -73,10 +74,10 @@ class _StrictRequest(Request):
     async def json(self) -> Any:
         try:
             return read_json(
-                await self.body(), name="The body", decimal=DecimalText, max_number_length=MAX_NUMBER_LENGTH
+                await self.body(), name="core.the_body", decimal=DecimalText, max_number_length=MAX_NUMBER_LENGTH
             )
         except FormatError as error:
-            raise HttpError(400, str(error), error="FormatError") from None
+            raise HttpError(400, error.message, error="FormatError") from None
 
 
 class StrictRoute(APIRoute):
@@ -91,7 +92,7 @@ class StrictRoute(APIRoute):
             request.scope["celosia.identity"] = await _authenticate(request)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if takes_body and kind != "application/json":
-                raise HttpError(415, "The body must be JSON, with Content-Type: application/json.", error="FormatError")
+                raise HttpError(415, Message("guard.body_not_json"), error="FormatError")
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return serve_strictly
@@ -102,7 +103,7 @@ async def _authenticate(request: Request) -> Identity:
     token = token.strip()
     unknown = HttpError(
         401,
-        "Send a valid key: Authorization: Bearer celosia_… If it is mistyped, expired or revoked, ask the owner.",
+        Message("guard.send_valid_key"),
         error="NotAllowedError",
         headers={"WWW-Authenticate": "Bearer"},
     )

@@ -67,9 +67,7 @@ class Sessions:
         """Return the session of the current data set, with the given ``policy`` or the current one."""
         policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
         if policy is None:
-            raise BudgetExceededError(
-                f"The data set {safe_repr(dataset.name)} has no budget yet: its owner or curator sets one."
-            )
+            raise BudgetExceededError("guard.dataset_without_budget", name=safe_repr(dataset.name))
         state = (dataset.revision, policy)
         with self._lock:
             opening = self._opening.setdefault(dataset.name, threading.Lock())
@@ -130,10 +128,7 @@ def _open_session(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
     except Exception:  # noqa: BLE001 - raised below, without the original message
         session = None
     if session is None:
-        raise EngineError(
-            f"The data set {safe_repr(dataset.name)} cannot be opened now; its keepers see why with celosia guard "
-            "dataset check. Nothing was spent."
-        )
+        raise EngineError("guard.dataset_not_opened", name=safe_repr(dataset.name))
     return session
 
 
@@ -155,15 +150,13 @@ def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limi
         _check_nodes(plan_to_json(plan), limits)
     cells = analyze_plan(plan, tables).cells
     if cells is not None and len(cells) > limits.cells:
-        raise QueryError(
-            f"The answer would have {len(cells)} cells, and {limits.cells} are allowed: group by less, or list keys."
-        )
+        raise QueryError("guard.too_many_cells", cells=len(cells), most=limits.cells)
     return plan
 
 
 def _check_nodes(plan: Mapping[str, Any], limits: Limits) -> None:
     if count_nodes(plan, most=limits.plan_nodes) > limits.plan_nodes:
-        raise QueryError(f"The question is too long: it has more than {limits.plan_nodes} parts. Ask it in several.")
+        raise QueryError("guard.question_too_long", most=limits.plan_nodes)
 
 
 _SCALARS: Final = (str, int, float, bool, type(None))

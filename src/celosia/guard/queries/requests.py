@@ -59,11 +59,11 @@ class QueryRequest:
     def __post_init__(self) -> None:
         _check_text(self.dataset, "dataset", MAX_NAME_LENGTH)
         if (self.sql is None) == (self.plan is None):
-            raise FormatError("Give sql or plan, one of them: what is asked?")
+            raise FormatError("guard.no_single_question")
         if self.sql is not None:
             _check_text(self.sql, "sql", MAX_SQL_LENGTH)
         elif not isinstance(self.plan, Mapping):
-            raise FormatError(f"plan must be a JSON object, not {safe_repr(self.plan)}.")
+            raise FormatError("guard.plan_not_an_object", plan=safe_repr(self.plan))
         for name in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
@@ -107,7 +107,7 @@ def _digest(value: object) -> str:
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (ValueError, TypeError, RecursionError):
-        raise FormatError("The question is no plain JSON: its plan holds something else, or is too deep.") from None
+        raise FormatError("guard.plan_not_json") from None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -163,7 +163,7 @@ class Answer:
 
 def _check_text(value: object, name: str, longest: int) -> None:
     if not isinstance(value, str) or not 0 < len(value) <= longest or _INVALID_CHARACTERS.search(value):
-        raise FormatError(f"{name} must be a text of 1 to {longest} characters, not {safe_repr(value)}.")
+        raise FormatError("guard.invalid_request_text", name=name, most=longest, value=safe_repr(value))
 
 
 def _check_errors(error: object) -> None:
@@ -176,6 +176,4 @@ def _check_errors(error: object) -> None:
             _check_text(name, "error", MAX_NAME_LENGTH)
             _check_text(value, "error", MAX_NUMBER_LENGTH)
     else:
-        raise FormatError(
-            f"error must be a number, or an object with one for each aggregate by name, not {safe_repr(error)}."
-        )
+        raise FormatError("guard.invalid_error_target", value=safe_repr(error))

@@ -6,7 +6,7 @@ get the same delay, headers and logging as successes.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from celosia.core.errors import CelosiaError
+from celosia.core.messages.message import Message
 from celosia.guard.api.endpoints import ROUTER
 from celosia.guard.api.openapi_page import STYLE, openapi_document, render
 from celosia.guard.api.replies import HealthReply
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from celosia.guard.service import Guard
+
+_MAX_SUMMARY_LENGTH: Final = 950
 
 
 def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: AccessLog | None = None) -> FastAPI:
@@ -176,5 +179,5 @@ async def _invalid(request: Request, error: Exception) -> Response:
     found: list[dict[str, Any]] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     header = any(one["loc"][:1] == ("header",) for one in found)
     summary = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
-    detail = f"The request is not what is expected here. {summary}"[:1000]
+    detail = Message("guard.request_not_expected", problems=summary[:_MAX_SUMMARY_LENGTH])
     return await _respond(request, HttpError(400 if header else 422, detail, error="FormatError"))

@@ -21,9 +21,7 @@ def listen(config: Config) -> socket.socket:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
         except (OSError, ValueError):
-            raise ParameterError(
-                f"certificate {safe_repr(str(config.certificate))} and its private_key cannot be used: are they PEM?"
-            ) from None
+            raise ParameterError("guard.unusable_certificate", path=safe_repr(str(config.certificate))) from None
     with contextlib.ExitStack() as closing:
         try:
             family, kind, number, _, address = socket.getaddrinfo(
@@ -35,7 +33,7 @@ def listen(config: Config) -> socket.socket:
             listening.listen(_BACKLOG)
         except OSError as error:
             raise ParameterError(
-                f"host and port: nothing can listen at {config.host}:{config.port} ({error.strerror})."
+                "guard.address_not_available", host=config.host, port=config.port, reason=error.strerror
             ) from None
         closing.pop_all()  # success: keep it open
     return listening

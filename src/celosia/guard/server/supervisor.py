@@ -78,7 +78,7 @@ class Supervisor:
             os.close(end)
         self.listening.close()
         if self._gave_up:
-            raise LedgerError(self._reason or "No worker process started; the server's log has the reasons.")
+            raise LedgerError(self._reason or "guard.no_worker_started")
 
     # ------------------------------------------------------------------------------------------------------ signals
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.guard.addresses import hide_secrets
 from celosia.guard.storage.tables import DATASETS, KEYS, USERS
 from celosia.ledger.store.tables import LOG
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
 """The kinds of lines about a data set, each with the digest of its row."""
 
+_TAMPERED: Final = {
+    "user": "guard.user_tampered_with",
+    "key": "guard.key_tampered_with",
+    "data set": "guard.dataset_tampered_with",
+}
 _USER_LINES: Final = ("user added", "key added", "key revoked")
 _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
 
@@ -44,7 +50,7 @@ def last_digest(connection: "Connection", dataset: str) -> str | None:
     return None
 
 
-def find_tampering(connection: "Connection") -> str | None:
+def find_tampering(connection: "Connection") -> Message | None:
     """Return the first disagreement with the log; None if there is none."""
     expected = _replay_log(connection)
     found: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -58,7 +64,7 @@ def find_tampering(connection: "Connection") -> str | None:
     for kind, those in expected.items():
         for name in sorted(those.keys() | found[kind].keys()):
             if those.get(name) != found[kind].get(name):
-                return f"The {kind} {safe_repr(name)} is not what the log says: the table was changed without a line."
+                return Message(_TAMPERED[kind], name=safe_repr(name))
     return None
 
 

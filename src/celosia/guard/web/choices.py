@@ -66,24 +66,24 @@ class Choices:
 
     def _aggregate(self, columns: "Mapping[str, ColumnCard]") -> str:
         if self.aggregate not in AGGREGATES:
-            raise QueryError(f"There is no aggregate {safe_repr(self.aggregate)} in the form; the SQL tab has more.")
+            raise QueryError("guard.unknown_form_aggregate", aggregate=safe_repr(self.aggregate))
         pattern = AGGREGATES[self.aggregate]
         if "{}" not in pattern:
             return pattern
         if not self.column:
-            raise QueryError("Choose a column for this aggregate.")
+            raise QueryError("guard.missing_aggregate_column")
         return pattern.format(_quote_name(_find_column(self.column, columns).name))
 
     def _condition(self, columns: "Mapping[str, ColumnCard]") -> str:
         column = _find_column(self.where, columns)
         if self.operator not in OPERATORS:
-            raise QueryError(f"There is no comparison {safe_repr(self.operator)} in the form; the SQL tab has more.")
+            raise QueryError("guard.unknown_form_comparison", operator=safe_repr(self.operator))
         return f"{_quote_name(column.name)} {self.operator} {_format_literal(self.value, column)}"
 
 
 def _find_column(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
     if name not in columns:
-        raise QueryError(f"There is no column {safe_repr(name)} in this table.")
+        raise QueryError("guard.unknown_column", name=safe_repr(name))
     return columns[name]
 
 
@@ -113,7 +113,7 @@ def _format_literal(value: str, column: "ColumnCard") -> str:
 
 def _parse_boolean(value: str) -> str:
     if value.lower() not in ("true", "false"):
-        raise QueryError(f"The value of a yes-or-no column must be true or false, not {safe_repr(value)}.")
+        raise QueryError("guard.value_not_boolean", value=safe_repr(value))
     return value.upper()
 
 
@@ -123,5 +123,5 @@ def _parse_number(value: str) -> str:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or len(value) > 60 or abs(number.adjusted()) > 40:
-        raise QueryError(f"The value to compare with must be a number, not {safe_repr(value)}.")
+        raise QueryError("guard.value_not_a_number", value=safe_repr(value))
     return f"{number:f}"

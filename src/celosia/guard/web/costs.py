@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from celosia.query import Preview
 
 _NUMBERS: Final = ("epsilon", "delta", "rho", "mu")
-_SHARED_SUFFIX: Final = " come from one measurement and share its noise."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +68,10 @@ class CostShare:
 
 def split_cost(preview: "Preview") -> tuple[tuple[CostShare, ...], int]:
     """Return the share of each aggregate and that of the keys; each measurement counts once, 100 in total."""
-    groups = [note.removesuffix(_SHARED_SUFFIX).split(", ") for note in preview.notes if note.endswith(_SHARED_SUFFIX)]
+    groups = [note.fields["names"] for note in preview.notes if note.code == "query.shared_measurement"]
     shown: dict[str, str] = {}
     for line in preview.lines:
-        together = {name for group in groups if line.name in group for name in group}
+        together = {name for group in groups if isinstance(group, tuple) and line.name in group for name in group}
         shown[line.name] = next((name for name, other in shown.items() if name in together and not other), "")
     own = [line.share if not shown[line.name] else Fraction(0) for line in preview.lines]
     keys = max(Fraction(0), Fraction(1) - sum(own)) if preview.cells is None else Fraction(0)

@@ -49,5 +49,5 @@ def parse_preset_budget(form: Mapping[str, str]) -> ApproxDP:
     """Return the budget of a form: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_PERSON_DIGITS and 0 < int(text) <= _MAX_PERSONS):
-        raise ParameterError(f"persons must be an integer from 1 to 10^12, not {safe_repr(text)}.")
+        raise ParameterError("guard.persons_out_of_range", value=safe_repr(text))
     return suggest_budget(form.get("preset", ""), persons=int(text))

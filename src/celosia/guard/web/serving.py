@@ -160,7 +160,7 @@ def _check_rate(web_session: WebSession, request: Request) -> None:
         f"key {web_session.signed_in.key_id or web_session.signed_in.name}", per_minute=limit
     )
     if wait:
-        raise TooManyRequestsError(f"Too many requests in a minute: wait {math.ceil(wait)} s.")
+        raise TooManyRequestsError("guard.too_many_requests", seconds=math.ceil(wait))
 
 
 def _redirect_to_sign_in(web_session: WebSession, *, has_ended: bool) -> Response:

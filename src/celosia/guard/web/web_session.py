@@ -41,7 +41,7 @@ class WebSession:
     def identity(self) -> "Identity":
         """The signed-in identity; raises ``NotAllowedError`` if there is none."""
         if self.signed_in is None:
-            raise NotAllowedError("Sign in first.")
+            raise NotAllowedError("guard.sign_in_first")
         return self.signed_in
 
     def query_field(self, name: str) -> str:

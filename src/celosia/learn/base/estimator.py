@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
+from celosia.core.messages.message import name_unit
 from celosia.core.release import Release
 from celosia.learn.base.forecast import ExpectedError, Forecast
 from celosia.learn.base.lineage import Lineage
@@ -82,14 +83,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         account = None if self.budget is None else as_account(self.budget)
         target = self._target(adjacency=self.adjacency, account=account)
         if account is not None and not target.private:
-            raise ParameterError(
-                "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
-            )
+            raise ParameterError("learn.budget_without_privacy")
         if target.unit != "row":
-            raise ParameterError(
-                f"budget: it is for each {target.unit}, with all its rows, and an array does not tell whose a row is. "
-                "Fit where that is known, with session.fit(...), or give a budget for rows."
-            )
+            raise ParameterError("learn.budget_not_for_rows", unit=name_unit(target.unit))
         return target
 
     def _target(self, **given: Any) -> Target:
@@ -101,7 +97,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         """Pay for an event, run the block, and record the event and its guarantee."""
         guarantee = target.guarantee
         if guarantee is None:
-            raise ParameterError("Without privacy there is nothing to pay for.")
+            raise ParameterError("learn.nothing_to_pay_for")
         self._count_fit()
         question = self._question(features)
         with spend(self.budget, self.source, event, guarantee, question=question) as payment:
@@ -157,7 +153,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def expect_error(self, rows: int, privacy: Target, n_features: int | None) -> ExpectedError:  # noqa: ARG002 - refuses
         """Return the expected error of a fit on ``rows`` rows; a subclass that makes forecasts implements it."""
-        raise ParameterError(f"{type(self).__name__} makes no forecasts.")
+        raise ParameterError("learn.no_forecasts", estimator=type(self).__name__)
 
     def _forecast_target(
         self, epsilon: "Exact | None", delta: "Exact | None" = None, rho: "Exact | None" = None
@@ -171,7 +167,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         if known is None:
             known = getattr(self, "n_features_in_", None)
         if known is None:
-            raise ParameterError("Say how many features there will be: n_features=, or an array of bounds.")
+            raise ParameterError("learn.missing_feature_number")
         return int(exact_integer(known, name="n_features"))
 
     # ------------------------------------------------------------------------------------------ what a model can do
@@ -239,7 +235,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 def check_method(method: object, methods: tuple[str, ...]) -> str:
     """Return a method that an estimator knows; refuse any other."""
     if not isinstance(method, str) or method not in methods:
-        raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {safe_repr(method)}.")
+        raise ParameterError("learn.unknown_method", known=", ".join(map(repr, methods)), value=safe_repr(method))
     return method
 
 
@@ -258,7 +254,7 @@ def spend(
         return
     account = as_account(budget)
     if drawn.seeded and not account.allows_seeded:
-        raise ParameterError("A ledger takes no models whose noise can be repeated: leave source= out.")
+        raise ParameterError("learn.repeatable_noise_in_ledger")
     reservation = _reserve(account, event, guarantee, question)
     failed = False
     try:
@@ -270,9 +266,7 @@ def spend(
         failed = True
     if failed:
         _fail(account, reservation)
-        raise EngineError(
-            "The model could not be fitted. It stays paid for, because data may have been read."
-        ) from None
+        raise EngineError("learn.fit_failed") from None
     release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
     account.commit(reservation, release)
 
@@ -284,10 +278,7 @@ def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", que
     except NotPricedError:
         if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise
-    raise ParameterError(
-        "The budget is a PureDP, which has no delta to pay with: leave delta= out, or keep the budget as an "
-        "ApproxDP(epsilon=..., delta=...)."
-    )
+    raise ParameterError("learn.pure_budget_has_no_delta")
 
 
 def _fail(account: BudgetAccount, reservation: Any) -> None:

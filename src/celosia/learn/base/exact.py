@@ -88,7 +88,7 @@ class ExactSums:
         largest = max(max(-low, high) for part in self.request.parts for low, high in part.measure.reach)
         most = min(2**30, 2**62 // largest)
         if self.rows + len(values) >= most:
-            raise InputError(f"At most {most:,} rows can be added up: fit a random part of them.")
+            raise InputError("learn.too_many_rows", most=most)
         for block, labels in _blocks(values, codes):
             for place, (part, reader) in enumerate(zip(self.request.parts, self._readers, strict=True)):
                 columns = block if part.columns == tuple(range(block.shape[1])) else block[:, list(part.columns)]
@@ -106,7 +106,7 @@ class ExactSums:
         return "<ExactSums: exact sums that are not released>"
 
     def __reduce__(self) -> str:
-        raise InputError("A model that is not finished holds exact sums, which cannot be stored: call finish() before.")
+        raise InputError("learn.unfinished_model")
 
 
 def _blocks(
@@ -133,7 +133,7 @@ def _sums(
         places = codes * shape[1] + block[:, 0].astype(np.int64)
         counted: NDArray[np.int64] = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
         return counted
-    raise InputError(f"{type(part.measure).__name__} cannot be summed in memory.")
+    raise InputError("learn.measure_not_summable", measure=type(part.measure).__name__)
 
 
 def _products(

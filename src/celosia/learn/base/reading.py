@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, InputError, ParameterError, UnboundedDataError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
@@ -123,28 +124,25 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     """
     known = _find_classes(classes, y, labels)
     if len(known) < 2:
-        raise InputError(f"A classifier needs at least two classes; there is {len(known)} class.")
+        raise InputError("learn.too_few_classes", found=len(known))
     if not np.isin(labels, known).all():
-        raise InputError("y has a label that is not among classes: list every label, or leave such rows out.")
+        raise InputError("learn.label_not_in_classes")
     return known
 
 
 def _find_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     if isinstance(classes, str):
         if classes != "public":
-            raise ParameterError(f'classes must be a list of labels, or "public", not {safe_repr(classes)}.')
+            raise ParameterError("learn.classes_not_labels_or_public", value=safe_repr(classes))
         return np.unique(labels)
     if classes is not None:
         listed = np.asarray(classes)
         if listed.ndim != 1 or listed.dtype.kind not in "biufUSO":
-            raise ParameterError(f"classes must be a list of labels, not {safe_repr(classes)}.")
+            raise ParameterError("learn.classes_not_a_list", value=safe_repr(classes))
         return _check_distinct(listed, classes)
     typed = _categories(y)
     if typed is None:
-        raise UnboundedDataError(
-            'classes must be given, from public knowledge: classes=[...], or classes="public" if everybody may know '
-            "which labels occur in y."
-        )
+        raise UnboundedDataError("learn.missing_classes")
     return np.unique(typed)
 
 
@@ -155,7 +153,7 @@ def _check_distinct(listed: NDArray[Any], classes: object) -> NDArray[Any]:
     except TypeError:
         found = listed[:0]
     if len(found) != len(listed) or (listed.dtype.kind == "f" and not np.isfinite(listed).all()):
-        raise ParameterError(f"classes must be different labels of one type, not {safe_repr(classes)}.")
+        raise ParameterError("learn.classes_repeated_or_mixed", value=safe_repr(classes))
     return found
 
 
@@ -192,16 +190,14 @@ def _as_column(y: Any) -> Any:
 
 def _check_given(y: object, estimator: object) -> None:
     if y is None:
-        name = "The estimator" if estimator is None else type(estimator).__name__
-        raise InputError(f"{name} requires y to be passed, but the target y is None.")
+        name = Message("learn.the_estimator") if estimator is None else type(estimator).__name__
+        raise InputError("learn.missing_y", estimator=name)
 
 
 def _check_length(column: NDArray[Any], rows: int) -> None:
     if len(column) != rows:
         # Not how many of each: row counts are private.
-        raise InputError(
-            "Found input variables with inconsistent numbers of samples: X and y must have one row for each other."
-        )
+        raise InputError("learn.x_and_y_lengths_differ")
 
 
 def _hide_values(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
@@ -223,20 +219,20 @@ def _hide_values(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
 def _type_message(said: str, kind: str) -> str:
     if said.startswith(("Sparse", "A sparse", "Feature names", "np.matrix")):
         return said
-    return f"{kind} must hold numbers: each argument must be a string or a number that can be read as one."
+    return Message("learn.not_numbers", data=kind)
 
 
 def _value_message(said: str, kind: str) -> str:
     if said.startswith("Unknown label type"):
-        return "Unknown label type: y must hold classes, not continuous numbers."
+        return Message("learn.target_not_classes")
     if not _HARMLESS.match(said):
-        return f"{kind} could not be read as numbers: encode texts before, or leave the column out."
+        return Message("learn.not_read_as_numbers", data=kind)
     if said.startswith("y should be"):
-        return "y should be a 1d array: one column, with one value for each row of X."
+        return Message("learn.target_not_one_column")
     if said.startswith(_RAGGED):
-        return f"{kind} has rows of different lengths: an inhomogeneous shape."
+        return Message("learn.rows_of_different_lengths", data=kind)
     if said.startswith("Input"):
-        return f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
+        return Message("learn.values_missing", problem=said.splitlines()[0].rstrip("."))
     return _ROW_COUNT.sub(
         "", _QUOTED.sub(". ", said)
     ).rstrip()  # nothing in its place: check_estimator reads the sentence

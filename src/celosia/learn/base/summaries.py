@@ -132,7 +132,7 @@ class SummaryEstimator(PrivateEstimator):
         """Pay, add noise to the sums of all records so far, and solve. The exact sums are gone after that."""
         held = vars(self).get("_held")
         if held is None:
-            raise InputError(f"There are no records yet: call {type(self).__name__}.partial_fit(...) before finish().")
+            raise InputError("learn.no_records_yet", estimator=type(self).__name__)
         with self._rollback_on_error():
             self._release(held)
         return self
@@ -232,22 +232,20 @@ class SummaryEstimator(PrivateEstimator):
         bounding = ContributionBounds() if bounding is None else bounding
         wanted = self.learns != "features"
         if wanted != (target is not None):
-            raise ParameterError(f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column.")
+            raise ParameterError(
+                "learn.target_missing" if wanted else "learn.target_not_used", estimator=type(self).__name__
+            )
         for name in ("bounds", "bounds_y"):
             if getattr(self, name, None) is not None:
-                raise ParameterError(f"The schema of the table states the bounds: leave {name}= out.")
+                raise ParameterError("learn.bounds_already_in_schema", name=name)
         privacy = self._target(adjacency=bounding.adjacency, unit=bounding.unit, exact=exact)
         if not privacy.private:
-            raise ParameterError(
-                "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."
-            )
+            raise ParameterError("learn.session_needs_privacy")
         classes = None
         if target is not None and self.learns == "classes":
             classes = target.domain()
             if classes is None or len(classes) < 2:
-                raise ParameterError(
-                    f"The target must be a Category or a Boolean of at least two classes, not {target!r}."
-                )
+                raise ParameterError("learn.target_without_classes", kind=repr(target))
             classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
             self._check_classes(classes)
         spec = FitSpec(
@@ -264,7 +262,7 @@ class SummaryEstimator(PrivateEstimator):
     def _check_classes(self, classes: tuple[Any, ...]) -> None:
         given = self.classes
         if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
-            raise ParameterError("The schema of the table states the classes: leave classes= out.")
+            raise ParameterError("learn.classes_already_in_schema")
 
     def finish_fit(self, noisy: NDArray[np.int64], request: SummaryRequest, provenance: Provenance) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""

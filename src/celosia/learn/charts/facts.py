@@ -53,7 +53,7 @@ def height_of(model: Any, grid: Numbers) -> Numbers:
     if not hasattr(model, "classes_"):
         return np.asarray(model.predict(grid[:, None]), dtype=np.float64)
     if len(model.classes_) != 2:
-        raise ParameterError(f"A curve shows two classes, not {len(model.classes_)}: use regions_chart.")
+        raise ParameterError("learn.curve_needs_two_classes", found=len(model.classes_))
     return np.asarray(model.predict_proba(grid[:, None])[:, 1], dtype=np.float64)
 
 
@@ -68,9 +68,9 @@ def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:
 def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:
     """Refuse what is not fitted, has no such attribute, or has another number of features."""
     if not hasattr(model, attribute) or not hasattr(model, "n_features_in_"):
-        raise ParameterError(f"This picture needs a fitted model with {attribute}, not {safe_repr(model)}.")
+        raise ParameterError("learn.chart_needs_fitted_model", attribute=attribute, model=safe_repr(model))
     if features is not None and model.n_features_in_ != features:
-        raise ParameterError(f"This picture is of models of {features} feature(s), not of {model.n_features_in_}.")
+        raise ParameterError("learn.chart_feature_mismatch", wanted=features, found=model.n_features_in_)
 
 
 def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 - a model and records
@@ -80,7 +80,7 @@ def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 -
         axes = [axis_of(kind) for kind in feature_kinds(model.bounds, count, getattr(model, "feature_names_in_", None))]
         return np.array([float(axis.low) for axis in axes]), np.array([float(axis.high) for axis in axes])
     if getattr(model, "guarantee_", None) is not None or X is None:
-        raise ParameterError("The model has no bounds to draw between: set model.bounds, to those of the schema.")
+        raise ParameterError("learn.chart_without_bounds")
     values = records_of(X, count)
     return values.min(axis=0), values.max(axis=0)
 
@@ -89,7 +89,7 @@ def records_of(X: Any, features: int) -> Numbers:  # noqa: N803 - scikit-learn's
     """Return the records to draw."""
     values = None if X is None else np.asarray(X, dtype=np.float64)
     if values is None or values.ndim != 2 or values.shape[1] != features or not len(values):
-        raise InputError(f"show_points needs records to draw: rows of {features} number(s).")
+        raise InputError("learn.no_points_to_show", features=features)
     return values
 
 
@@ -97,18 +97,18 @@ def targets_of(y: Any, rows: int, classes: Any) -> Numbers:
     """Return the target as numbers: for classes, their places."""
     values = None if y is None else np.asarray(y)
     if values is None or values.shape != (rows,):
-        raise InputError("show_points needs a target for each of the records.")
+        raise InputError("learn.points_without_target")
     if classes is None:
         return values.astype(np.float64)
     if not np.isin(values, classes).all():
-        raise InputError("y has a label that the model does not know.")
+        raise InputError("learn.label_unknown_to_model")
     return np.searchsorted(classes, values).astype(np.float64)
 
 
 def two_places(columns: Any, count: int) -> list[int]:
     """Return the two columns that a picture shows."""
     if count < 2 or len(set(columns)) != 2 or not all(place in range(count) for place in columns):
-        raise ParameterError(f"columns must be two different places of {count} features, not {safe_repr(columns)}.")
+        raise ParameterError("learn.not_two_columns", count=count, columns=safe_repr(columns))
     return [int(place) for place in columns]
 
 

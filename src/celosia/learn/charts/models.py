@@ -172,12 +172,12 @@ def regions_chart(
     check_fitted(model, "predict_proba")
     classes = tuple(str(label) for label in model.classes_)
     if len(classes) > len(PALETTE):
-        raise ParameterError(f"A picture has {len(PALETTE)} classes at the most, not {len(classes)}.")
+        raise ParameterError("learn.too_many_classes_to_draw", most=len(PALETTE), found=len(classes))
     normal = hasattr(model, "theta_") and hasattr(model, "var_")
     low, high = drawn_bounds(model, X)
     if model.n_features_in_ == 1 and normal:
         if show_points:
-            raise ParameterError("Densities of one feature are drawn without records: leave show_points out.")
+            raise ParameterError("learn.densities_with_points")
         return _class_densities(model, classes, low[0], high[0], labels)
     check_fitted(model, "predict_proba", features=2)
     frame = Frame(low=low, high=high, titles=axis_titles(model, [0, 1], labels), names=classes)
@@ -223,7 +223,7 @@ def _accuracies(rows: list[dict[str, Any]]) -> tuple[list[Curve], list[dict[str,
     private = [row for row in rows if np.isfinite(row["epsilon"])]
     epsilons = sorted({row["epsilon"] for row in private})
     if len(epsilons) < 2:
-        raise ParameterError("rows must have two different epsilons or more.")
+        raise ParameterError("learn.too_few_epsilons")
     names = list(dict.fromkeys(row["name"] for row in private))
     lines = []
     for name in names:
@@ -240,12 +240,10 @@ def _accuracies(rows: list[dict[str, Any]]) -> tuple[list[Curve], list[dict[str,
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     if not {"name", "epsilon", "score"} <= set(row):
-        raise ParameterError(f"rows must have a name, an epsilon and a score each, not {safe_repr(row)}.")
+        raise ParameterError("learn.incomplete_score_row", row=safe_repr(row))
     epsilon, score, error = (float(row.get(key, 0.0)) for key in ("epsilon", "score", "error"))
     if not (epsilon > 0 and np.isfinite(score) and 0 <= error < np.inf):
-        raise ParameterError(
-            f"rows must have an epsilon above 0, a finite score and an error of 0 or more, not {safe_repr(row)}."
-        )
+        raise ParameterError("learn.score_row_out_of_range", row=safe_repr(row))
     return {"name": str(row["name"]), "epsilon": epsilon, "score": score, "error": error}
 
 

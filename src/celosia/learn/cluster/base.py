@@ -115,13 +115,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         more = min(int(self.n_clusters) // 4, _MOST_MORE)  # many centres are not all in the right place at once
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
         if refining > _MOST_REFINING:
-            raise ParameterError(
-                f"max_iter must be at most {_MOST_REFINING} with privacy, not {safe_repr(self.max_iter)}."
-            )
+            raise ParameterError("learn.too_many_iterations", most=_MOST_REFINING, value=safe_repr(self.max_iter))
         if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
-            raise ParameterError(
-                f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {safe_repr(self.n_clusters)}."
-            )
+            raise ParameterError("learn.too_many_clusters", most=_MOST_CLUSTERS, value=safe_repr(self.n_clusters))
         targets = [privacy]
         if privacy.kind == "approximate":
             targets.append(replace(privacy, delta=Fraction(0)))

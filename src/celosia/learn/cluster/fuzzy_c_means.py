@@ -98,7 +98,7 @@ class FuzzyCMeans(Clusterer):
         m: object = self.m
         known = isinstance(m, int | float | np.integer | np.floating) and not isinstance(m, bool)
         if not known or not 1 < m <= _MOST_FUZZY or float(m) == 1:  # type: ignore[operator,arg-type] # a number
-            raise ParameterError(f"m must be a number above 1 and at most {_MOST_FUZZY}, not {safe_repr(m)}.")
+            raise ParameterError("learn.fuzziness_out_of_range", most=_MOST_FUZZY, value=safe_repr(m))
         check_method(self.method, ("auto", "published"))
 
     def _add(self) -> "Add":
@@ -168,7 +168,7 @@ class FuzzyCMeans(Clusterer):
     def _published_noise(self, features: int, privacy: Target) -> "_PublishedNoise":
         """Return the noise of the published method. Centres lie in the unit cube: no more of it has to be hidden."""
         if privacy.kind != "pure" or privacy.epsilon is None:
-            raise ParameterError('method="published" takes an epsilon alone: leave delta and rho out.')
+            raise ParameterError("learn.published_clustering_only_epsilon")
         clusters = int(self.n_clusters)
         iterations = _ITERATIONS if self.max_iter is None else int(self.max_iter)
         part = privacy.epsilon / (iterations * clusters * (2 + features))

@@ -329,4 +329,4 @@ class _Seen:
 def check_rows(rows: int) -> None:
     """Refuse more records than integers can be summed over; the error does not state the number."""
     if rows > _MOST_ROWS:
-        raise InputError("At most 2^28 records can be clustered.")
+        raise InputError("learn.too_many_records_to_cluster")

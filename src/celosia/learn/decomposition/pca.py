@@ -153,14 +153,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     def _check(self, count: int) -> None:
         wanted: Any = self.n_components
         if not isinstance(self.whiten, bool):
-            raise ParameterError(f"whiten must be True or False, not {safe_repr(self.whiten)}.")
+            raise ParameterError("learn.whiten_not_boolean", value=safe_repr(self.whiten))
         if wanted is None or (isinstance(wanted, float) and 0.0 < wanted < 1.0):
             return
         if isinstance(wanted, float | str) or exact_integer(wanted, name="n_components") > count:
-            raise ParameterError(
-                f"n_components must be an integer from 1 to {count}, a share of the variance between 0 and 1, or "
-                f"None for all, not {safe_repr(wanted)}."
-            )
+            raise ParameterError("learn.components_out_of_range", most=count, value=safe_repr(wanted))
 
     # ------------------------------------------------------------------------------------------------------ using
 

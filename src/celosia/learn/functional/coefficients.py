@@ -55,9 +55,7 @@ class Coefficients:
         fine = fine if fine <= most else fine / 2
         noised = tuple(place for place, public in enumerate(objective.public) if adjacency is AddRemove or not public)
         if not noised:
-            raise ParameterError(
-                "objective is the same for every record, and their number is public: there is nothing to learn."
-            )
+            raise ParameterError("learn.nothing_to_learn")
         return cls(objective=objective, step=1 / fine, noised=noised)
 
     @property

@@ -163,23 +163,17 @@ class FunctionalMechanism(PrivateEstimator):
         elif callable(given):
             found = objective_of(given, features, fit_intercept=self.fit_intercept)
         elif not isinstance(given, str) or given not in _NAMED:
-            raise ParameterError(
-                f'objective must be "linear", "logistic", an Objective or a function, not {safe_repr(given)}.'
-            )
+            raise ParameterError("learn.unknown_objective", value=safe_repr(given))
         elif given == "linear":
             found = linear_objective(features, fit_intercept=self.fit_intercept)
         else:
             found = logistic_objective(features, degree=degree, fit_intercept=self.fit_intercept)
         if found.features != features:
-            raise ParameterError(f"objective is of {found.features} features, the data have {features}.")
+            raise ParameterError("learn.objective_feature_mismatch", in_objective=found.features, in_data=features)
         if found.degree > degree:
-            raise ParameterError(
-                f"degree is {safe_repr(self.degree)}, but the objective is of degree {found.degree}: say so."
-            )
+            raise ParameterError("learn.objective_degree_mismatch", degree=safe_repr(self.degree), found=found.degree)
         if self.radius is None and found.degree != 2:
-            raise ParameterError(
-                f"radius must be given for an objective of degree {found.degree}: it may have no minimum."
-            )
+            raise ParameterError("learn.missing_radius", degree=found.degree)
         return found
 
     def _radius(self) -> float | None:
@@ -205,9 +199,7 @@ def _range(kinds: "tuple[Kind, ...]") -> Range:
     lows = np.array([float(getattr(kind, "low", axis.low)) for kind, axis in zip(kinds, axes, strict=True)])
     highs = np.array([float(getattr(kind, "high", axis.high)) for kind, axis in zip(kinds, axes, strict=True)])
     if not (lows < highs).all():
-        raise ParameterError(
-            "The bounds of a column are the same number in doubles: move the column nearer to 0, or widen them."
-        )
+        raise ParameterError("learn.bounds_equal_as_doubles")
     return lows, highs
 
 

@@ -147,14 +147,14 @@ def objective_of(
     weights = variables("w", count + len(ones))
     written = _evaluate(loss, weights, (*ones, *variables("x", count)), variables("y", 1)[0])
     if not isinstance(written, Polynomial):
-        raise ParameterError(f"objective must return a polynomial of w, x and y, not {safe_repr(written)}.")
+        raise ParameterError("learn.objective_not_a_polynomial", value=safe_repr(written))
     grouped: dict[Places, dict[Places, Fraction]] = {}
     for powers, number in written.terms:
         monomial, record = _split(powers, count)
         if monomial:  # what has no weight in it moves no minimum
             grouped.setdefault(monomial, {})[record] = number
     if not grouped:
-        raise ParameterError("objective must depend on the weights.")
+        raise ParameterError("learn.objective_without_weights")
     terms = tuple(
         (monomial, tuple(grouped[monomial].items())) for monomial in sorted(grouped, key=lambda m: (len(m), m))
     )
@@ -169,10 +169,7 @@ def _evaluate(loss: Loss, *arguments: object) -> object:
     except CelosiaError:
         raise
     except Exception as error:
-        raise ParameterError(
-            "objective must be a function of w, x and y that is made of + - * ** and numbers; "
-            f"it raised {type(error).__name__}: {error}"
-        ) from error
+        raise ParameterError("learn.objective_function_failed", error_type=type(error).__name__, error=error) from error
 
 
 def _check_terms(objective: Objective) -> None:
@@ -185,18 +182,14 @@ def _check_terms(objective: Objective) -> None:
     for _, found in objective.terms:
         _check_products([places for places, _ in found], columns, least=0)
         if len(found) > _MOST_TERMS or max(len(places) for places, _ in found) > _HIGHEST_RECORD:
-            raise ParameterError(
-                f"A coefficient may have {_MOST_TERMS} products of {_HIGHEST_RECORD} of a record's values: take fewer."
-            )
+            raise ParameterError("learn.coefficient_too_long", most=_MOST_TERMS, factors=_HIGHEST_RECORD)
     if not all(_is_between(number, Fraction(0)) for _, found in objective.terms for _, number in found):
-        raise ParameterError("The numbers of an objective must be fractions of 2^500 in size at the most, and not 0.")
+        raise ParameterError("learn.coefficient_out_of_range")
     units = objective.units
     if len(units) != len(objective.terms) or not all(
         _is_between(unit, 1 / _MAX_COEFFICIENT) and unit > 0 for unit in units
     ):
-        raise ParameterError(
-            "units must be fractions above 0, between 2^-500 and 2^500, one for each product of weights."
-        )
+        raise ParameterError("learn.units_out_of_range")
 
 
 def _is_between(number: object, least: Fraction) -> bool:
@@ -210,9 +203,7 @@ def _check_products(products: Sequence[Places], count: int, least: int) -> None:
         for places in products
     )
     if not products or not inside or len(set(products)) < len(products):
-        raise ParameterError(
-            f"terms must name each product once, by the places of its variables in order, below {count}."
-        )
+        raise ParameterError("learn.malformed_terms", count=count)
 
 
 def _split(powers: Powers, features: int) -> tuple[Places, Places]:
@@ -234,7 +225,7 @@ def logistic_objective(features: int, *, degree: int = 2, fit_intercept: bool = 
     """Return the logistic loss log(1 + exp(w x)) - y w x, by its Taylor polynomial at 0."""
     if degree not in _TAYLOR:
         raise ParameterError(
-            f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {safe_repr(degree)}."
+            "learn.unknown_logistic_degree", known=", ".join(map(str, _TAYLOR)), value=safe_repr(degree)
         )
 
     def taylor(w: Sequence[Polynomial], x: Sequence[Polynomial], y: Polynomial) -> Polynomial:

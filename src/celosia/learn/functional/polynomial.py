@@ -37,7 +37,7 @@ class Polynomial:
         """Return the sum of the terms that are not 0, in a fixed order."""
         kept = {powers: number for powers, number in terms.items() if number}
         if len(kept) > _MOST_TERMS:
-            raise ParameterError(f"A polynomial may have {_MOST_TERMS} terms: take fewer features, or a lower degree.")
+            raise ParameterError("learn.polynomial_too_long", most=_MOST_TERMS)
         return cls(tuple(sorted(kept.items())))
 
     @property
@@ -54,11 +54,9 @@ class Polynomial:
     def __mul__(self, other: "Polynomial | Exact") -> "Polynomial":
         factors = _polynomial(other).terms
         if self.degree + _polynomial(other).degree > _HIGHEST:
-            raise ParameterError(f"A polynomial may be of degree {_HIGHEST}: take a lower power.")
+            raise ParameterError("learn.polynomial_degree_too_high", most=_HIGHEST)
         if len(self.terms) * len(factors) > _MOST_PRODUCTS:
-            raise ParameterError(
-                f"Products of {len(self.terms)} and {len(factors)} terms are too many: take fewer features."
-            )
+            raise ParameterError("learn.too_many_products", terms=len(self.terms), factors=len(factors))
         found: dict[Powers, Fraction] = {}
         for powers, number in self.terms:
             for others, factor in factors:
@@ -69,7 +67,7 @@ class Polynomial:
     def __pow__(self, exponent: int) -> "Polynomial":
         times = exact_integer(exponent, name="exponent", least=0)
         if times > _HIGHEST:
-            raise ParameterError(f"exponent must be at most {_HIGHEST}, not {safe_repr(exponent)}.")
+            raise ParameterError("learn.exponent_too_large", most=_HIGHEST, value=safe_repr(exponent))
         found = _polynomial(1)
         for _ in range(times):
             found = found * self
@@ -78,13 +76,13 @@ class Polynomial:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Polynomial):
             return self.terms == other.terms
-        raise ParameterError(f"A polynomial stands for every record: it cannot be compared with {safe_repr(other)}.")
+        raise ParameterError("learn.polynomial_compared", other=safe_repr(other))
 
     def __hash__(self) -> int:
         return hash(self.terms)
 
     def __bool__(self) -> bool:
-        raise ParameterError("A polynomial stands for every record: it is neither true nor false, so it cannot decide.")
+        raise ParameterError("learn.polynomial_as_condition")
 
     def __neg__(self) -> "Polynomial":
         return self * -1
@@ -98,7 +96,7 @@ class Polynomial:
     def __truediv__(self, other: Exact) -> "Polynomial":
         number = exact(other, name="divisor")
         if number == 0:
-            raise ParameterError("A polynomial cannot be divided by 0.")
+            raise ParameterError("learn.polynomial_divided_by_zero")
         return self * (1 / number)
 
     __radd__ = __add__

@@ -43,7 +43,7 @@ class Stretched:
     def of(cls, kinds: Sequence[Kind], *, fit_intercept: bool) -> "Stretched":
         """Return how columns of these kinds are counted."""
         if len(kinds) > _MOST_COLUMNS:
-            raise ParameterError(f"The functional mechanism takes {_MOST_COLUMNS} columns, not {len(kinds)}.")
+            raise ParameterError("learn.too_many_columns", most=_MOST_COLUMNS, found=len(kinds))
         measure = Products(tuple(axis_of(kind) for kind in kinds), ())
         unit = 2**18 if len(kinds) <= _WIDE else 2**17
         return cls(

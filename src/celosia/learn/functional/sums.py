@@ -110,9 +110,7 @@ def logistic_request(spec: "FitSpec", *, fit_intercept: bool, sensitivity: Sense
     if sensitivity == "published":
         row_sensitivity = _at_least(row_sensitivity, columns.unit**2 * (2 * features**2 + 24 * features))
     if row_sensitivity.l1 > _FURTHEST:
-        raise ParameterError(
-            f"The functional mechanism cannot tell {classes} classes by {features} features: take fewer of them."
-        )
+        raise ParameterError("learn.too_many_classes_and_features", classes=classes, features=features)
     return spec.request(parts, row_sensitivity, combination=_logistic_matrix(columns, classes, apart, together))
 
 
@@ -221,15 +219,15 @@ def _at_least(row_sensitivity: RowSensitivity, l1: int) -> RowSensitivity:
 def _class_count(spec: "FitSpec", sensitivity: Sense) -> int:
     count = len(spec.classes or ())
     if sensitivity == "published" and count != 2:
-        raise ParameterError(f'method="published" tells two classes apart, not {count}: take another method.')
+        raise ParameterError("learn.published_needs_two_classes", found=count)
     return count
 
 
 def _columns(spec: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
     if sensitivity not in ("tight", "published"):
-        raise ParameterError(f'sensitivity must be "tight" or "published", not {safe_repr(sensitivity)}.')
+        raise ParameterError("learn.unknown_sensitivity", value=safe_repr(sensitivity))
     if sensitivity == "published" and spec.privacy.kind != "pure":
-        raise ParameterError('method="published" has Laplace noise: give an epsilon alone, without delta and rho.')
+        raise ParameterError("learn.published_noise_only_epsilon")
     return Stretched.of(spec.kinds, fit_intercept=fit_intercept)
 
 

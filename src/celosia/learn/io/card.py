@@ -77,7 +77,7 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
     noisy or public one is taken, if it has one.
     """
     if format not in ("markdown", "html"):
-        raise ParameterError(f"format must be 'markdown' or 'html', not {safe_repr(format)}.")
+        raise ParameterError("learn.unknown_card_format", value=safe_repr(format))
     known = None if rows is None else int(exact_integer(rows, name="rows"))
     check_is_fitted(model)
     try:
@@ -85,7 +85,7 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, CelosiaError):
             raise
-        raise FormatError("The model holds values that no fit leaves: its card cannot be written.") from None
+        raise FormatError("learn.card_of_invalid_model") from None
 
 
 def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  # noqa: A002 - the field's word

@@ -78,16 +78,16 @@ def load(path: str | Path) -> Any:
     with Path(path).open("rb") as file:
         data = file.read(_MAX_FILE_BYTES + 1)
     if len(data) > _MAX_FILE_BYTES:
-        raise FormatError(f"A model file has at most {_MAX_FILE_BYTES:,} bytes.")
+        raise FormatError("learn.model_file_too_large", most=_MAX_FILE_BYTES)
     try:
         return _model(_parse(data))
     except FormatError:
         raise
     except (RecursionError, MemoryError):
-        message = "The file is nested too deeply, or too large, to be a model."
+        code = "learn.file_too_deep"
     except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
-        message = "The file holds values that no model has: it was changed, or is of another release."
-    raise FormatError(message) from None
+        code = "learn.file_with_wrong_values"
+    raise FormatError(code) from None
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -96,9 +96,7 @@ def load(path: str | Path) -> Any:
 def _text(model: "PrivateEstimator") -> str:
     name = type(model).__name__
     if name not in MODELS or type(model) is not _known(name):
-        raise ParameterError(
-            f"Only estimators of celosia.learn are stored in model files, not {safe_repr(type(model))}."
-        )
+        raise ParameterError("learn.not_a_celosia_estimator", kind=safe_repr(type(model)))
     check_is_fitted(model)
     held = {key: value for key, value in model.get_params(deep=False).items() if key not in _NEVER}
     learned = {key: value for key, value in vars(model).items() if _LEARNED.fullmatch(key) and key not in _APART}
@@ -146,28 +144,26 @@ def _known(name: str) -> type[Any]:
 
 
 def _parse(data: bytes) -> dict[str, Any]:
-    found = read_json(data, name="The file", max_length=_MAX_FILE_BYTES)
+    found = read_json(data, name="core.the_file", max_length=_MAX_FILE_BYTES)
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise FormatError("The file holds no model of celosia.")
+        raise FormatError("learn.not_a_model_file")
     if type(found.get("version")) is not int or found["version"] != _VERSION:
-        raise FormatError(
-            f"The model is of version {safe_repr(found.get('version'))}, and {_VERSION} is read: is it newer?"
-        )
+        raise FormatError("learn.unknown_model_version", found=safe_repr(found.get("version")), wanted=_VERSION)
     if sorted(found) != list(_FIELDS):
-        raise FormatError(f"A model has exactly the fields {', '.join(_FIELDS)}.")
+        raise FormatError("learn.wrong_model_fields", known=", ".join(_FIELDS))
     return found
 
 
 def _model(found: dict[str, Any]) -> Any:
     name = found["model"]
     if not isinstance(name, str) or name not in MODELS:
-        raise FormatError(f"There is no model {safe_repr(name)}; there are {', '.join(MODELS)}.")
+        raise FormatError("learn.unknown_model", name=safe_repr(name), known=", ".join(MODELS))
     known = _known(name)
     model = _made(known, _mapping(found, "parameters"))
     learned = _mapping(found, "learned")
     for key in learned:
         if not _LEARNED.fullmatch(key) or key in _APART or hasattr(known, key):
-            raise FormatError(f"{name} has no learned attribute {safe_repr(key)}.")
+            raise FormatError("learn.unknown_learned_attribute", estimator=name, attribute=safe_repr(key))
     state = {key: decode(value, key) for key, value in learned.items()}
     state["event_"] = None if found["event"] is None else _record(Event, found["event"])
     state["guarantee_"] = None if found["guarantee"] is None else _record(Guarantee, found["guarantee"])
@@ -182,7 +178,7 @@ def _made(known: type[Any], given: dict[str, Any]) -> Any:
     names = set(known().get_params(deep=False)) - set(_NEVER)
     unknown = sorted(given.keys() - names)
     if unknown:
-        raise FormatError(f"{known.__name__} has no parameter {safe_repr(unknown[0])}; is the file of a newer release?")
+        raise FormatError("learn.unknown_parameter", estimator=known.__name__, name=safe_repr(unknown[0]))
     return known(**{key: decode(value, key) for key, value in given.items()})
 
 
@@ -194,14 +190,12 @@ def _check_state(model: Any, state: dict[str, Any]) -> None:
     """Refuse a state that no fit leaves: without a number of features, or a guarantee without an event."""
     count, names = state.get("n_features_in_"), state.get("feature_names_in_")
     if type(count) is not int or count < 1 or (names is not None and getattr(names, "shape", None) != (count,)):
-        raise FormatError("n_features_in_: the file does not say how many features the model has, or names others.")
+        raise FormatError("learn.file_without_feature_number")
     scale = state.get("noise_scale_")
     if not isinstance(scale, float | int | np.ndarray) or np.asarray(scale).dtype.kind not in "fiu":
-        raise FormatError("noise_scale_: the file does not say how large the noise was.")
+        raise FormatError("learn.file_without_noise_scale")
     if (model.event_ is None) != (model.guarantee_ is None) or type(state.get("seeded_")) is not bool:
-        raise FormatError(
-            "The file has an event without a guarantee, or does not say whether its noise can be repeated."
-        )
+        raise FormatError("learn.event_without_guarantee")
     if model.event_ is not None:
         check_price(model.event_, model.guarantee_)
 
@@ -218,9 +212,7 @@ def _check_use(model: Any) -> None:
     except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
         told = [0]
     if set(told) - {_TRIED}:
-        raise FormatError(
-            "What the file says was learned does not go together: it was changed, or is of another release."
-        )
+        raise FormatError("learn.learned_values_inconsistent")
 
 
 def _read_provenance(model: Any, given: dict[str, Any]) -> dict[str, str]:
@@ -228,16 +220,16 @@ def _read_provenance(model: Any, given: dict[str, Any]) -> dict[str, str]:
     traced = {key: value for key, value in given.items() if key not in promised}
     texts = all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in traced.values())
     if not texts or not traced.keys() <= set(_TRACED) or {**given, **promised} != given:
-        raise FormatError(f"The provenance has the texts {', '.join(_TRACED)}, and says what the guarantee says.")
+        raise FormatError("learn.wrong_provenance", known=", ".join(_TRACED))
     if "schema" in traced:
         named = getattr(model, "feature_names_in_", ())
         if not set(map(str, named)) <= Schema.from_toml(traced["schema"]).keys():
-            raise FormatError("The provenance has a schema of other columns than the model.")
+            raise FormatError("learn.provenance_of_other_columns")
     return traced
 
 
 def _mapping(found: dict[str, Any], name: str) -> dict[str, Any]:
     value = found[name]
     if not isinstance(value, dict):
-        raise FormatError(f"{name} must be an object.")
+        raise FormatError("learn.section_not_an_object", name=name)
     return value

@@ -84,7 +84,7 @@ def _special(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each 
     if known is not None and type(value) is known:
         given = {field.name: encode(getattr(value, field.name), name) for field in fields(known)}
         return {"value": {"is": known.__name__, "of": given}}
-    raise ParameterError(f"{name}: a {type(value).__name__} cannot be stored in a model file.")
+    raise ParameterError("learn.value_not_storable", name=name, kind=type(value).__name__)
 
 
 def _values() -> dict[str, type[Any]]:
@@ -101,7 +101,7 @@ def _unusual(value: float) -> str:
 def decode(value: Any, name: str, depth: int = 0) -> Any:
     """Return the value that JSON stands for; ``FormatError`` if it is none that ``encode`` writes."""
     if depth > _MAX_DEPTH:
-        raise FormatError(f"{name}: the file is nested too deeply.")
+        raise FormatError("learn.nested_too_deeply", name=name)
     if isinstance(value, list):
         return [decode(item, name, depth + 1) for item in value]
     if not isinstance(value, dict):
@@ -109,13 +109,13 @@ def decode(value: Any, name: str, depth: int = 0) -> Any:
     ((tag, inner),) = value.items() if len(value) == 1 else ((None, None),)
     reader = _READERS.get(tag) if isinstance(tag, str) else None
     if reader is None:
-        raise FormatError(f"{name}: the file holds an object that is no value.")
+        raise FormatError("learn.unknown_stored_object", name=name)
     try:
         return reader(inner, name, depth)
     except FormatError:
         raise
     except (CelosiaError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FormatError(f"{name}: the file holds a {tag} that is none.") from error
+        raise FormatError("learn.stored_value_invalid", name=name, kind=tag) from error
 
 
 def _read_list(inner: Any, name: str, depth: int) -> tuple[Any, ...]:
@@ -188,7 +188,7 @@ def _array(array: "NDArray[Any]", name: str) -> JSON:
 
     texts = array.dtype.kind in "UO" and all(isinstance(item, str) for item in array.ravel().tolist())
     if not texts and array.dtype.name not in _TYPES:
-        raise ParameterError(f"{name}: an array of {array.dtype} cannot be stored in a model file.")
+        raise ParameterError("learn.array_not_storable", name=name, dtype=array.dtype)
     flat = np.ascontiguousarray(array).ravel()
     column = pa.array(flat.tolist(), pa.large_string()) if texts else pa.array(flat)
     batch = pa.record_batch({"values": column})
@@ -207,7 +207,7 @@ def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":
     if kind not in (*_TYPES, *_TEXTS) or not isinstance(shape, list) or len(shape) > _MAX_DEPTH:
         raise TypeError
     if not all(type(side) is int and 0 <= side <= _MOST_NUMBERS for side in shape) or math.prod(shape) > _MOST_NUMBERS:
-        raise FormatError(f"{name}: the file holds an array of more than {_MOST_NUMBERS:,} numbers.")
+        raise FormatError("learn.stored_array_too_large", name=name, most=_MOST_NUMBERS)
     column = _column(inner["arrow"], math.prod(shape), kind)
     if kind in _TEXTS:
         texts = np.array(column.to_pylist(), dtype=object).reshape(shape)

@@ -108,11 +108,9 @@ def adassp_request(spec: "FitSpec") -> AdaSSPRequest:
     """Return the request for a spec, each part with a third of the rho."""
     privacy, guarantee = spec.privacy, spec.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:
-        raise ParameterError('method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".')
+        raise ParameterError("learn.adassp_needs_delta")
     if spec.bounding.unit != "row":
-        raise ParameterError(
-            'method="adassp" is proved for rows, not for persons whose rows were averaged: take method="auto".'
-        )
+        raise ParameterError("learn.adassp_not_for_persons")
     axes, last = tuple(axis_of(kind) for kind in spec.kinds), len(spec.features)
     columns = [(), *((place,) for place in range(last + 1))]
     pairs = [(a, b) for a in range(last + 1) for b in range(a, last + 1)]

@@ -53,7 +53,7 @@ class GradientPlan:
             steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
         steps = exact_integer(steps, name="steps")
         if steps > _MOST_STEPS:
-            raise ParameterError(f"steps must be at most {_MOST_STEPS}, not {safe_repr(steps)}.")
+            raise ParameterError("learn.too_many_steps", most=_MOST_STEPS, value=safe_repr(steps))
         return cls(target=target, features=features, classes=classes, steps=steps, intercept=intercept)
 
     # ---------------------------------------------------------------------------------------------------- shapes

@@ -317,7 +317,7 @@ class Plan:
     def moments(self, noisy: NDArray[np.int64], noise: "Noise") -> Moments:
         """Return the noisy moments of columns between -1 and 1, with the variance of their noise."""
         if int(np.abs(noisy).max(initial=0)) >= _MAX_SUM:
-            raise InputError("There are more rows than can be added up exactly: fit a random part of them.")
+            raise InputError("core.too_many_rows")
         units = np.array(self._units, dtype=np.float64)
         first, second = _places(self.products)
         size = len(self.products.columns) + 1

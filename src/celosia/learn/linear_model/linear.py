@@ -95,9 +95,7 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
 
         check_is_fitted(self)
         if "noisy_moments_" not in vars(self):
-            raise ParameterError(
-                f"method={safe_repr(self.method)} keeps no moments to compute intervals from: take method='auto'."
-            )
+            raise ParameterError("learn.method_without_intervals", method=safe_repr(self.method))
         values, variance, carried = self.noisy_moments_
         moments = Moments(values=values, variance=variance, carried=float(carried[1, 1]), noise=self.noise_kind_)
         middles, halves = self.column_ranges_.T
@@ -143,7 +141,7 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
     def _check_parameters(self) -> str:
         """Return the method; raise for parameters that make no sense, before anything is paid for."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(self.fit_intercept)}.")
+            raise ParameterError("learn.intercept_not_boolean", value=safe_repr(self.fit_intercept))
         _ = self._penalty
         return check_method(self.method, self._methods)
 
@@ -253,5 +251,5 @@ class Ridge(LinearRegression):
             or not isinstance(alpha, int | float | np.integer | np.floating)
             or not 0 <= alpha < float("inf")
         ):
-            raise ParameterError(f"alpha must be a number of 0 or more, not {safe_repr(alpha)}.")
+            raise ParameterError("learn.alpha_negative", value=safe_repr(alpha))
         return float(alpha)

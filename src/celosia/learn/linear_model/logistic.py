@@ -170,16 +170,10 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         """Return the request for the sums of this fit."""
         method = self._check_parameters()
         if method not in {"auto", "functional", "published"}:
-            raise ParameterError(
-                f"method={safe_repr(method)} reads the records several times: fit in memory, or take "
-                'method="functional", which needs one pass.'
-            )
+            raise ParameterError("learn.method_needs_several_passes", method=safe_repr(method))
         for name, value in (("C", self.C), ("steps", self.steps)):
             if value is not None:
-                raise ParameterError(
-                    f"One pass over the records (the functional mechanism) has no {name}={safe_repr(value)}: leave "
-                    "it out."
-                )
+                raise ParameterError("learn.parameter_needs_several_passes", name=name, value=safe_repr(value))
         return logistic_request(spec, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
 
     def solve_noisy(self, noisy: "NDArray[np.int64]", request: "SummaryRequest", spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
@@ -196,7 +190,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         for name in ("method_", "method_reason_"):  # of an earlier fit with privacy
             self.__dict__.pop(name, None)
         if len(np.unique(target)) != len(self.classes_):
-            raise InputError("Without privacy every class must occur in y: leave the others out of classes.")
+            raise InputError("learn.class_missing_in_y")
         plain = Plain(
             C=1.0 if self.C is None else self.C, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter
         ).fit(values, target)
@@ -215,17 +209,16 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         method = check_method(self.method, _METHODS)
         fit_intercept: object = self.fit_intercept
         if not isinstance(fit_intercept, bool | np.bool_):
-            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(fit_intercept)}.")
+            raise ParameterError("learn.intercept_not_boolean", value=safe_repr(fit_intercept))
         for name, value in (("C", self.C), ("tol", self.tol)):
             if value is not None and not _positive(value):
-                raise ParameterError(f"{name} must be a positive number, 1e-100 or more, not {safe_repr(value)}.")
+                raise ParameterError("learn.number_too_small", name=name, value=safe_repr(value))
         exact_integer(self.max_iter, name="max_iter")
         if self.steps is not None:
             exact_integer(self.steps, name="steps")
             if method not in {"auto", "gradient"}:
                 raise ParameterError(
-                    f"steps={safe_repr(self.steps)} belong to noisy gradient descent, not to "
-                    f"method={safe_repr(method)}."
+                    "learn.steps_without_descent", steps=safe_repr(self.steps), method=safe_repr(method)
                 )
         return method
 
@@ -250,7 +243,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     def _perturbation(self, privacy: "Target", features: int, classes: int) -> Perturbation:
         if classes != 2:
-            raise ParameterError(f'method="objective" is for two classes, not {classes}: take another method.')
+            raise ParameterError("learn.objective_needs_two_classes", found=classes)
         return Perturbation.of(privacy, stiffness=self._penalty() / (features + int(self.fit_intercept)))
 
     @property

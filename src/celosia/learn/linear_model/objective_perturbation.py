@@ -49,9 +49,7 @@ class Perturbation:
     def of(cls, target: Target, *, stiffness: float = 0.0) -> "Perturbation":
         """Return the perturbation for a target; a larger penalty leaves more of epsilon to the noise."""
         if target.kind not in {"pure", "approximate"} or target.epsilon is None:
-            raise ParameterError(
-                'method="objective" needs an epsilon, with or without a delta: its theorem knows no rho.'
-            )
+            raise ParameterError("learn.objective_takes_no_rho")
         epsilon = float(target.epsilon)
         stiffness = max(stiffness, _CURVATURE / math.expm1(min(_FOR_PENALTY * epsilon, _MOST_FOR_PENALTY)))
         left = epsilon - math.log1p(_CURVATURE / stiffness)

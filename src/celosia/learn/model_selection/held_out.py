@@ -34,9 +34,8 @@ def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "S
     fitting = SCORES[:2] if kind == "classifier" else SCORES[2:]
     if isinstance(scoring, str) and scoring in ("auto", *fitting):
         return Scoring(name=fitting[0] if scoring == "auto" else scoring)
-    raise ParameterError(
-        f"scoring must be 'auto', {fitting[0]!r} or {fitting[1]!r} for a {kind}, not {safe_repr(scoring)}."
-    )
+    code = "learn.unknown_classifier_scoring" if kind == "classifier" else "learn.unknown_regressor_scoring"
+    raise ParameterError(code, first=repr(fitting[0]), second=repr(fitting[1]), value=safe_repr(scoring))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,16 +141,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     def _kind(self) -> Any:
         if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
-            raise ParameterError(
-                f"estimator must be one private classifier or regressor, no pipeline, not {safe_repr(self.estimator)}."
-            )
+            raise ParameterError("learn.not_one_private_estimator", estimator=safe_repr(self.estimator))
         if is_classifier(self.estimator):
             return "classifier"
         if is_regressor(self.estimator):
             return "regressor"
-        raise ParameterError(
-            f"estimator must predict something that can be scored, which {safe_repr(self.estimator)} does not."
-        )
+        raise ParameterError("learn.estimator_without_score", estimator=safe_repr(self.estimator))
 
     def _search(self, plan: Plan) -> None:
         real = self._rehearse(plan)
@@ -161,9 +157,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             with warnings.catch_warnings(action="ignore"):  # one for each run would tell how many there were
                 best = self._best_run(plan, run, plan.split(out), source)
             if best is None:  # the poisson law may say so: then what is shown does not depend on the data
-                raise InputError(
-                    "The search drew no run at all: its cost is spent, and there is no model. Use another law."
-                )
+                raise InputError("learn.search_without_runs")
             noisy, chosen, model = best
             payment.deliver(noisy)
         self._keep(chosen, model, plan.scoring.mean(noisy, int(out.sum())))
@@ -224,7 +218,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         model.source = None
         if not run.covers(model.event_):
             raise ParameterError(
-                f"{type(model).__name__} with {safe_repr(chosen)} is less private than a run must be: leave it out."
+                "learn.candidate_not_private_enough", estimator=type(model).__name__, parameters=safe_repr(chosen)
             )
         return model
 

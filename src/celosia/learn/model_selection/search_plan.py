@@ -75,15 +75,13 @@ def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
     try:
         found = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"param_grid must be names of parameters with lists of values, not {safe_repr(grid)}."
-        ) from error
+        raise ParameterError("learn.malformed_param_grid", value=safe_repr(grid)) from error
     known = estimator.get_params(deep=False)
     for name in sorted({name for one in found for name in one}):
         if name in _SPOKEN_FOR:
-            raise ParameterError(f"param_grid has {name!r}, which is not for a search to choose: leave it out.")
+            raise ParameterError("learn.parameter_not_searchable", name=repr(name))
         if name not in known:
-            raise ParameterError(f"param_grid has {name!r}, which is no parameter of {type(estimator).__name__}.")
+            raise ParameterError("learn.unknown_grid_parameter", name=repr(name), estimator=type(estimator).__name__)
     return found
 
 
@@ -98,7 +96,7 @@ def exact_share(holdout: Any) -> Fraction:
     """Return the share of records that are held out."""
     share = exact(holdout, name="holdout")
     if not 0 < share < 1:
-        raise ParameterError(f"holdout must be between 0 and 1, not {safe_repr(holdout)}.")
+        raise ParameterError("learn.holdout_out_of_range", value=safe_repr(holdout))
     return share
 
 
@@ -125,7 +123,7 @@ def _spread_values(kind: Kind) -> NDArray[Any]:
         return np.array(domain)[np.arange(_ROWS) % len(domain)]
     axis = kind.axis
     if axis is None:
-        raise ParameterError(f"A feature must be a number or a category, not {kind!r}: leave the column out.")
+        raise ParameterError("learn.feature_not_number_or_category", kind=repr(kind))
     return np.linspace(float(axis.low), float(axis.high), _ROWS)
 
 

@@ -105,9 +105,7 @@ def _largest(enough: Callable[[Fraction], bool], whole: Fraction) -> Fraction:
     while not enough(low * unit):  # the largest power of two that is
         high, low = low, low >> 1
         if low == 0:
-            raise ParameterError(
-                "The privacy target is too small for any search: use a larger epsilon, delta or rho, or fewer runs."
-            )
+            raise ParameterError("learn.target_too_small_for_search")
     for _ in range(_STEPS):
         middle = (low + high) // 2
         low, high = (middle, high) if enough(middle * unit) else (low, middle)

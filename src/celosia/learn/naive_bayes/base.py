@@ -74,9 +74,7 @@ def check_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape != (classes,) or not (np.isfinite(given).all() and (given >= 0).all()):
-        raise ParameterError(
-            f"{name} must be {classes} numbers of 0 or more, one for each class, not {safe_repr(priors)}."
-        )
+        raise ParameterError("learn.malformed_priors", name=name, wanted=classes, value=safe_repr(priors))
     if not np.isclose(given.sum(), 1.0):
-        raise ParameterError(f"The sum of the {name} should be 1, not {safe_repr(float(given.sum()))}.")
+        raise ParameterError("learn.priors_sum_not_one", name=name, found=safe_repr(float(given.sum())))
     return given

@@ -108,10 +108,7 @@ class CategoricalNB(NaiveBayes):
 
     def _check_values(self, values: "NDArray[np.float64]") -> None:
         if (values < 0).any():
-            raise InputError(
-                "Negative values in data passed to CategoricalNB (input X), or categories that were not declared: list "
-                "every category, or leave such rows out."
-            )
+            raise InputError("learn.undeclared_category")
 
     def _domains(self, count: int) -> "list[Sequence[Any] | None]":
         if self.categories is None and self.bounds is None:
@@ -138,7 +135,7 @@ class CategoricalNB(NaiveBayes):
             check_priors(self.class_prior, classes, name="class_prior")
         alpha: object = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, _NUMBERS) or not 0 <= alpha < float("inf"):
-            raise ParameterError(f"alpha must be a number of 0 or more, not {safe_repr(alpha)}.")
+            raise ParameterError("learn.alpha_negative", value=safe_repr(alpha))
         return max(float(alpha), _LEAST_ALPHA)
 
     def plan_fit(
@@ -152,7 +149,7 @@ class CategoricalNB(NaiveBayes):
     ) -> SummaryRequest:
         """Return the request for sums over columns of these kinds, which a session sums in its database."""
         if self.categories is not None:
-            raise ParameterError("The schema of the table lists the categories: leave categories= out.")
+            raise ParameterError("learn.categories_already_in_schema")
         return super().plan_fit(features, target, bounding=bounding, droppable=droppable, exact=exact)
 
     def build_request(self, spec: FitSpec) -> SummaryRequest:
@@ -216,9 +213,7 @@ def _histogram_request(spec: FitSpec) -> SummaryRequest:
     domains = [kind.domain() for kind in spec.features]
     if not all(domains):
         place = next(place for place, domain in enumerate(domains) if not domain)
-        raise ParameterError(
-            f"A feature must be a Category, not {spec.features[place]!r}: bin numbers before, or leave it out."
-        )
+        raise ParameterError("learn.feature_not_a_category", kind=repr(spec.features[place]))
     parts = [
         Part(measure=Bins(len(domain or ())), columns=(place,), by_class=True) for place, domain in enumerate(domains)
     ]

@@ -24,29 +24,22 @@ def category_kinds(
 ) -> tuple[Kind, ...]:
     """Return the kind of each of ``count`` features from lists of categories, one number for all, or a schema."""
     if categories is None and bounds is None:
-        raise UnboundedDataError(
-            "categories must be given, from public knowledge and not from the data: categories=[...], a list of values "
-            "for each feature, or bounds= with a Schema."
-        )
+        raise UnboundedDataError("learn.missing_categories")
     if categories is None:
         if not isinstance(bounds, Mapping):
-            raise ParameterError(
-                f"bounds must be a Schema that lists categories, not {safe_repr(bounds)}: or give categories=[...]."
-            )
+            raise ParameterError("learn.bounds_without_categories", value=safe_repr(bounds))
         return tuple(_category(kind) for kind in feature_kinds(bounds, count, names))
     if bounds is not None:
-        raise ParameterError("categories and bounds say the same: give one of them.")
+        raise ParameterError("learn.both_categories_and_bounds")
     everywhere = isinstance(categories, int | np.integer) and not isinstance(categories, bool)
     return _category_kinds([categories] * count if everywhere else categories, count)
 
 
 def _category_kinds(categories: Any, count: int) -> tuple[Kind, ...]:
     if isinstance(categories, str | Mapping) or not isinstance(categories, Sequence | np.ndarray):
-        raise ParameterError(
-            f"categories must be a list with the categories of each feature, not {safe_repr(categories)}."
-        )
+        raise ParameterError("learn.categories_not_a_list", value=safe_repr(categories))
     if len(categories) != count:
-        raise ParameterError(f"categories must be those of {count} features, not of {len(categories)}.")
+        raise ParameterError("learn.categories_feature_mismatch", wanted=count, found=len(categories))
     return tuple(_one_listed(given) for given in categories)
 
 
@@ -55,16 +48,14 @@ def _one_listed(given: Any) -> Kind:
     if isinstance(plain, int) and not isinstance(plain, bool) and plain > 0:
         return Category(range(plain))
     if isinstance(plain, str | int | float) or not isinstance(plain, Sequence):
-        raise ParameterError(
-            f"The categories of a feature must be a list of values or how many there are, not {safe_repr(given)}."
-        )
+        raise ParameterError("learn.malformed_feature_categories", value=safe_repr(given))
     return Category(list(plain))
 
 
 def _category(kind: Kind) -> Kind:
     domain = kind.domain()
     if domain is None or not all(isinstance(value, str | int) for value in domain):
-        raise ParameterError(f"A feature must be a Category, not {kind!r}: bin numbers before, or leave it out.")
+        raise ParameterError("learn.feature_not_a_category", kind=repr(kind))
     return Category([int(value) if isinstance(value, bool) else value for value in domain])  # type: ignore[misc] # looked at above
 
 
@@ -114,6 +105,4 @@ def _numbers(column: "NDArray[Any]") -> "NDArray[np.float64]":
         return column.astype(np.float64)
     except (TypeError, ValueError):
         pass
-    raise InputTypeError(
-        "A feature whose categories are numbers must hold them: each argument must be a string or a number."
-    )
+    raise InputTypeError("learn.category_not_a_number")

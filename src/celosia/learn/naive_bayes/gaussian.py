@@ -91,7 +91,7 @@ class GaussianNB(NaiveBayes):
             check_priors(self.priors, classes)
         smoothing: object = self.var_smoothing
         if isinstance(smoothing, bool) or not isinstance(smoothing, _NUMBERS) or not 0 <= smoothing < float("inf"):
-            raise ParameterError(f"var_smoothing must be a number of 0 or more, not {safe_repr(smoothing)}.")
+            raise ParameterError("learn.smoothing_negative", value=safe_repr(smoothing))
         return float(smoothing)
 
     def build_request(self, spec: FitSpec) -> SummaryRequest:

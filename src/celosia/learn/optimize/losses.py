@@ -119,9 +119,7 @@ class OwnLoss(Loss):
 
     def __init__(self, function: Callable[..., Any], *, lipschitz: Exact, smoothness: Exact) -> None:
         if not callable(function):
-            raise ParameterError(
-                f"function must take a prediction and a target and return a slope, not {safe_repr(function)}."
-            )
+            raise ParameterError("learn.loss_not_callable", function=safe_repr(function))
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "steepest", exact_positive(lipschitz, name="lipschitz"))
         object.__setattr__(self, "fastest", exact_positive(smoothness, name="smoothness"))
@@ -150,15 +148,13 @@ class OwnLoss(Loss):
         """Refuse a slope that falls, rises too fast, or is no number, at a few public points."""
         slopes = np.array([_slopes(self, target) for target in (-1.0, 0.0, 1.0)])
         if not np.isfinite(slopes).all():
-            raise ParameterError(
-                "function must be one that Numba compiles: it takes two doubles and returns a finite one."
-            )
+            raise ParameterError("learn.loss_not_compilable")
         rises = np.diff(np.clip(slopes, -float(self.steepest), float(self.steepest)), axis=1)
         if rises.min() < -1e-9:
-            raise ParameterError("function must not fall as the prediction rises: the loss would not be convex.")
+            raise ParameterError("learn.loss_not_convex")
         fastest = rises.max() / (_PROBES[1] - _PROBES[0])
         if fastest > float(self.fastest) * (1 + 1e-9):
-            raise ParameterError(f"smoothness must be at least {fastest:.6g}, not {float(self.fastest):.6g}.")
+            raise ParameterError("learn.smoothness_too_small", least=fastest, value=float(self.fastest))
 
 
 def _slopes(loss: OwnLoss, target: float) -> list[float]:

@@ -61,7 +61,7 @@ class ConvexSet(ABC):
         """
         point = np.array(vector, dtype=np.float64)
         if point.ndim != 1 or not point.size or not np.isfinite(point).all():
-            raise InputError("A projection takes one vector of finite numbers.")
+            raise InputError("learn.projection_needs_one_vector")
         (self.compiled_projection or project_onto)(point, self.shape(point.size))
         return point
 
@@ -108,12 +108,12 @@ class Box(ConvexSet):
         count = max(len(lows), len(highs))
         lows, highs = (side * count if len(side) == 1 else side for side in (lows, highs))
         if len(lows) != len(highs):
-            raise ParameterError(f"low and high must be of one length, not {len(lows)} and {len(highs)}.")
+            raise ParameterError("learn.box_sides_differ_in_length", lows=len(lows), highs=len(highs))
         wrong = [place for place in range(count) if not lows[place] < highs[place]]
         if wrong:
             place = wrong[0]
             raise ParameterError(
-                f"low must be below high, not {safe_repr(float(lows[place]))} and {safe_repr(float(highs[place]))}."
+                "learn.low_not_below_high", low=safe_repr(float(lows[place])), high=safe_repr(float(highs[place]))
             )
         object.__setattr__(self, "low", lows)
         object.__setattr__(self, "high", highs)
@@ -137,7 +137,7 @@ class Box(ConvexSet):
         if len(self.low) == 1:
             return self.low * dimension, self.high * dimension
         if len(self.low) != dimension:
-            raise ParameterError(f"The box has {len(self.low)} sides, but there are {dimension} weights.")
+            raise ParameterError("learn.box_dimension_mismatch", sides=len(self.low), weights=dimension)
         return self.low, self.high
 
 
@@ -181,9 +181,7 @@ class OwnSet(ConvexSet):
 
     def __init__(self, function: Callable[..., Any], *, diameter: Exact) -> None:
         if not callable(function):
-            raise ParameterError(
-                f"function must take a vector and return the nearest point of the set, not {safe_repr(function)}."
-            )
+            raise ParameterError("learn.projection_not_callable", function=safe_repr(function))
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "length", exact_positive(diameter, name="diameter"))
 
@@ -214,12 +212,12 @@ def _tried_out(own: OwnSet, dimension: int) -> float:
     found = _project(own, points)
     widest = max(float(np.linalg.norm(found - point, axis=1).max()) for point in found)
     if widest > length:
-        raise ParameterError(f"diameter must be at least {widest:.6g}, not {float(own.length):.6g}.")
+        raise ParameterError("learn.diameter_too_small", least=widest, value=float(own.length))
     # p is the nearest point to x if and only if x - p leans away from every other point of the set.
     leaning = (points - found) @ found.T
     leaning -= np.diag(leaning)[:, None].copy()
     if max(leaning.max() / (4 + 4 * length), np.abs(_project(own, found) - found).max()) > 1e-6 * (1 + length):
-        raise ParameterError("function is no projection: what it returns is not the nearest point of a convex set.")
+        raise ParameterError("learn.not_a_projection")
     return math.hypot(*found[0].tolist())
 
 
@@ -233,10 +231,7 @@ def _project(own: OwnSet, points: "NDArray[np.float64]") -> "NDArray[np.float64]
     except Exception:  # noqa: BLE001 - whatever the caller's function raises, or Numba cannot compile
         failed = True
     if failed or not np.isfinite(found).all():
-        raise ParameterError(
-            f"function must be one that Numba compiles: it takes a vector of {points.shape[1]} doubles and returns "
-            "one of the same length."
-        )
+        raise ParameterError("learn.projection_not_compilable", length=points.shape[1])
     return found
 
 
@@ -251,5 +246,5 @@ def _numbers(side: "Exact | ArrayLike", name: str) -> tuple[Fraction, ...]:
     """Return the numbers of one side of a box, exactly."""
     items = [side] if isinstance(side, str) or np.ndim(side) == 0 else list(side)  # type: ignore[arg-type]
     if not items:
-        raise ParameterError(f"{name} must be a number or a list of numbers, not {safe_repr(side)}.")
+        raise ParameterError("learn.box_side_not_numbers", name=name, value=safe_repr(side))
     return tuple(exact(item, name=name) for item in items)  # type: ignore[arg-type]

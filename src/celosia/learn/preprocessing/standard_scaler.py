@@ -114,7 +114,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         for name in ("with_mean", "with_std"):
             given = getattr(self, name)
             if not isinstance(given, bool | np.bool_):
-                raise ParameterError(f"{name} must be True or False, not {safe_repr(given)}.")
+                raise ParameterError("core.not_a_boolean", name=name, value=safe_repr(given))
 
     def _begin(self, count: int) -> Any:
         self._check_parameters()

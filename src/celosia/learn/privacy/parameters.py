@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _WHOLE = Fraction(1)
 _MIN_DELTA = Fraction(1, 10**200)
 _MIN_TARGET = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
-_BOUNDS_WANTED = "bounds must be (low, high), two numbers or an array each, or a Schema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +71,10 @@ class Target:
         near = AddRemove if adjacency is None else exact_adjacency(adjacency)
         if rho is not None:
             if (epsilon is not None and epsilon != 1) or delta is not None:
-                raise ParameterError(f"rho={safe_repr(rho)} stands alone: leave epsilon and delta out.")
+                raise ParameterError("learn.both_rho_and_epsilon", rho=safe_repr(rho))
             return cls(rho=_exact_rho(rho), adjacency=near, unit=unit)
         if epsilon is None:
-            raise ParameterError("Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1.")
+            raise ParameterError("learn.missing_privacy_target")
         if is_infinite(epsilon):
             return cls(adjacency=near, unit=unit)
         return cls(
@@ -120,7 +119,7 @@ class Target:
         if self.rho is not None:
             return self.rho
         if self.epsilon is None or self.delta == 0:
-            raise ParameterError("A pure target has no rho: give a delta.")
+            raise ParameterError("learn.pure_target_has_no_rho")
         from celosia.accounting.prices.certified import certified_rhos
         from celosia.accounting.prices.gaussian import largest_rho
 
@@ -184,23 +183,21 @@ def is_infinite(epsilon: object) -> bool:
 def _exact_epsilon(epsilon: Exact) -> Fraction:
     number = exact_epsilon(epsilon)
     if number < _MIN_TARGET:
-        raise ParameterError(
-            f"epsilon must be at least 1e-100, not {safe_repr(epsilon)}: no noise is wide enough for less."
-        )
+        raise ParameterError("learn.epsilon_too_small", epsilon=safe_repr(epsilon))
     return number
 
 
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _MIN_DELTA:
-        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
+        raise ParameterError("core.delta_out_of_range", delta=safe_repr(delta))
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_rho(rho)
     if number < _MIN_TARGET:
-        raise ParameterError(f"rho must be at least 1e-100, not {safe_repr(rho)}: no noise is wide enough for less.")
+        raise ParameterError("learn.rho_too_small", rho=safe_repr(rho))
     return number
 
 
@@ -210,18 +207,15 @@ def _exact_rho(rho: Exact) -> Fraction:
 def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None) -> tuple[Kind, ...]:
     """Return the kind of each of ``count`` features: numbers between public bounds, or the kinds of a schema."""
     if bounds is None:
-        raise UnboundedDataError(
-            "bounds must be given, from public knowledge and not from the data: bounds=(low, high), two numbers or an "
-            "array each, or a Schema."
-        )
+        raise UnboundedDataError("learn.missing_bounds")
     if isinstance(bounds, Mapping):
         return _from_schema(bounds, count, names)
-    low, high = _two(bounds, _BOUNDS_WANTED)
+    low, high = _two(bounds, "learn.bounds_not_a_pair")
     if np.ndim(low) == 0 and np.ndim(high) == 0:
-        return (_real(low, high, "bounds"),) * count
+        return (_real(low, high, "learn.bounds_invalid"),) * count
     lows, highs = (_one_each(side, count) for side in (low, high))
     return tuple(
-        _real(low, high, f"bounds of feature {place + 1}")
+        _real(low, high, "learn.feature_bounds_invalid", feature=place + 1)
         for place, (low, high) in enumerate(zip(lows, highs, strict=True))
     )
 
@@ -229,13 +223,11 @@ def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None
 def target_kind(bounds_y: object) -> Kind:
     """Return the kind of a target that is a number."""
     if bounds_y is None:
-        raise UnboundedDataError(
-            "bounds_y must be given, from public knowledge and not from the data: bounds_y=(low, high) of the target."
-        )
+        raise UnboundedDataError("learn.missing_target_bounds")
     if isinstance(bounds_y, Kind):
-        return _numeric(bounds_y, "the target")
-    low, high = _two(bounds_y, "bounds_y must be (low, high), two numbers")
-    return _real(low, high, "bounds_y")
+        return _numeric(bounds_y)
+    low, high = _two(bounds_y, "learn.bounds_y_not_a_pair")
+    return _real(low, high, "learn.bounds_y_invalid")
 
 
 def known_count(bounds: object) -> int | None:
@@ -244,7 +236,7 @@ def known_count(bounds: object) -> int | None:
         return len(bounds)
     if bounds is None:
         return None
-    sizes = {np.size(side) for side in _two(bounds, _BOUNDS_WANTED) if np.ndim(side)}
+    sizes = {np.size(side) for side in _two(bounds, "learn.bounds_not_a_pair") if np.ndim(side)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
@@ -252,7 +244,7 @@ def axis_of(kind: Kind) -> Axis:
     """Return the axis of a kind that is a number; refuse any other."""
     axis = _axis(kind)
     if axis is None:
-        raise ParameterError(f"{type(kind).__name__} is no number: encode it before, or leave the column out.")
+        raise ParameterError("learn.column_not_a_number", kind=type(kind).__name__)
     return axis
 
 
@@ -275,33 +267,29 @@ def ends_of(kind: Kind) -> tuple[float, float]:
 def _from_schema(schema: "Mapping[str, Any]", count: int, names: Sequence[str] | None) -> tuple[Kind, ...]:
     if names is None:
         if len(schema) != count:
-            raise ParameterError(
-                f"bounds speak of {len(schema)} columns, the data have {count}: give a frame with named columns."
-            )
+            raise ParameterError("learn.bounds_column_mismatch", in_bounds=len(schema), in_data=count)
         names = list(schema)
     missing = [name for name in names if name not in schema]
     if missing:
-        raise UnboundedDataError(
-            f"bounds have no column {safe_repr(missing[0])}: add it to them, or leave it out of the data."
-        )
+        raise UnboundedDataError("learn.column_without_bounds", column=safe_repr(missing[0]))
     return tuple(schema[name] if isinstance(schema[name], Kind) else _pair_kind(schema[name]) for name in names)
 
 
 def _pair_kind(bounds: object) -> Kind:
-    return _real(*_two(bounds, "bounds of a column must be (low, high) or a kind such as Real(0, 1)"), "bounds")
+    return _real(*_two(bounds, "learn.column_bounds_not_a_pair"), "learn.bounds_invalid")
 
 
-def _numeric(kind: Kind, what: str) -> Kind:
+def _numeric(kind: Kind) -> Kind:
     if isinstance(kind, Category) or kind.axis is None:
-        raise ParameterError(f"{what} must be a number, not {kind!r}.")
+        raise ParameterError("learn.target_not_a_number", value=repr(kind))
     return kind
 
 
-def _two(bounds: object, wanted: str) -> tuple[Any, Any]:
+def _two(bounds: object, code: str) -> tuple[Any, Any]:
     if isinstance(bounds, np.ndarray):
         bounds = list(bounds)
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(f"{wanted}, not {safe_repr(bounds)}.")
+        raise ParameterError(code, value=safe_repr(bounds))
     return bounds[0], bounds[1]
 
 
@@ -311,13 +299,13 @@ def _one_each(side: Any, count: int) -> list[Any]:
     items: list[Any] = np.asarray(side).tolist()
     if np.ndim(side) != 1 or len(items) != count:
         # Not how many there are: of a table that was turned on its side that would be the number of rows.
-        raise ParameterError("bounds must be two numbers, or two arrays with one number for each feature of X.")
+        raise ParameterError("learn.malformed_bounds")
     return items
 
 
-def _real(low: Any, high: Any, what: str) -> Real:
+def _real(low: Any, high: Any, code: str, **fields: object) -> Real:
     plain = [value.item() if isinstance(value, np.generic) else value for value in (low, high)]
     try:
         return Real(*plain)
     except ParameterError as error:
-        raise type(error)(f"{what}: {error}") from None
+        raise type(error)(code, error=error, **fields) from None

@@ -36,10 +36,9 @@ def check_price(event: "Event", guarantee: "Guarantee") -> None:
         spent <= stated <= spent * _ROUNDING or (name == "delta" and spent <= stated)
         for name, spent, stated in _numbers(price, guarantee)
     ):
-        raise FormatError(
-            f"The file states {safe_repr(guarantee)}, and its event "
-            f"{'has no price of that kind' if price is None else f'costs {price}'}: they contradict each other."
-        )
+        if price is None:
+            raise FormatError("learn.file_event_without_price", guarantee=safe_repr(guarantee))
+        raise FormatError("learn.file_event_of_other_price", guarantee=safe_repr(guarantee), price=price)
 
 
 def _numbers(price: "Guarantee", guarantee: "Guarantee") -> list[tuple[str, Any, Any]]:

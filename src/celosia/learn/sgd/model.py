@@ -139,7 +139,7 @@ class PNSGDModel(PrivateEstimator):
         """Return the guarantee of the record at a place, the first being 1, after a fit in a fixed order."""
         check_is_fitted(self)
         if self.event_ is None:
-            raise ParameterError("Without privacy nothing is promised to any record.")
+            raise ParameterError("learn.no_guarantee_without_privacy")
         return record_guarantee(self.event_, position)
 
     # --------------------------------------------------------------------------------------------- public parameters
@@ -149,37 +149,29 @@ class PNSGDModel(PrivateEstimator):
         account = None if self.budget is None else as_account(self.budget)
         unit, near = ("row", ReplaceOne) if account is None else (account.budget.unit, account.budget.adjacency)
         if (near if self.adjacency is None else exact_adjacency(self.adjacency)) is not ReplaceOne:
-            raise ParameterError(
-                f"adjacency must be ReplaceOne for {type(self).__name__}: with one record more or less the two runs "
-                "would differ in their steps. Use a budget with adjacency=ReplaceOne, or a schema file's table with "
-                'adjacency = "replace-one".'
-            )
+            raise ParameterError("learn.estimator_needs_replace_one", estimator=type(self).__name__)
         if self.sigma is not None and (self.rho is not None or self.renyi is not None or self.epsilon not in (None, 1)):
-            raise ParameterError("sigma stands alone, or with a delta: leave epsilon, rho and renyi out.")
+            raise ParameterError("learn.sigma_not_alone")
         if self.renyi is not None:
             return self._curve(unit)
         given = 1.0 if self.epsilon is None and self.sigma is not None else self.epsilon  # it follows from the noise
         found = Target.of(epsilon=given, delta=self.delta, rho=self.rho, adjacency=ReplaceOne, unit=unit)
         if found.kind == "pure" and self.sigma is None:
-            raise ParameterError(
-                "delta must be given beside epsilon (or rho instead of both): normal noise gives no pure privacy."
-            )
+            raise ParameterError("learn.missing_delta")
         return found
 
     def _curve(self, unit: str) -> Target:
         curve = self.renyi
         if not isinstance(curve, RenyiDP) or curve.adjacency is not ReplaceOne or curve.unit != unit:
-            raise ParameterError(
-                f"renyi must be a RenyiDP with adjacency=ReplaceOne and unit={unit!r}, not {safe_repr(curve)}."
-            )
+            raise ParameterError("learn.not_a_renyi_curve", unit=repr(unit), value=safe_repr(curve))
         if self.rho is not None or self.delta is not None or self.epsilon not in (None, 1):
-            raise ParameterError("renyi stands alone: leave epsilon, delta and rho out.")
+            raise ParameterError("learn.renyi_not_alone")
         return _Promise(curve=curve, adjacency=ReplaceOne, unit=unit)
 
     def _scaling(self, count: int) -> UnitRows:
         kinds = feature_kinds(self.bounds, count, self._names())
         if not isinstance(self.fit_intercept, bool):
-            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(self.fit_intercept)}.")
+            raise ParameterError("learn.intercept_not_boolean", value=safe_repr(self.fit_intercept))
         norm = None if self.data_norm is None else float(exact_positive(self.data_norm, name="data_norm"))
         return UnitRows.of(kinds, intercept=self.fit_intercept, norm=norm)
 

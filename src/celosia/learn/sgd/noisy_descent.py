@@ -130,17 +130,15 @@ class PNSGD:
     def _check(self) -> None:
         """Refuse what the event or the set refuses, before there are data."""
         size = self.projection.diameter(self.dimension)
-        for name, value in {"sigma": self.sigma, "lipschitz": self.bound, "the set's diameter": size}.items():
+        for name, value in {"sigma": self.sigma, "lipschitz": self.bound}.items():
             if not 1 / _EXTREME <= value <= _EXTREME:
-                raise ParameterError(f"{name} must be between 2^-200 and 2^200, not {safe_repr(value)}.")
+                raise ParameterError("learn.number_out_of_range", name=name, value=safe_repr(value))
+        if not 1 / _EXTREME <= size <= _EXTREME:
+            raise ParameterError("learn.set_diameter_out_of_range", value=safe_repr(size))
         if self.stop != "fixed" and self.passes > 1:
-            raise ParameterError(
-                f'stop="secret uniform" needs epochs=1, not {safe_repr(self.epochs)}: use stop="fixed".'
-            )
+            raise ParameterError("core.secret_stop_needs_one_epoch", epochs=safe_repr(self.epochs))
         if self.amplification == "none" and self.sigma > _MAX_NOISE * self.bound:
-            raise ParameterError(
-                f"sigma must be at most 2^20 times lipschitz={float(self.bound):g}, not {float(self.sigma):g}."
-            )
+            raise ParameterError("learn.sigma_too_large", bound=float(self.bound), sigma=float(self.sigma))
         self.projection.shape(self.dimension)
         self.event  # noqa: B018 - its own checks
 
@@ -237,14 +235,10 @@ class PNSGD:
         4.0
         """
         if not isinstance(target, ApproxDP | ZCDP | RenyiDP) or (isinstance(target, ApproxDP) and target.delta == 0):
-            raise ParameterError(
-                f"Normal noise needs a delta, a rho or a Rényi curve as its target, not {safe_repr(target)}."
-            )
+            raise ParameterError("learn.target_without_delta", target=safe_repr(target))
         template = cls(sigma=1, unit=target.unit, **run)
         if target.adjacency is not template.event.adjacency:
-            raise ParameterError(
-                "adjacency must be ReplaceOne: with one record more or less the two runs differ in their steps."
-            )
+            raise ParameterError("learn.descent_needs_replace_one")
         return replace(template, sigma=_least_sigma(template, target))
 
     # --------------------------------------------------------------------------------------------------- running
@@ -261,9 +255,9 @@ class PNSGD:
         """
         values, wanted = _doubles(rows), _doubles(targets)
         if values.shape != (self.records, self.dimension) or wanted.shape != (self.records,):
-            raise InputError(f"rows must be {self.records} by {self.dimension} numbers, and targets {self.records}.")
+            raise InputError("learn.descent_shape_mismatch", records=self.records, dimension=self.dimension)
         if not (np.isfinite(values).all() and np.isfinite(wanted).all()):
-            raise InputError("rows and targets must be finite numbers.")
+            raise InputError("learn.rows_not_finite")
         drawn = source_or_system(source)
         weights = self._last(_no_longer_than_one(values), np.clip(wanted, -1.0, 1.0), drawn)
         return Release(value=weights, event=self.event, guarantee=self.guarantee, seeded=drawn.seeded)
@@ -282,7 +276,7 @@ class PNSGD:
             weights.fill(0.0)
         if failed:
             kept.fill(0.0)
-            raise EngineError("The descent could not be finished: the loss or the projection failed.")
+            raise EngineError("learn.descent_failed")
         return kept
 
     def _steps(
@@ -338,7 +332,7 @@ def _doubles(values: "ArrayLike") -> "NDArray[np.float64]":
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         pass
-    raise InputError("rows and targets must be numbers.")
+    raise InputError("learn.rows_not_numbers")
 
 
 def _no_longer_than_one(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -354,11 +348,15 @@ def _a(value: Any, kind: type, default: object, name: str) -> Any:
     if value is None:
         return default
     if not isinstance(value, kind):
-        raise ParameterError(f"{name} must be a {kind.__name__}, such as {default!r}, not {safe_repr(value)}.")
+        raise ParameterError(
+            "learn.wrong_type", name=name, kind=kind.__name__, default=repr(default), value=safe_repr(value)
+        )
     return value
 
 
 def _one_of(value: object, choices: tuple[str, ...], name: str) -> object:
     if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {safe_repr(value)}.")
+        raise ParameterError(
+            "core.unknown_choice", name=name, known=", ".join(map(repr, choices)), value=safe_repr(value)
+        )
     return value

@@ -139,10 +139,7 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         labels = read_labels(y, rows, self)
         known = public_classes(self.classes, y, labels)
         if len(known) > 2:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is multiclass. Use "
-                "celosia.learn.LogisticRegression for more than two classes."
-            )
+            raise InputError("learn.more_than_two_classes")
         self.classes_ = known
         return np.where(labels == known[1], 1.0, -1.0)
 
@@ -153,7 +150,7 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         from sklearn.linear_model import LogisticRegression
 
         if (targets == targets[0]).all():
-            raise InputError("Without privacy there must be rows of both classes: this one has only one class.")
+            raise InputError("learn.only_one_class")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # separable classes have no minimum
             model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000, fit_intercept=self.fit_intercept)

@@ -38,9 +38,7 @@ def record_guarantee(event: "Event", position: int) -> ZCDP:
     if not isinstance(inside, PNSGDEvent):  # every step is priced: no place is better than another
         return rho_of(inside)
     if _is_secret(inside):
-        raise ParameterError(
-            "With a secret order or stop a record's place is unknown: all have the guarantee of the whole run."
-        )
+        raise ParameterError("learn.record_place_unknown")
     price = record_rhos(inside, [exact_integer(position, name="position")])[0]
     return ZCDP(rho=float(price), adjacency=inside.adjacency, unit=inside.unit)
 
@@ -81,13 +79,11 @@ def least_noise(event: Callable[[float], "Event"], target: Guarantee, most: floa
     while not keeps(event(high), target):
         low, high = high, 2 * high
         if high > most:
-            raise ParameterError(
-                "No amount of noise reaches the target: use a larger epsilon, delta or rho, or fewer epochs."
-            )
+            raise ParameterError("learn.target_unreachable")
     while low < 1.0 and keeps(event(low), target):
         low, high = low / 2, low
         if high < _MIN_EPSILON:
-            raise ParameterError("The target is met with hardly any noise: is it the target that was meant?")
+            raise ParameterError("learn.target_nearly_noiseless")
     slow = _is_secret(event(high)) and not isinstance(target, ZCDP)  # a curve takes a twentieth of a second
     tolerance = 1e-3 if slow else 1e-6
     while high > low * (1 + tolerance):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import NotPricedError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.core.messages.message import Message
 from celosia.core.structure import GuaranteedEvent
 
 if TYPE_CHECKING:
@@ -19,41 +20,42 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 3
 _POWERS: Final = range(-8, 3)  # of ten, for numbers from 1e-6 to 99,900
-_ASK_OWNER: Final = "ask the owner of the data for more"
 
 
 def describe_refusal(
-    cost: Guarantee, left: Guarantee, scope: str, admits: "Callable[[Event], bool]", *, until: str | None = None
-) -> str:
+    cost: Guarantee, left: Guarantee, scope: Message, admits: "Callable[[Event], bool]", *, until: str | None = None
+) -> Message:
     """Return the sentence that refuses a cost, with the remainder of a scope and the remedy.
 
     ``admits(event)`` returns whether an event fits: some budgets admit more than the remaining number. ``until`` is
     when the window renews.
     """
-    time, wait = ("", "") if until is None else (f" until {until}", ", or wait")
     advice = _advise(cost, left, admits)
-    if isinstance(left, PureDP | ApproxDP | ZCDP):
-        return f"The question costs {cost}, and {scope} has {left} left{time}: {advice}{wait}."
     # Guarantees of other kinds are not numbers that a query takes as a target.
-    return f"The question costs more than {scope} has left{time}: {advice}{wait}."
+    numbers = {"cost": cost, "left": left} if isinstance(left, PureDP | ApproxDP | ZCDP) else {}
+    if until is None:
+        return Message(
+            "ledger.cost_too_high" if numbers else "ledger.cost_not_covered", scope=scope, advice=advice, **numbers
+        )
+    code = "ledger.cost_too_high_in_window" if numbers else "ledger.cost_not_covered_in_window"
+    return Message(code, scope=scope, advice=advice, until=until, **numbers)
 
 
-def _advise(cost: Guarantee, left: Guarantee, admits: "Callable[[Event], bool]") -> str:
+def _advise(cost: Guarantee, left: Guarantee, admits: "Callable[[Event], bool]") -> Message:
     if isinstance(left, ApproxDP) and isinstance(cost, ApproxDP) and 0 < cost.epsilon <= left.epsilon:
         return _advise_delta(cost, left)
-    name = "rho" if isinstance(left, ZCDP) else "epsilon"
     most = left.rho if isinstance(left, ZCDP) else _largest_epsilon(left, admits)
     if not most:
-        return f"it is used up, so {_ASK_OWNER}"
-    return f"ask for {'a' if name == 'rho' else 'an'} {name} of at most {_write(most)}, or {_ASK_OWNER}"
+        return Message("ledger.advice_used_up")
+    return Message("ledger.advice_rho" if isinstance(left, ZCDP) else "ledger.advice_epsilon", most=_write(most))
 
 
-def _advise_delta(cost: ApproxDP, left: ApproxDP) -> str:
+def _advise_delta(cost: ApproxDP, left: ApproxDP) -> Message:
     if not left.delta:
-        return f"its delta is used up, so give delta=0, which needs public keys, or {_ASK_OWNER}"
+        return Message("ledger.advice_delta_used_up")
     if cost.delta <= left.delta:  # only a part of the remainder is for this query
-        return f"ask for a smaller delta, or {_ASK_OWNER}"
-    return f"ask for a delta of at most {_write(left.delta)}, or {_ASK_OWNER}"
+        return Message("ledger.advice_smaller_delta")
+    return Message("ledger.advice_delta", most=_write(left.delta))
 
 
 def _largest_epsilon(left: Guarantee, admits: "Callable[[Event], bool]") -> Fraction:

@@ -27,10 +27,7 @@ def set_policy(snapshot: "Snapshot", scope: Scope, limit: Guarantee | Policy, by
     if before == policy:
         return
     if before is not None and snapshot.state.charges(scope) and not _has_same_accountant(before, policy):
-        raise ParameterError(
-            f"accountant: something was spent under {before.accountant!r}, which therefore stays: choosing another one "
-            "now would be choosing it by the answers."
-        )
+        raise ParameterError("ledger.accountant_already_used", accountant=repr(before.accountant))
     snapshot.state.new_tracker(scope, policy)  # refuses a limit that cannot price the past spending
     snapshot.append(
         "budget",

@@ -46,9 +46,7 @@ class Window:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", exact_integer(self.seconds, name="seconds"))
         if self.seconds > _MAX_WINDOW_SECONDS:
-            raise ParameterError(
-                f"seconds must be at most a hundred years, {_MAX_WINDOW_SECONDS}, not {safe_repr(self.seconds)}."
-            )
+            raise ParameterError("ledger.window_too_long", most=_MAX_WINDOW_SECONDS, seconds=safe_repr(self.seconds))
         _check_limit(self.limit, "window.limit")
 
     def start(self, at: datetime) -> datetime:
@@ -96,11 +94,10 @@ class Policy:
             object.__setattr__(self, "accountant", _default_accountant(self.limit))
         if not isinstance(self.accountant, str) or self.accountant not in ACCOUNTANTS:
             raise ParameterError(
-                f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {safe_repr(self.accountant)}: only sums "
-                "may be watched while questions are still being chosen."
+                "ledger.unknown_accountant", known=", ".join(ACCOUNTANTS), value=safe_repr(self.accountant)
             )
         if not isinstance(self.allow_real, bool):
-            raise ParameterError(f"allow_real must be True or False, not {safe_repr(self.allow_real)}.")
+            raise ParameterError("ledger.allow_real_not_boolean", allow_real=safe_repr(self.allow_real))
         self._check_window()
         self.open()
 
@@ -108,12 +105,10 @@ class Policy:
         if self.window is None:
             return
         if not isinstance(self.window, Window):
-            raise ParameterError(f"window must be a Window(seconds=…, limit=…), not {safe_repr(self.window)}.")
+            raise ParameterError("ledger.not_a_window", window=safe_repr(self.window))
         inner, outer = self.window.limit, self.limit
         if inner.adjacency is not outer.adjacency or inner.unit != outer.unit:
-            raise GuaranteeMismatchError(
-                "The window's limit must be for the same neighbours and the same unit as the limit."
-            )
+            raise GuaranteeMismatchError("ledger.window_limit_mismatch")
         self.open_window()
 
     def make_accountant(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
@@ -151,18 +146,16 @@ class Policy:
         PureDP(epsilon=1)
         """
         if self.window is None:
-            raise ParameterError("The policy has no window.")
+            raise ParameterError("ledger.policy_without_window")
         return Filter(self.make_accountant(), self.window.limit)
 
 
 def _check_limit(limit: object, name: str) -> None:
     if not isinstance(limit, Guarantee):
-        raise ParameterError(
-            f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(limit)}."
-        )
-    refuse_same_changes(limit.adjacency, f"A {name}")
+        raise ParameterError("ledger.limit_not_a_guarantee", name=name, value=safe_repr(limit))
+    refuse_same_changes(limit.adjacency, "ledger.same_changes_limit", name=name)
     if isinstance(limit, ApproxDP) and limit.delta >= 1:
-        raise ParameterError(f"A delta of 1 promises nothing: take a {name} with a smaller one.")
+        raise ParameterError("ledger.delta_promises_nothing", name=name)
 
 
 def _default_accountant(limit: Guarantee) -> str:

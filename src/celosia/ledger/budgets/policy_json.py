@@ -25,10 +25,10 @@ def policy_to_json(policy: Policy) -> dict[str, JSON]:
 def policy_from_json(value: JSON) -> Policy:
     """Parse a policy."""
     if not isinstance(value, dict) or set(value) != _FIELDS or not isinstance(value["allow_real"], bool):
-        raise FormatError("A policy needs exactly the fields accountant, allow_real, limit, window.")
+        raise FormatError("ledger.wrong_policy_fields")
     accountant, window = value["accountant"], value["window"]
     if not isinstance(accountant, str) or not (window is None or _is_window(window)):
-        raise FormatError("A policy's accountant must be a text, its window null or seconds and a limit.")
+        raise FormatError("ledger.wrong_policy_types")
     return Policy(
         limit=Guarantee.from_json(canonical_json(value["limit"])),
         accountant=accountant,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_text
+from celosia.core.messages.message import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +29,23 @@ class Scope:
 
     def __post_init__(self) -> None:
         if self.dataset is None and self.analyst is None:
-            raise ParameterError("A budget is for a data set, for an analyst or for both: give dataset or analyst.")
+            raise ParameterError("ledger.budget_without_scope")
         if self.dataset is not None:
             object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
         if self.analyst is not None:
             object.__setattr__(self, "analyst", exact_text(self.analyst, name="analyst"))
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> Message:
+        """The scope for a reader."""
         if self.analyst is None:
-            return f"data set {self.dataset!r}"
-        return f"analyst {self.analyst!r}" + ("" if self.dataset is None else f" on data set {self.dataset!r}")
+            return Message("ledger.scope_dataset", dataset=repr(self.dataset))
+        if self.dataset is None:
+            return Message("ledger.scope_analyst", analyst=repr(self.analyst))
+        return Message("ledger.scope_both", analyst=repr(self.analyst), dataset=repr(self.dataset))
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 def list_scopes(dataset: str, analyst: str | None) -> Iterator[Scope]:

@@ -69,24 +69,19 @@ class LogState:
             except LedgerError:
                 raise
             except (CelosiaError, ValueError, TypeError, LookupError, RecursionError) as error:
-                raise LedgerError(
-                    f"Line {line.sequence} of the log cannot be understood; is it of a newer release?"
-                ) from error
+                raise LedgerError("ledger.line_not_understood", sequence=line.sequence) from error
             self.sequence, self.hash, self.at = line.sequence, line.hash, line.at
 
     def _check(self, line: StoredLine) -> None:
         follows = line.sequence == self.sequence + 1 and line.previous == self.hash and line.at >= self.at
         if not follows or not line.is_intact or (line.kind == "opened") != (line.sequence == 1):
-            raise LedgerError(
-                f"Line {self.sequence + 1} of the log was changed, or does not follow from the one before."
-                if line.sequence <= self.sequence + 1
-                else f"Line {self.sequence + 1} of the log is missing."
-            )
+            changed = line.sequence <= self.sequence + 1
+            raise LedgerError("ledger.line_changed" if changed else "ledger.line_missing", line=self.sequence + 1)
 
     def _apply_line(self, line: StoredLine) -> None:
         if line.kind == "opened":
             if json.loads(line.body)["format"] != FORMAT:
-                raise LedgerError("The ledger was written by a newer release of Celosía: install that one.")
+                raise LedgerError("ledger.newer_ledger_format")
         elif line.kind == "budget":
             self._set_policy(json.loads(line.body))
         elif (charge := parse_charge(line)) is not None:
@@ -101,7 +96,7 @@ class LogState:
             try:
                 event = self._events[text] = Event.from_json(text)
             except FormatError as error:
-                raise LedgerError("The log holds an event that is not understood; is it of a newer release?") from error
+                raise LedgerError("ledger.event_not_understood") from error
         return event
 
     def _set_policy(self, body: dict[str, JSON]) -> None:

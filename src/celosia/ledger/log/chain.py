@@ -57,9 +57,7 @@ class LogHead:
         given: object = text
         number, _, digest = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
         if not (number.isascii() and number.isdigit() and len(number) <= 18 and _HASH.fullmatch(digest)):
-            raise ParameterError(
-                f"head must be written as a number, a colon and 64 hexadecimal digits, not {safe_repr(text)}."
-            )
+            raise ParameterError("ledger.malformed_head", value=safe_repr(text))
         return cls(sequence=int(number), hash=digest)
 
 
@@ -120,9 +118,7 @@ def canonical_json(value: JSON) -> str:
         return _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
         pass
-    raise ParameterError(
-        "The body of a line must be JSON: texts, finite numbers, lists and objects with texts for keys."
-    )
+    raise ParameterError("ledger.line_body_not_json")
 
 
 def line_hash(*, sequence: int, at: str, kind: str, body: str, previous: str) -> str:
@@ -143,5 +139,5 @@ def parse_timestamp(text: str) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None or format_timestamp(at) != text:
-        raise LedgerError("The log holds a time that is not written as it should be.")
+        raise LedgerError("ledger.malformed_log_time")
     return at

@@ -76,7 +76,7 @@ def read_head(connection: "Connection") -> tuple[LogHead, str]:
     """Return the last line's number and hash, and its time."""
     row = connection.execute(_HEAD).first()
     if row is None:
-        raise LedgerError("The ledger has lost its head: the table celosia_head is empty.")
+        raise LedgerError("ledger.head_lost")
     return LogHead(sequence=row.sequence, hash=row.hash), row.at
 
 
@@ -123,7 +123,7 @@ def parse_line(raw: StoredLine) -> LogLine:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise LedgerError(f"Line {raw.sequence} of the log cannot be read.")
+        raise LedgerError("ledger.unreadable_line", sequence=raw.sequence)
     return LogLine(
         sequence=raw.sequence,
         at=parse_timestamp(raw.at),

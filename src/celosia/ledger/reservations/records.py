@@ -165,7 +165,7 @@ def _load_answer(connection: "Connection", row: "Row[tuple[object, ...]]") -> St
     stored = connection.execute(_ANSWER, {"wanted": source or reservation.id}).first()
     if stored is not None:
         if digest_bytes(bytes(stored.text)) != stored.digest:
-            raise LedgerError(f"The stored answer to reservation {reservation.id} was changed. Verify the ledger.")
+            raise LedgerError("ledger.stored_answer_changed", reservation=reservation.id)
         reservation = replace(reservation, answer=bytes(stored.text).decode("utf-8", "surrogatepass"))
     return StoredReservation(reservation, fingerprint, source)
 

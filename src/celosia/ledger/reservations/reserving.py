@@ -27,6 +27,7 @@ from celosia.noise.source import SYSTEM
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from celosia.core.messages.message import Message
     from celosia.ledger.budgets.policy import Policy
     from celosia.ledger.state_reader import Snapshot
 
@@ -46,12 +47,12 @@ class SpendRequest:
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
-            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(self.event)}.")
+            raise ParameterError("core.not_a_mechanism_event", value=safe_repr(self.event))
         words: object = self.text
         if not isinstance(words, str) or len(words) > _MAX_QUESTION_LENGTH:
-            raise ParameterError(f"question must be a text of at most {_MAX_QUESTION_LENGTH} characters.")
+            raise ParameterError("ledger.question_too_long", most=_MAX_QUESTION_LENGTH)
         if self.request is not None and not isinstance(self.request, Request):
-            raise ParameterError(f"request must be a Request(key=…, digest=…), not {safe_repr(self.request)}.")
+            raise ParameterError("ledger.not_a_request", request=safe_repr(self.request))
         object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
         for name in ("analyst", "fingerprint"):
             if getattr(self, name) is not None:
@@ -86,9 +87,7 @@ def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
 
 def _check_same_request(request: Request, before: Request, found: StoredReservation) -> Reservation:
     if before.digest != request.digest:
-        raise RequestConflictError(
-            f"The key {safe_repr(request.key)} was used before for another request: draw a new one."
-        )
+        raise RequestConflictError("ledger.request_key_reused", key=safe_repr(request.key))
     return found.reservation
 
 
@@ -97,20 +96,14 @@ def get_policy(snapshot: "Snapshot", dataset: str) -> "Policy":
     policy = snapshot.state.policies.get(Scope(dataset=dataset))
     if policy is None:
         name = safe_repr(dataset)
-        raise ParameterError(
-            f"The ledger has no budget for data set {name}: open one with set_budget(limit, dataset={name})."
-        )
+        raise ParameterError("ledger.no_budget_for_dataset", name=name)
     return policy
 
 
 def _check_policy(snapshot: "Snapshot", question: SpendRequest) -> None:
     policy = get_policy(snapshot, question.dataset)
     if not policy.allow_real and _is_real(question.event):
-        raise ParameterError(
-            f"The noise of this question would be in floating point, and data set {safe_repr(question.dataset)} takes "
-            "exact noise only: choose a method with exact noise, or ask the owner of the data to allow it, with "
-            "Policy(…, allow_real=True)."
-        )
+        raise ParameterError("ledger.inexact_noise_not_allowed", dataset=safe_repr(question.dataset))
 
 
 def _is_real(value: object) -> bool:
@@ -191,7 +184,7 @@ def _check_room(snapshot: "Snapshot", scopes: "Iterable[Scope]", event: Event) -
         raise BudgetExceededError(min(alike, key=lambda one: _number(one[0]))[1])
 
 
-def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
+def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, Message]]":
     """Yield the remainder of a scope, and of its window, if the event does not fit there, with the message."""
     policy = snapshot.state.policies.get(scope)
     if policy is None:
@@ -199,12 +192,12 @@ def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tup
     tracker = snapshot.state.tracker(scope)
     if not tracker.admits(event):
         cost, left = price_under(policy, event), tracker.remaining
-        yield left, describe_refusal(cost, left, str(scope), tracker.admits)
+        yield left, describe_refusal(cost, left, scope.message, tracker.admits)
     window = snapshot.window(scope)
     if window is not None and policy.window is not None and not window.admits(event):
         renews = format_timestamp(policy.window.end(snapshot.at))[:16].replace("T", " ")
         cost, left = price_under(policy, event), window.remaining
-        yield left, describe_refusal(cost, left, str(scope), window.admits, until=f"{renews} UTC")
+        yield left, describe_refusal(cost, left, scope.message, window.admits, until=f"{renews} UTC")
 
 
 def _number(left: Guarantee) -> Fraction:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _MAX_WAIT_MS: Final = 60_000  # that a writer waits for the others
 _MAX_IDLE_MS: Final = 60_000  # after which an idle writer loses its turn
 _POLL_MS: Final = 8  # that SQLite itself waits before the next attempt
-_EXAMPLES: Final = "memory://, sqlite:///budget.db or postgresql://host/database"
 
 
 def make_engine(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
@@ -64,25 +63,23 @@ def _parse_url(url: object) -> "URL":
     with suppress(SQLAlchemyError, ValueError):  # raised below, without the URL in its traceback
         parsed = make_url(url) if isinstance(url, str) else None
     if parsed is None or parsed.drivername not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
-        raise ParameterError(f"url must be {_EXAMPLES}.")  # not quoted: it may hold a password
+        raise ParameterError("ledger.unsupported_ledger_url")  # not quoted: it may hold a password
     return parsed
 
 
 def _prepare_file(parsed: "URL", *, create: bool) -> Path:
     if not parsed.database or parsed.database == ":memory:" or parsed.query or parsed.host:
-        raise ParameterError(
-            "url of a SQLite file must be sqlite:/// and a path, nothing more; in memory it is memory://."
-        )
+        raise ParameterError("ledger.malformed_sqlite_url")
     path = Path(parsed.database).absolute()  # a process that changes its directory stays with its file
     if not path.parent.is_dir():
-        raise ParameterError(f"url: there is no folder {str(path.parent)!r}; make it first.")
+        raise ParameterError("ledger.no_ledger_folder", folder=repr(str(path.parent)))
     if not create and not path.exists():
-        raise ParameterError(f"url: there is no ledger {str(path)!r}.")
+        raise ParameterError("ledger.no_ledger_file", path=repr(str(path)))
     try:
         # Only the owner may read queries and answers; SQLite gives its log files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise LedgerError(f"The ledger {str(path)!r} cannot be opened: {error.strerror}.") from None
+        raise LedgerError("ledger.ledger_not_opened", path=repr(str(path)), reason=error.strerror) from None
     return path
 
 

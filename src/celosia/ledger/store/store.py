@@ -17,6 +17,7 @@ from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from celosia.core.errors import LedgerError
+from celosia.core.messages.message import Message
 from celosia.ledger.store.engines import make_engine
 from celosia.ledger.store.forking import ForkGate
 from celosia.ledger.store.tables import HEAD, LOG, METADATA
@@ -44,9 +45,7 @@ class Store:
         if self._process != os.getpid():
             self._after_fork()
         if self.kind == "memory" and self._process != os.getpid():
-            raise LedgerError(
-                "A ledger in memory belongs to the process that opened it: use a sqlite:/// or postgresql:// URL."
-            )
+            raise LedgerError("ledger.memory_ledger_after_fork")
         return self._engine
 
     def create(self, begin: "Callable[[Connection], None]") -> bool:
@@ -105,7 +104,7 @@ class Store:
         """Let one thread of this process write at a time: waiting here is cheaper than in the database."""
         _ = self.engine  # after a fork the lock is a new one
         if self._holder == threading.get_ident():
-            raise LedgerError("A transaction is open already: do everything within its connection.")
+            raise LedgerError("ledger.transaction_already_open")
         with self._lock:
             self._holder = threading.get_ident()
             try:
@@ -123,16 +122,16 @@ class Store:
         if problem is not None:
             raise LedgerError(problem) from None
 
-    def _describe_error(self, error: SQLAlchemyError) -> str:
+    def _describe_error(self, error: SQLAlchemyError) -> Message:
         cause = getattr(error, "orig", None)
         code = str(getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or "")
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or code == "55P03":
-            return f"The ledger {self.name} is busy: others have held it for a minute. Try again."
+            return Message("ledger.busy", ledger=self.name)
         if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-            return f"The ledger {self.name} cannot be opened for writing: look at the file and its folder."
+            return Message("ledger.not_writable", ledger=self.name)
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            return f"The ledger {self.name} is not a database, or is damaged."
-        return f"The ledger {self.name} did not answer ({code or type(error).__name__})."
+            return Message("ledger.damaged", ledger=self.name)
+        return Message("ledger.no_answer", ledger=self.name, reason=code or type(error).__name__)
 
     def close(self) -> None:
         """Close all connections."""

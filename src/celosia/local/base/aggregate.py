@@ -96,11 +96,9 @@ class Aggregate(Generic[E_co]):
         4
         """
         if type(other) is not type(self) or other.protocol != self.protocol:
-            raise ParameterError(
-                "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
-            )
+            raise ParameterError("local.aggregates_not_mergeable")
         if not _fits(self, other):
-            raise ParameterError("The sum of the aggregates would overflow 64 bits.")
+            raise ParameterError("local.aggregate_sum_overflow")
         for name in self.state:
             self.state[name] += other.state[name]
         self.reports += other.reports
@@ -163,24 +161,22 @@ class Aggregate(Generic[E_co]):
         from celosia.local.base.protocol import Protocol
 
         if not isinstance(table, pa.Table):
-            raise FormatError(f"An aggregate is read from an Arrow table, not {type(table).__name__}.")
+            raise FormatError("local.aggregate_not_from_arrow", kind=type(table).__name__)
         metadata = table.schema.metadata or {}
         counts = metadata.get(_COUNTS, b"").split()
         well_formed = len(counts) == 2 and all(count.isdigit() and len(count) < 20 for count in counts)
         if metadata.get(_VERSION) != _AGGREGATE_VERSION or not well_formed:
-            raise FormatError("The table is no aggregate of a local protocol, or one of a newer release.")
+            raise FormatError("local.not_an_aggregate")
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
         shapes = protocol.state_shapes
         if sorted(column_names(table)) != sorted(shapes):
-            raise FormatError(
-                f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
-            )
+            raise FormatError("local.wrong_aggregate_columns", protocol=type(protocol).__name__)
         # Read before an aggregate is made: its state might not fit in memory.
         state = {name: _read_state(table, name, shape) for name, shape in shapes.items()}
         least, most = (int(counts[0]) * step for step in protocol.increment_bounds)
         within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
         if not within or not protocol.is_reachable(state, int(counts[0])):
-            raise FormatError(f"The table holds numbers that {int(counts[0])} reports cannot add up to.")
+            raise FormatError("local.impossible_aggregate", reports=int(counts[0]))
         aggregate = cls(protocol)
         aggregate.state, aggregate.reports, aggregate.rejected = state, int(counts[0]), int(counts[1])
         return aggregate
@@ -223,7 +219,7 @@ class Aggregate(Generic[E_co]):
         try:
             table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
         except (pa.ArrowException, OSError) as error:
-            raise FormatError("The file holds no Arrow table.") from error
+            raise FormatError("local.file_without_arrow_table") from error
         return cls.from_arrow(table)
 
     def __copy__(self) -> "Aggregate[E_co]":
@@ -249,8 +245,7 @@ def _empty(protocol: "Protocol[Any]") -> "State":
         return {name: np.zeros(shape, dtype=np.int64) for name, shape in protocol.state_shapes.items()}
     except MemoryError:
         raise ParameterError(
-            f"An aggregate of this {type(protocol).__name__} takes {protocol.memory} bytes, more than there are: "
-            "choose fewer or narrower hash functions, a smaller domain, or a smaller epsilon."
+            "local.aggregate_too_large", protocol=type(protocol).__name__, bytes_needed=protocol.memory
         ) from None
 
 
@@ -272,4 +267,4 @@ def _read_state(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArra
         if len(numbers) == size and not numbers.null_count:
             state: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
             return state
-    raise FormatError(f"The aggregate must have a column {name!r} with {size} integers.")
+    raise FormatError("local.aggregate_column_missing", name=repr(name), size=size)

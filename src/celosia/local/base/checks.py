@@ -18,7 +18,7 @@ def exact_at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
     """Return an integer from ``least`` to ``most``, or raise ``ParameterError``."""
     number = exact_integer(value, name=name, least=least)
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
+        raise ParameterError("core.above_maximum", name=name, most=most, value=safe_repr(value))
     return number
 
 
@@ -29,9 +29,9 @@ def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) 
     """
     most = exact_integer(reports, name="reports", least=0)
     if not _is_number(count) or not 0 <= count <= most:
-        raise ParameterError(f"count must be a number from 0 to the number of reports, {most}, not {safe_repr(count)}.")
+        raise ParameterError("local.count_out_of_range", most=most, value=safe_repr(count))
     if squares is not None and (not _is_number(squares) or not 0 <= squares < math.inf):
-        raise ParameterError(f"squares must be a number that is at least 0, not {safe_repr(squares)}.")
+        raise ParameterError("local.squares_negative", value=safe_repr(squares))
 
 
 def _is_number(value: object) -> bool:

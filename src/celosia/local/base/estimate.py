@@ -149,7 +149,7 @@ class Estimate:
         """
         allowed = float(exact_probability(failure, name="failure"))
         if not 0 < allowed < 1:
-            raise ParameterError(f"failure must be greater than 0 and less than 1, not {safe_repr(failure)}.")
+            raise ParameterError("local.failure_out_of_range", value=safe_repr(failure))
         return self.raw > self.critical(allowed / max(len(self.raw), 1))
 
     def to_arrow(self, level: Exact = 0.95) -> "pa.Table":
@@ -240,7 +240,7 @@ def build_estimate(  # noqa: PLR0913 - an estimate has that many parts
 ) -> Estimate:
     """Return an estimate from unbiased counts and their variances, post-processed as requested."""
     if postprocess not in _BIAS:
-        raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {safe_repr(postprocess)}.')
+        raise ParameterError("local.unknown_postprocess", value=safe_repr(postprocess))
     counts = raw
     if postprocess == "clip":
         counts = np.maximum(raw, 0.0)

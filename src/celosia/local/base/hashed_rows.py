@@ -28,9 +28,9 @@ def exact_table(hashes: int, width: int) -> tuple[int, int]:
     rows, columns = exact_integer(hashes, name="hashes"), exact_integer(width, name="width", least=2)
     for number, name in ((rows, "hashes"), (columns, "width")):
         if number > _MAX_SIDE:
-            raise ParameterError(f"{name} must be at most 2^24, not {safe_repr(number)}.")
+            raise ParameterError("local.hash_size_too_large", name=name, value=safe_repr(number))
     if rows * columns > _MAX_CELLS:
-        raise ParameterError(f"hashes times width must be at most 2^32, not {rows} times {columns}.")
+        raise ParameterError("local.hash_table_too_large", rows=rows, columns=columns)
     return rows, columns
 
 
@@ -48,6 +48,6 @@ def build_hash_family(hashes: int, width: int, seed: int) -> HashFamily:
 def read_candidates(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":
     """Return the candidates of an open domain as a list, and their digests."""
     if candidates is None:
-        raise InputError("candidates must be given: a sketch cannot list the values of its reports, only count them.")
+        raise InputError("local.sketch_needs_candidates")
     column = read_column(candidates, name="candidates")
     return list(column.tolist()), digest(column)

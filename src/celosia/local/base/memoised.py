@@ -138,9 +138,7 @@ class Memoised(Protocol[E_co]):
         epsilon = self.plain_lifetime_epsilon(reports, values)
         if epsilon is None:
             raise ParameterError(
-                f"{reports} memoised reports of {values} values have no finite epsilon between any two histories: "
-                f"{type(self).__name__} repeats an answer exactly, so reports show when it changed. "
-                "lifetime(reports, values=...) states what holds between histories that change at the same times."
+                "local.no_finite_lifetime_epsilon", reports=reports, values=values, protocol=type(self).__name__
             )
         return _event(epsilon, ReplaceOne)
 
@@ -229,9 +227,7 @@ def _read_secrets(secrets: object, count: int) -> "NDArray[np.uint8]":
     if isinstance(secrets, list | tuple) and all(isinstance(one, bytes) and len(one) == KEY_BYTES for one in secrets):
         secrets = np.frombuffer(b"".join(secrets), dtype=np.uint8).reshape(-1, KEY_BYTES)
     if not isinstance(secrets, np.ndarray) or secrets.dtype != np.uint8 or secrets.shape != (count, KEY_BYTES):
-        raise InputError(
-            f"secrets must be {KEY_BYTES} bytes for each value: an array of uint8 (values, 32), or a list of bytes."
-        )
+        raise InputError("local.malformed_secrets", length=KEY_BYTES)
     return np.ascontiguousarray(secrets)
 
 

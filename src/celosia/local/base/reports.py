@@ -82,16 +82,14 @@ class Reports:
         from celosia.local.base.protocol import Protocol
 
         if not isinstance(batch, pa.RecordBatch | pa.Table):
-            raise FormatError(f"Reports are read from an Arrow record batch or table, not {type(batch).__name__}.")
+            raise FormatError("local.reports_not_from_arrow", kind=type(batch).__name__)
         metadata = batch.schema.metadata or {}
         if metadata.get(_VERSION) != str(WIRE_VERSION).encode():
-            raise FormatError(f"The batch is not of version {WIRE_VERSION} of the format of reports.")
+            raise FormatError("local.unknown_report_version", wanted=WIRE_VERSION)
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
         payload, dropped = _from_batch(batch, protocol)
         if dropped:
-            raise FormatError(
-                f"The batch must have a column {COLUMN!r} of {protocol.bytes_per_report} bytes without nulls."
-            )
+            raise FormatError("local.report_column_missing", column=repr(COLUMN), length=protocol.bytes_per_report)
         return cls(protocol=protocol, payload=payload, seeded=metadata.get(_SEEDED) != b"false")
 
     def records(self) -> list[bytes]:
@@ -185,7 +183,7 @@ def _as_binary(records: Sequence[object]) -> "pa.Array":
     import pyarrow as pa
 
     if isinstance(records, bytes | str) or not isinstance(records, Sequence):
-        raise FormatError("Reports must be Reports, Arrow record batches or tables of them, or a list of records.")
+        raise FormatError("local.not_reports")
     # Anything but bytes becomes a null, which counts as rejected.
     return pa.array([record if isinstance(record, bytes) else None for record in records], type=pa.large_binary())
 

@@ -24,9 +24,7 @@ _BLOCK = 2048  # candidates whose sums fit in the nearest cache
 def support(table: "NDArray[np.int64]", family: "HashFamily", digests: "NDArray[np.uint64]") -> "NDArray[np.int64]":
     """Return, for each digest, the sum of ``table[row, column of the digest in that row]`` over all rows."""
     if family.independence != _INDEPENDENCE or table.shape != (family.rows, family.width):
-        raise ParameterError(
-            f"table must have the shape {(family.rows, family.width)}, and its hashes be 3-wise independent."
-        )
+        raise ParameterError("local.support_table_mismatch", shape=(family.rows, family.width))
     sums = np.zeros(digests.size, dtype=np.int64)
     _support(np.ascontiguousarray(table), family.coefficients, np.ascontiguousarray(digests), sums)
     return sums

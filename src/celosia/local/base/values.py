@@ -32,21 +32,17 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
         texts = all(isinstance(value, str) for value in values)
         numbers = bool not in kinds and all(isinstance(value, int | np.integer) for value in values)
         if len(values) < 2 or not (texts or numbers) or len(set(values)) < len(values):
-            raise ParameterError(
-                f"{name} must be at least two values, no two of them equal, all texts or all integers."
-            )
+            raise ParameterError("local.malformed_domain", name=name)
         if not all(map(_is_encodable, values)):
-            raise ParameterError(f"{name} must have texts that UTF-8 can write, or integers of 64 bits.")
+            raise ParameterError("local.domain_not_encodable", name=name)
         if texts:
             return tuple(str(value) for value in values)
         return tuple(int(value) for value in values)
     if isinstance(domain, set | frozenset | dict):
-        raise ParameterError(f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}.")
+        raise ParameterError("local.domain_without_order", name=name, kind=type(domain).__name__)
     size = exact_integer(domain, name=name, least=2)  # type: ignore[arg-type]  # exact_integer checks it
     if size > _MAX_DOMAIN:
-        raise ParameterError(
-            f"{name} must be at most 2^31, not {safe_repr(domain)}: use a protocol that hashes its values."
-        )
+        raise ParameterError("local.domain_too_large", name=name, value=safe_repr(domain))
     return size
 
 
@@ -73,7 +69,7 @@ def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[n
     column = read_column(values, name=name)
     if isinstance(domain, int):
         if column.integers is None or (len(column) and not _is_within(column.integers, domain)):
-            raise InputError(f"{name} must be integers from 0 to {domain - 1}.")
+            raise InputError("local.code_out_of_range", name=name, most=domain - 1)
         return column.integers
     return _places(column, domain, name)
 
@@ -96,7 +92,7 @@ def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -
 
     texts = isinstance(domain[0], str)
     if texts == (column.integers is not None) and len(column):
-        raise InputError(f"{name} must be {'texts' if texts else 'integers'} of the domain.")
+        raise InputError("local.not_texts_of_domain" if texts else "local.not_integers_of_domain", name=name)
     if not len(column):
         return np.empty(0, dtype=np.int64)
     if texts:
@@ -107,6 +103,6 @@ def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -
         array, known = pa.array(column.integers), pa.array(domain, type=pa.int64())
     places = pc.index_in(array, value_set=known)
     if places.null_count:
-        raise InputError(f"{name} must be of the domain, which has {len(domain)} values: one or more are not.")
+        raise InputError("local.value_not_in_domain", name=name, size=len(domain))
     numbers: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers

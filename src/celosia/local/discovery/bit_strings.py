@@ -35,7 +35,7 @@ class BitStrings:
     def __post_init__(self) -> None:
         """Check the parameters."""
         if (self.domain is None) == (self.alphabet is None) or (self.alphabet is None) != (self.length is None):
-            raise ParameterError("Give either a domain, or an alphabet with a length.")
+            raise ParameterError("local.domain_or_alphabet")
         if self.domain is not None:
             object.__setattr__(self, "domain", exact_integer(self.domain, name="domain", least=2))
         else:
@@ -45,7 +45,7 @@ class BitStrings:
             name, given = ("domain", self.domain) if self.alphabet is None else ("length", self.length)
             most = "2^62" if self.alphabet is None else MAX_VALUE_BITS // self.letter_bits
             raise ParameterError(
-                f"{name} must be at most {most}, not {safe_repr(given)}: a value has at most {MAX_VALUE_BITS} bits."
+                "local.value_too_long", name=name, most=most, value=safe_repr(given), most_bits=MAX_VALUE_BITS
             )
 
     @property
@@ -69,7 +69,7 @@ class BitStrings:
             return numbers
         integers, most = read_column(values, name=name).integers, (self.domain or 0) - 1
         if integers is None or (integers.size and not _is_within(integers, most)):
-            raise InputError(f"{name} must be integers from 0 to {most}.")
+            raise InputError("local.code_out_of_range", name=name, most=most)
         return integers
 
     def is_prefix(self, prefixes: "Numbers", length: int) -> "NDArray[np.bool_]":

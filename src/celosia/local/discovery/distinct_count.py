@@ -208,7 +208,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:
         if candidates is not None or postprocess is not None:
-            raise ParameterError("A distinct count takes no candidates and no post-processing.")
+            raise ParameterError("local.distinct_count_takes_no_options")
         return self.count(aggregate)
 
     def count(self, aggregate: "Aggregate[Any]", *, failure: Exact = _FAILURE) -> DistinctEstimate:
@@ -219,7 +219,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
         0
         """
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is of another protocol.")
+            raise ParameterError("local.aggregate_of_other_protocol")
         share = exact_level(failure) / 3
         found = self._counts(aggregate)
         error, threshold = float(found.null_errors.max()), float(found.critical(float(share) / self.buckets).max())

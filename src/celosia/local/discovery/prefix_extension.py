@@ -249,7 +249,7 @@ class PrefixExtension(Protocol[Estimate]):
         """
         top = exact_integer(top, name="top")
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is of another protocol.")
+            raise ParameterError("local.aggregate_of_other_protocol")
         values = self._extend_prefixes(aggregate, top)
         counts = self._counts(aggregate, values)
         # Every group must show a value: the cuts before are lower, so a miss there is rarer than at the last.

@@ -102,8 +102,9 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         part = total * 3 / 4 if fragment_epsilon is None else exact_positive(fragment_epsilon, name="fragment_epsilon")
         if part >= total:
             raise ParameterError(
-                "fragment_epsilon must be less than epsilon, which is what a report spends in all: "
-                f"{safe_repr(epsilon)}, not {safe_repr(fragment_epsilon)}."
+                "local.fragment_epsilon_too_large",
+                epsilon=safe_repr(epsilon),
+                fragment_epsilon=safe_repr(fragment_epsilon),
             )
         self._set(
             epsilon=total,
@@ -118,10 +119,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             seed=exact_seed(seed),
         )
         if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MAX_KINDS:
-            raise ParameterError(
-                f"fragment must divide length, which is {self.length}, and be short enough for the alphabet to have at "
-                f"most 2^32 fragments; not {safe_repr(fragment)}."
-            )
+            raise ParameterError("local.fragment_not_divisor", length=self.length, value=safe_repr(fragment))
 
     # ---------------------------------------------------------------- parts
 
@@ -282,7 +280,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         """
         top = exact_integer(top, name="top")
         if aggregate.protocol != self:
-            raise ParameterError("The aggregate is of another protocol.")
+            raise ParameterError("local.aggregate_of_other_protocol")
         texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
         tested = self._text_sketch(aggregate).estimate(texts or [""])
         return build_discovery(

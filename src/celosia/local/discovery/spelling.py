@@ -44,10 +44,7 @@ def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
         numbers = [exact_integer(number, name=name, least=0) for number in alphabet]
         letters = tuple(numbers) if all(number < 256 for number in numbers) else None
     if letters is None or not 2 <= len(set(letters)) == len(letters) <= _MAX_LETTERS or not _is_printable(letters):
-        raise ParameterError(
-            f"{name} must be a text or bytes of 2 to {_MAX_LETTERS} different letters, without the letter 0 "
-            "(which fills up), such as string.ascii_lowercase."
-        )
+        raise ParameterError("local.malformed_alphabet", name=name, most=_MAX_LETTERS)
     return letters
 
 
@@ -67,17 +64,13 @@ def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values")
     column = read_column(values, name=name)
     texts = isinstance(alphabet, str)
     if len(column) and (column.integers is not None or column.text != texts):
-        raise InputError(
-            f"{name} must be {'texts' if texts else 'bytes'}: the alphabet is one of {'texts' if texts else 'bytes'}."
-        )
+        raise InputError("local.alphabet_of_texts" if texts else "local.alphabet_of_bytes", name=name)
     letters: Letters = np.zeros((len(column), length), dtype=letter_type(alphabet))
     if not len(column):
         return SpelledStrings(letters=letters, cut=column)
     ends = np.empty(len(column), dtype=np.int64)
     if not _spell(column.offsets, column.data, _numbers(alphabet), texts, letters, ends):
-        raise InputError(
-            f"{name} must be written with the {len(alphabet)} letters of the alphabet: one or more are not."
-        )
+        raise InputError("local.letter_not_in_alphabet", name=name, count=len(alphabet))
     return SpelledStrings(letters=letters, cut=_cut(column, ends))
 
 

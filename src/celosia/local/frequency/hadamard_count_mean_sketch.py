@@ -48,7 +48,7 @@ class HadamardCountMeanSketch(HashedTable):
     def _exact_shape(hashes: int, width: int) -> tuple[int, int]:
         rows, columns = exact_table(hashes, width)
         if columns & (columns - 1):
-            raise ParameterError(f"width must be a power of two, not {safe_repr(width)}.")
+            raise ParameterError("local.width_not_power_of_two", value=safe_repr(width))
         return rows, columns
 
     @property

@@ -56,7 +56,7 @@ class HadamardResponse(DomainProtocol[Estimate]):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
         self._set(blocks=self._choose_blocks() if blocks is None else exact_integer(blocks, name="blocks"))
         if self.blocks & (self.blocks - 1) or self.blocks > _MAX_BLOCKS:
-            raise ParameterError(f"blocks must be a power of two, at most 2^31, not {safe_repr(blocks)}.")
+            raise ParameterError("local.blocks_not_power_of_two", value=safe_repr(blocks))
 
     @property
     def event(self) -> RandomizedResponseEvent:

@@ -53,7 +53,7 @@ class OptimizedUnary(BitVectorProtocol):
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, symmetric: bool = False) -> None:
         if not isinstance(symmetric, bool):
-            raise ParameterError(f"symmetric must be True or False, not {safe_repr(symmetric)}.")
+            raise ParameterError("local.symmetric_not_boolean", value=safe_repr(symmetric))
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), symmetric=symmetric)
 
     @property

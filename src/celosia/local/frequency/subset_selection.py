@@ -58,9 +58,7 @@ class SubsetSelection(BitVectorProtocol):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
         self._set(chosen=self._best() if chosen is None else exact_integer(chosen, name="chosen"))
         if self.chosen >= self.size:
-            raise ParameterError(
-                f"chosen must be less than the number of values, {self.size}, not {safe_repr(chosen)}."
-            )
+            raise ParameterError("local.subset_too_large", size=self.size, value=safe_repr(chosen))
 
     def outputs(self) -> Bytes | None:
         """All subsets, if at most 65536.

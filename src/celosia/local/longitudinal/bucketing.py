@@ -45,13 +45,11 @@ class Bucketing(Record):
 
     def __init__(self, *, edges: Sequence[Exact]) -> None:
         if isinstance(edges, str | bytes) or not isinstance(edges, Sequence | np.ndarray):
-            raise ParameterError(f"edges must be a list of increasing numbers, not {safe_repr(edges)}.")
+            raise ParameterError("local.edges_not_increasing", value=safe_repr(edges))
         given = tuple(exact(edge, name="edges") for edge in edges)
         as_doubles = [float(edge) for edge in given]
         if not 3 <= len(given) <= _MAX_BUCKETS + 1 or any(np.diff(as_doubles) <= 0):
-            raise ParameterError(
-                f"edges must be at least three increasing numbers (two buckets), not {safe_repr(edges)}."
-            )
+            raise ParameterError("local.too_few_edges", value=safe_repr(edges))
         self._set(edges=given)
 
     @classmethod
@@ -64,7 +62,7 @@ class Bucketing(Record):
         least, most = exact_bounds(low, high)
         count = exact_integer(buckets, name="buckets", least=2)
         if count > _MAX_BUCKETS:
-            raise ParameterError(f"buckets must be at most {_MAX_BUCKETS}, not {safe_repr(buckets)}.")
+            raise ParameterError("local.too_many_buckets", most=_MAX_BUCKETS, value=safe_repr(buckets))
         return cls(edges=[least + (most - least) * i / count for i in range(count + 1)])
 
     def __len__(self) -> int:
@@ -81,9 +79,7 @@ class Bucketing(Record):
         numbers = read_numbers(values)
         edges = np.array([float(edge) for edge in self.edges])
         if not clip and numbers.size and not (numbers.min() >= edges[0] and numbers.max() <= edges[-1]):
-            raise InputError(
-                f"values must be numbers from {edges[0]} to {edges[-1]}: give clip=True to count others there."
-            )
+            raise InputError("local.value_outside_buckets", low=edges[0], high=edges[-1])
         found = np.searchsorted(edges, numbers, side="right") - 1
         return np.clip(found, 0, len(self) - 1)
 
@@ -108,9 +104,7 @@ def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> 
     n, miss = exact_integer(reports, name="reports"), exact_level(failure)
     share, logarithm = protocol.size / protocol.d, math.log(6 * protocol.size / miss)
     if 4 * n < share * logarithm:
-        raise ParameterError(
-            f"reports must be at least {math.ceil(share * logarithm / 4)} for this bound, not {safe_repr(reports)}."
-        )
+        raise ParameterError("local.too_few_reports", least=math.ceil(share * logarithm / 4), value=safe_repr(reports))
     return math.sqrt(5 * share * logarithm / n) / math.tanh(float(protocol.epsilon) / 4)
 
 

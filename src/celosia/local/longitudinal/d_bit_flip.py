@@ -93,14 +93,11 @@ class DBitFlip(Memoised[Estimate]):
         )
         self._set(seed=int(as_seed(seed)))
         if self.d > self.size:
-            raise ParameterError(f"d must be at most the number of buckets, {self.size}, not {safe_repr(d)}.")
+            raise ParameterError("local.more_bits_than_buckets", size=self.size, value=safe_repr(d))
         if self.d < self.size and PERMUTATIONS * self.size > _MAX_PLACES:
-            raise ParameterError(
-                f"buckets must be at most {_MAX_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
-                "all clients order them 64 times. Use fewer (see Bucketing), or LOLOHA."
-            )
+            raise ParameterError("local.too_many_buckets_to_order", most=_MAX_PLACES // PERMUTATIONS, value=self.size)
         if self.d > _MAX_BITS:
-            raise ParameterError(f"d must be at most {_MAX_BITS}, not {safe_repr(d)}: a report has d bits.")
+            raise ParameterError("local.too_many_bits", most=_MAX_BITS, value=safe_repr(d))
 
     @property
     def guarantee(self) -> PureDP:

@@ -102,9 +102,7 @@ class LOLOHA(Memoised[Estimate]):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), seed=int(as_seed(seed)))
         self._set(epsilon_infinity=exact_positive(epsilon_infinity, name="epsilon_infinity"))
         if not self.epsilon < self.epsilon_infinity <= _LONG:
-            raise ParameterError(
-                f"epsilon_infinity must be greater than epsilon and at most {_LONG}, not {safe_repr(epsilon_infinity)}."
-            )
+            raise ParameterError("local.epsilon_infinity_out_of_range", most=_LONG, value=safe_repr(epsilon_infinity))
         best = max(2, min(round(math.exp(self.epsilon) + 1), _MAX_CELLS))
         self._set(
             g=best if g is None else exact_integer(g, name="g", least=2),
@@ -112,7 +110,7 @@ class LOLOHA(Memoised[Estimate]):
         )
         for name, most in (("g", _MAX_CELLS), ("functions", _MAX_FUNCTIONS)):
             if getattr(self, name) > most:
-                raise ParameterError(f"{name} must be at most {most}, not {safe_repr(getattr(self, name))}.")
+                raise ParameterError("core.above_maximum", name=name, most=most, value=safe_repr(getattr(self, name)))
 
     @property
     def event(self) -> RandomizedResponseEvent:

@@ -108,23 +108,22 @@ class Rappor(Memoised[Estimate]):
         self._set(epsilon=exact_epsilon(self._value_loss(1)))
         if epsilon is not None and exact_epsilon(epsilon) != self.epsilon:
             found = f"≈{float(self.epsilon):.6g}"
-            raise ParameterError(f"epsilon follows from hashes, f, p and q; it is {found}, not {safe_repr(epsilon)}.")
+            raise ParameterError("local.rappor_epsilon_mismatch", found=found, value=safe_repr(epsilon))
 
     def _check(self) -> None:
         if self.bits > _MAX_BITS or self.cohorts * max(self.hashes, self.bits) > _MAX_ROWS:
             raise ParameterError(
-                f"bits must be at most {_MAX_BITS}, and cohorts times bits or hashes at most {_MAX_ROWS}, not "
-                f"bits={safe_repr(self.bits)}, hashes={safe_repr(self.hashes)}, cohorts={safe_repr(self.cohorts)}."
+                "local.rappor_too_large",
+                most_bits=_MAX_BITS,
+                most_rows=_MAX_ROWS,
+                bits=safe_repr(self.bits),
+                hashes=safe_repr(self.hashes),
+                cohorts=safe_repr(self.cohorts),
             )
         if self.f == 1 or self.p == self.q or self.density > _MAX_DENSITY:
-            raise ParameterError(
-                "f must be less than 1, p different from q, and hashes few for the bits: "
-                "otherwise reports carry no information."
-            )
+            raise ParameterError("local.reports_without_information")
         if self.f == 0 and {self.p, self.q} & {Fraction(0), Fraction(1)}:
-            raise ParameterError(
-                "p and q must be greater than 0 and less than 1 when f is 0: otherwise reports reveal the value."
-            )
+            raise ParameterError("local.reports_reveal_value")
 
     def _derived_fields(self) -> tuple[str, ...]:
         return ("epsilon",)

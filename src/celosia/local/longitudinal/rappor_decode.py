@@ -154,7 +154,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
     """
     protocol, labels, words = _read_inputs(aggregate, candidates)
     if len(np.unique(words)) < len(words):
-        raise InputError("candidates must be different from each other.")
+        raise InputError("local.repeated_candidates")
     ones, sizes = aggregate.state["ones"], aggregate.state["sizes"]
     whole = Equations.of(protocol, ones.sum(axis=0), sizes.sum(axis=0))
     design, count = build_design(protocol, words), len(words)
@@ -195,9 +195,9 @@ def holm(p_values: "Sequence[float] | Floats") -> "Floats":
 def _read_inputs(aggregate: "Aggregate[Any]", candidates: Any) -> "tuple[Rappor, list[Any], NDArray[np.uint64]]":
     protocol = aggregate.protocol
     if not isinstance(protocol, Rappor):
-        raise ParameterError(f"aggregate must be of a Rappor protocol, not of {type(protocol).__name__}.")
+        raise ParameterError("local.not_a_rappor_aggregate", protocol=type(protocol).__name__)
     if candidates is None:
-        raise InputError("candidates must be given: Bloom filters cannot list their values.")
+        raise InputError("local.bloom_needs_candidates")
     column = read_column(candidates, name="candidates")
     return protocol, list(column.tolist()), digest(column, seed=protocol.seed)
 

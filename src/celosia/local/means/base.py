@@ -75,7 +75,7 @@ class MeanProtocol(Protocol[MeanEstimate]):
     def estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
-            raise ParameterError(f"A mean is estimated without {given}: its interval is already clipped to the bounds.")
+            raise ParameterError("local.mean_takes_no_option", given=given)
         half, bounds = self._half(), (float(self.low), float(self.high))
         middle = bounds[0] + half
         n = aggregate.reports

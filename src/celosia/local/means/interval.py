@@ -30,7 +30,6 @@ _PARTS = 1 << PART_BITS
 _LARGEST_GRID = 1 << 30
 _MAX_RANGE = 1e150
 _NUMBERS = int | float | np.integer | np.floating
-_ACCEPTED = "a list, a NumPy or Arrow array, or a column of numbers"
 
 
 def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
@@ -38,9 +37,7 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
     least, most = exact(low, name="low"), exact(high, name="high")
     # Variances need the square of the distance: it must not overflow.
     if not 0 < float(most) - float(least) <= _MAX_RANGE:
-        raise ParameterError(
-            f"low must be less than high, and not too far from it: not {safe_repr(low)} and {safe_repr(high)}."
-        )
+        raise ParameterError("local.low_not_below_high", low=safe_repr(low), high=safe_repr(high))
     return least, most
 
 
@@ -48,7 +45,7 @@ def exact_grid(grid: int) -> int:
     """Return a number of steps, from 1 to 2^30."""
     steps = exact_integer(grid, name="grid")
     if steps > _LARGEST_GRID:
-        raise ParameterError(f"grid must be at most 2^30 steps, not {safe_repr(grid)}.")
+        raise ParameterError("local.grid_too_fine", value=safe_repr(grid))
     return steps
 
 
@@ -60,7 +57,7 @@ def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":
         raise _column_error(name)
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise InputError(f"{name} must be finite numbers without nulls or NaN: drop or fill what is missing.")
+        raise InputError("local.numbers_not_finite", name=name)
     return numbers
 
 
@@ -80,7 +77,7 @@ def read_parts(
     numbers = read_numbers(values, name=name)
     least, most = float(low), float(high)
     if numbers.size and not (numbers.min() >= least and numbers.max() <= most):
-        raise InputError(f"{name} must be numbers from {least!r} to {most!r}: clip them before reporting.")
+        raise InputError("local.number_outside_bounds", name=name, least=repr(least), most=repr(most))
     return np.floor((numbers - least) / (most - least) * float(parts) + 0.5).astype(np.int64).clip(0, parts)
 
 
@@ -105,7 +102,7 @@ def _from_column(values: Any, name: str) -> "NDArray[Any]":
         except OverflowError:  # an integer beyond the doubles
             raise _column_error(name) from None
     if isinstance(values, str | bytes | int | float | np.generic) or values is None:
-        raise InputError(f"{name} must be {_ACCEPTED}, not one {type(values).__name__}: wrap it in a list.")
+        raise InputError("local.single_value", name=name, kind=type(values).__name__)
     return _from_arrow(values, name)
 
 
@@ -126,4 +123,4 @@ def _from_arrow(values: Any, name: str) -> "NDArray[Any]":
 
 
 def _column_error(name: str) -> InputError:
-    return InputError(f"{name} must be {_ACCEPTED}, without nulls, booleans or texts.")
+    return InputError("local.not_a_column_of_numbers", name=name)

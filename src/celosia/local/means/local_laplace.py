@@ -54,9 +54,7 @@ class LocalLaplace(MeanProtocol):
         self._set_bounds(low, high, epsilon)
         self._set(grid=exact_grid(grid))
         if self.bits > _MAX_BITS:
-            raise ParameterError(
-                f"grid must be coarser for this epsilon: {safe_repr(grid)} steps make {self.bits} bits a report."
-            )
+            raise ParameterError("local.grid_too_fine_for_epsilon", grid=safe_repr(grid), bits=self.bits)
 
     @property
     def scale(self) -> Fraction:

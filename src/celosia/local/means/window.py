@@ -39,11 +39,11 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
     """Return a number of likely reports, from 1 to ``steps``."""
     if isinstance(width, str):
         if width not in _WIDTHS:
-            raise ParameterError(f'width must be an integer, "published" or "least", not {safe_repr(width)}.')
+            raise ParameterError("local.unknown_window_width", value=safe_repr(width))
         return _WIDTHS[width](epsilon, steps)
     likely = exact_integer(width, name="width")
     if likely > steps:
-        raise ParameterError(f"width must be at most the {steps} steps of the grid, not {safe_repr(width)}.")
+        raise ParameterError("local.window_too_wide", steps=steps, value=safe_repr(width))
     return likely
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_level, exact_probability
+from celosia.core.messages.message import join_names
 from celosia.local.base.estimate import Estimate, norm_sub
 from celosia.local.base.values import Domain, codes, domain_labels
 from celosia.local.ranges.node_oracles import NodeOracle
@@ -162,9 +163,9 @@ class RangeEstimate(Estimate):
         >>> HierarchicalHistogram(domain=100, epsilon=2).aggregate().estimate().range(0, 99)
         RangeCount(0 to 99: 0 ± 0, reports=0)
         """
-        first, last = codes([low, high], self.domain, name="low and high").tolist()
+        first, last = codes([low, high], self.domain, name=join_names(["low", "high"])).tolist()
         if first > last:
-            raise ParameterError("low must not come after high in the domain.")
+            raise ParameterError("local.low_after_high")
         count, error = self._between(first, last)
         return RangeCount(low=low, high=high, count=count, standard_error=error, reports=self.reports)
 

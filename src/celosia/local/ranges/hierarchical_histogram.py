@@ -79,7 +79,7 @@ class HierarchicalHistogram(DomainProtocol[RangeEstimate]):
         if oracle is None:
             oracle = "unary" if size <= _MAX_BITS else "hadamard"
         if oracle not in get_args(Oracle):
-            raise ParameterError(f'oracle must be "unary" or "hadamard", not {safe_repr(oracle)}.')
+            raise ParameterError("local.unknown_oracle", value=safe_repr(oracle))
         self._set(domain=buckets, epsilon=exact_epsilon(epsilon), fanout=children, oracle=oracle)
 
     @property

@@ -218,7 +218,7 @@ class ThresholdSession:
         """
         number = as_number_or_array(value)
         if isinstance(number, np.ndarray):
-            raise InputError("Ask about one number at a time, or release a whole list.")
+            raise InputError("mechanisms.not_a_single_number")
         with self._lock:
             self._check(number)
             steps = to_steps(number, self._step)
@@ -235,7 +235,7 @@ class ThresholdSession:
         """
         array = as_number_or_array(values)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
-            raise InputError("values must be a list of numbers, in the order of the queries.")
+            raise InputError("mechanisms.values_not_a_list")
         with self._lock:
             return self._ask_all(array)
 
@@ -254,21 +254,15 @@ class ThresholdSession:
 
     def _check(self, value: Value) -> None:
         if self._integral and not is_integral(value):  # the noise does not pay for rounding
-            raise InputError("The session was opened for integers: open it with start(integral=False) for real values.")
+            raise InputError("mechanisms.real_value_in_integer_session")
         if self._process != os.getpid():
-            raise ExhaustedError(
-                "The session belongs to the process that opened it: a copy would give its answers twice."
-            )
+            raise ExhaustedError("mechanisms.session_in_another_process")
         if not self._remaining:
-            raise ExhaustedError(
-                f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
-            )
+            raise ExhaustedError("mechanisms.session_exhausted", answers=self._mechanism.answers)
 
     def __reduce__(self) -> NoReturn:
         # All copies come through here: each would hold the same noisy threshold and its own count.
-        raise ExhaustedError(
-            "A threshold session cannot be copied: every copy would give answers that were paid for once."
-        )
+        raise ExhaustedError("mechanisms.session_copied")
 
     def __repr__(self) -> str:
         return f"ThresholdSession({self._mechanism!r}, remaining={self.remaining})"

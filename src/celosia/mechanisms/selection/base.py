@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT001 - it is the parameter
     """Return ``monotone`` after checking it: all values can move in one direction only under add-remove."""
     if not isinstance(monotone, bool):
-        raise ParameterError(f"monotone must be True or False, not {safe_repr(monotone)}.")
+        raise ParameterError("mechanisms.monotone_not_boolean", monotone=safe_repr(monotone))
     if monotone and adjacency is ReplaceOne:
-        raise ParameterError("monotone=True needs AddRemove: replacing a unit can raise one value and lower another.")
+        raise ParameterError("mechanisms.monotone_under_replacement")
     return monotone
 
 
@@ -145,7 +145,7 @@ class Selection(UtilityMechanism, ABC):
     def _rate_and_gaps(self, utilities: "ArrayLike") -> tuple[Fraction, "NDArray[np.int64]"]:
         values = as_number_or_array(utilities)
         if not isinstance(values, np.ndarray) or values.ndim != 1:
-            raise InputError("Utilities must be a list of numbers, one for each candidate.")
+            raise InputError("mechanisms.utilities_not_a_list")
         rate, step = self._rate(integral=is_integral(values))
         steps = np.asarray(to_steps(values, step))
         return rate, steps.max() - steps

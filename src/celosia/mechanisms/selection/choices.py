@@ -194,7 +194,7 @@ def _check_gaps(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple
     gaps = np.asarray(gaps)
     allowed = np.ones(gaps.shape, dtype=np.bool_) if allowed is None else np.asarray(allowed)
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:
-        raise ParameterError("gaps must be a table of integers of 64 bits, one row for each choice.")
+        raise ParameterError("mechanisms.gaps_not_a_table")
     if gaps.size and (int(gaps.min()) < 0 or not allowed.any(axis=1).all()):
-        raise ParameterError("gaps must be 0 or greater, with an allowed column in each row.")
+        raise ParameterError("mechanisms.gaps_without_choice")
     return gaps, allowed

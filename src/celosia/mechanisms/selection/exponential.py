@@ -128,15 +128,15 @@ class Exponential(Selection):
         borders = as_number_or_array(edges)
         rate, gaps = self._rate_and_gaps(utilities)
         if not isinstance(borders, np.ndarray) or borders.shape != (gaps.size + 1,):
-            raise InputError("edges must be a list with one number more than utilities.")
+            raise InputError("mechanisms.wrong_number_of_edges")
         # An inner edge beyond the bounds is a clipped value, not an error that would reveal it.
         borders = np.clip(borders.astype(np.float64), borders[0], max(borders[0], borders[-1]))
         if (np.diff(borders) < 0).any() or not borders[0] < borders[-1]:
-            raise InputError("edges must be in increasing order, and the last greater than the first.")
+            raise InputError("mechanisms.edges_not_increasing")
         step = _line_step(float(borders[0]), float(borders[-1]))
         firsts = np.ceil(borders / step).astype(np.int64)
         if firsts[0] == firsts[-1]:
-            raise InputError("The first and the last edge are too close together for numbers of their size.")
+            raise InputError("mechanisms.edges_too_close")
         source = source_or_system(source)
         chosen = exponential_choice(rate, gaps, multiplicities=np.diff(firsts), source=source)
         point = int(firsts[chosen]) + integer_below(int(firsts[chosen + 1] - firsts[chosen]), source)

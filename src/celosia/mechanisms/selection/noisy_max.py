@@ -52,7 +52,7 @@ class NoisyMax(Selection):
         unit: str = "row",
     ) -> None:
         if noise not in ("exponential", "laplace"):
-            raise ParameterError(f'noise must be "exponential" or "laplace", not {noise!r}.')
+            raise ParameterError("mechanisms.unknown_noise", noise=repr(noise))
         self._set(noise=noise)
         Selection.__init__(
             self, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, adjacency=adjacency, unit=unit
@@ -92,7 +92,7 @@ class NoisyMax(Selection):
         [-0.693, -0.693]
         """
         if self.noise != "exponential":
-            raise InputError("There is a table of probabilities for exponential noise only.")
+            raise InputError("mechanisms.no_table_for_noise")
         return self._pick(flip_log_masses(*self._rate_and_gaps(utilities)), outputs)
 
     def choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:

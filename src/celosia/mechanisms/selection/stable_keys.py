@@ -96,7 +96,7 @@ class StableKeys(ScopedMechanism):
     ) -> None:
         chance = exact_positive(delta, name="delta")
         if chance >= 1:
-            raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
+            raise ParameterError("core.delta_too_large", delta=safe_repr(delta))
         self._set(
             epsilon=exact_epsilon(epsilon),
             delta=chance,
@@ -105,8 +105,7 @@ class StableKeys(ScopedMechanism):
         self._set_scope(adjacency, unit)
         if self._max_keys / self.epsilon > _MAX_NOISE_WIDTH:
             raise ParameterError(
-                f"The noise for epsilon={safe_repr(epsilon)} and groups={safe_repr(groups)} does not fit in 64-bit "
-                "integers: use a larger epsilon or fewer groups."
+                "mechanisms.noise_beyond_integers", epsilon=safe_repr(epsilon), groups=safe_repr(groups)
             )
 
     @property
@@ -155,9 +154,7 @@ class StableKeys(ScopedMechanism):
         {}
         """
         if not isinstance(counts, Mapping):
-            raise InputError(
-                f"counts must map keys to numbers of units, not be a {type(counts).__name__} (see select)."
-            )
+            raise InputError("mechanisms.counts_not_a_mapping", type=type(counts).__name__)
         source = source_or_system(source)
         names, numbers = list(counts), list(counts.values())
         chosen = self.select(np.asarray(numbers) if numbers else np.empty(0, dtype=np.int64), source=source)
@@ -183,7 +180,7 @@ class StableKeys(ScopedMechanism):
         numbers = np.asarray(counts)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             if numbers.size or numbers.ndim != 1:
-                raise InputError("counts must be a list of integers, one for each key.")
+                raise InputError("mechanisms.counts_not_integers")
             numbers = numbers.astype(np.int64)
         noise = DiscreteLaplace(self._max_keys / self.epsilon).sample(numbers.size, source_or_system(source))
         noisy = np.asarray(add_to_array(numbers, noise, None), dtype=np.int64)

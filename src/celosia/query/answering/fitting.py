@@ -15,6 +15,7 @@ import numpy as np
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
+from celosia.core.messages.message import Message
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Kind
 from celosia.data.schema.schema import Schema
@@ -128,27 +129,25 @@ def check_own(estimator: object, session: object) -> None:
     """Refuse an estimator with its own account, noise source or guarantee."""
     budget = getattr(estimator, "budget", None)
     if budget is not None and as_account(budget) is not as_account(session):
-        raise ParameterError(
-            "budget: a session pays for what is fitted in it; leave budget= out, or give this session."
-        )
+        raise ParameterError("query.session_pays_for_fit")
     if getattr(estimator, "source", None) is not None:
-        raise ParameterError("source: what is fitted in a session takes its noise from the session; leave source= out.")
+        raise ParameterError("query.session_supplies_fit_noise")
     near, kept = getattr(estimator, "adjacency", None), as_account(session).budget.adjacency
     if near is not None and exact_adjacency(near) is not kept:
-        raise ParameterError(f"adjacency: neighbours are those of the table ({kept.value}); leave adjacency= out.")
+        raise ParameterError("query.table_decides_adjacency", value=kept.value)
 
 
 def _columns(table: "Table", features: object, target: object) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
     """The names of the features and, last, of the target, with their kinds."""
     if isinstance(features, str) or not isinstance(features, Sequence) or not features:
-        raise QueryError(f"features must be a list of columns, such as features=[{next(iter(table.schema))!r}].")
+        raise QueryError("query.features_not_a_list", example=repr(next(iter(table.schema))))
     names = (*features, *(() if target is None else (target,)))
     for name in names:
         if not isinstance(name, str) or name not in table.schema:
-            hint = suggest(name, table.schema) if isinstance(name, str) else "Columns go by their names."
-            raise QueryError(f"{table.name} has no column {safe_repr(name)} in its schema. {hint}")
+            hint = suggest(name, table.schema) if isinstance(name, str) else Message("query.columns_by_name")
+            raise QueryError("query.unknown_feature_column", table=table.name, column=safe_repr(name), hint=hint)
     if len(set(names)) < len(names):
-        raise QueryError(f"features and target must be different columns, not {safe_repr(names)}.")
+        raise QueryError("query.repeated_feature_or_target", names=safe_repr(names))
     return names, tuple(table.schema[name] for name in names)
 
 
@@ -192,10 +191,7 @@ def _request(
 def _check_noise(request: SummaryRequest, bounding: ContributionBounds, *, droppable: bool) -> None:
     """Refuse numbers whose noise is not made for as much as one unit can change here."""
     if bounding.unit != "row" and not _bounds_averages(request):
-        raise ParameterError(
-            "This method adds up what was averaged for each person, and rounding could then move more than is paid "
-            "for: choose another method, or a table with one row for each person and without person=."
-        )
+        raise ParameterError("query.fit_adds_person_averages")
     needed = unit_sensitivity(request.row_sensitivity, bounding, droppable=droppable)
     mechanism = request.noise.mechanism
     if isinstance(mechanism, Laplace):
@@ -203,9 +199,7 @@ def _check_noise(request: SummaryRequest, bounding: ContributionBounds, *, dropp
     else:
         enough = isinstance(mechanism, Gaussian) and mechanism.event.sensitivity_squared >= needed.l2_squared
     if not enough:
-        raise ParameterError(
-            "The estimator states less noise than what one unit of this table can change: it is not fitted."
-        )
+        raise ParameterError("query.estimator_understates_noise")
 
 
 def _bounds_averages(request: SummaryRequest) -> bool:
@@ -227,9 +221,9 @@ def _make_measurement(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -
     if isinstance(part.measure, Bins):
         sizes = [len(kind.domain() or ()) for kind in columns]
         if sizes != [part.measure.count]:
-            raise QueryError(f"Rows can be counted by value of one column with {part.measure.count} public values.")
+            raise QueryError("query.bins_need_public_values", count=part.measure.count)
     elif len(part.measure.axes) != len(columns):
-        raise QueryError(f"A measure of {len(part.measure.axes)} columns cannot be taken of {len(columns)}.")
+        raise QueryError("query.measure_columns_mismatch", wanted=len(part.measure.axes), found=len(columns))
     for place, axis, kind in zip(part.columns, part.measure.axes, columns, strict=False):
         _check_axis(names[place], axis, kind)
     return Measurement(measure=part.measure, columns=tuple(Column(names[place]) for place in part.columns), answers=())
@@ -239,14 +233,11 @@ def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
     """The axis of a measure must cover the column's own, in steps that are a power of two times as long."""
     fine = Axis(0, max(len(kind.values) - 1, 1), Fraction(1)) if isinstance(kind, Category) else kind.axis
     if fine is None:
-        raise QueryError(f"{name} is {kind!r}, not a number: leave the column out.")
+        raise QueryError("query.feature_not_numeric", name=name, kind=repr(kind))
     factor = axis.grid / fine.grid
     doubled = factor.denominator == 1 and not factor.numerator & (factor.numerator - 1)
     if not doubled or axis.low > fine.low or axis.high < fine.high:
-        raise QueryError(
-            f"{name} is {kind!r} in the schema, and the estimator was given other bounds: leave bounds= out, "
-            "for a session takes them from the schema."
-        )
+        raise QueryError("query.estimator_bounds_differ", name=name, kind=repr(kind))
 
 
 def _describe_fit(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:

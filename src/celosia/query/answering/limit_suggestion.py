@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.html_table import draw_table
+from celosia.core.messages.message import Message
 from celosia.core.release import Release
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         <Table visits(sex), unit person: who, 2 groups, 1024 rows in each>
         """
         if table.person is None:
-            raise ParameterError(
-                f"{table.name} has no person=: limits are for tables in which a person has several rows."
-            )
+            raise ParameterError("query.suggestion_needs_person", table=table.name)
         chosen = self.best if candidate is None else candidate
         return replace(table, max_groups_per_person=chosen.groups, max_rows_per_group=chosen.rows)
 
@@ -140,12 +139,11 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         return "\n".join([*lines, self._summary(), *self.notes])
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Message, ...]:
         """What should be known about the numbers."""
-        empty = f"Buckets of fewer than {self.threshold:,} persons count as empty: rows of rare heavy users are missed."
+        empty = Message("query.small_buckets_empty", least=self.threshold)
         seen = any(candidate.rows_kept is not None for candidate in self.value)
-        few = "No bucket shows enough persons: spend more, or choose limits from public knowledge."
-        return (empty,) if seen else (empty, few)
+        return (empty,) if seen else (empty, Message("query.too_few_persons"))
 
     def _repr_html_(self) -> str:
         lines, words = self._lines(), [self._summary(), *self.notes, str(self.guarantee)]

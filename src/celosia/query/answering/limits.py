@@ -14,13 +14,14 @@ import numpy as np
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, exact_integer, exact_level, safe_repr
+from celosia.core.messages.message import Message
 from celosia.noise.source import Seeded
 from celosia.query.answering.limit_suggestion import Candidate, LimitSuggestion
 from celosia.query.execution.bounding import BUCKETS
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.measurements import Measurement
-from celosia.query.planning.preview import Line, Preview, noise_words
+from celosia.query.planning.preview import Line, Preview, describe_noise
 from celosia.query.planning.strategy import Target, strategy_for
 from celosia.statistics import Bins, ContributionBounds, Measure, Noise
 
@@ -102,14 +103,11 @@ class LimitsPlan:
         certain = exact_level(level)
         line = Line(
             name="persons",
-            mechanism=noise_words(self.noise),
+            mechanism=describe_noise(self.noise),
             share=Fraction(1),
             error=float(self.noise.margin(certain)),
         )
-        note = (
-            f"Persons are counted in {self.noise.width} buckets by their numbers of groups and of rows in one of them; "
-            f"a bucket of fewer than {self.threshold:,} counts as empty."
-        )
+        note = Message("query.persons_in_buckets", buckets=self.noise.width, least=self.threshold)
         cells = None if self.analyzed.cells is None else len(self.analyzed.cells)
         return Preview(
             cost=cost,
@@ -149,12 +147,9 @@ def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: o
     """Plan the measurement for the groups and rows of a query, from public knowledge alone."""
     analyzed = analyze_plan(query.plan, query.session.tables)
     if analyzed.bounding.unit == "row":
-        raise ParameterError(
-            "Limits are about persons with several rows, and every row of this table is somebody else's: "
-            "give the table person=."
-        )
+        raise ParameterError("query.limits_need_person")
     if analyzed.cells is None:
-        raise QueryError("The groups must be public: list them with keys=, or declare the column as a Category.")
+        raise QueryError("query.groups_not_public")
     groups, rows = _doublings(len(analyzed.cells)), _row_limits(most_rows)
     width = len(groups) * (len(rows) + 1)
     once = ContributionBounds(adjacency=analyzed.bounding.adjacency, unit=analyzed.bounding.unit)
@@ -175,9 +170,7 @@ def _doublings(most: int) -> tuple[int, ...]:
 def _row_limits(most: Any) -> tuple[int, ...]:
     number = exact_integer(most, name="most_rows")
     if not 2 <= number < 2 ** (BUCKETS - 1) or number & (number - 1):
-        raise ParameterError(
-            f"most_rows must be a power of two from 2 to 2^{BUCKETS - 2}, such as 1024, not {safe_repr(most)}."
-        )
+        raise ParameterError("query.most_rows_not_a_power", exponent=BUCKETS - 2, value=safe_repr(most))
     return _doublings(number)
 
 

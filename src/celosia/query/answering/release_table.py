@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from celosia.core.messages.message import Message
 from celosia.mechanisms import StableKeys
 from celosia.query.answering.true_values import TrueValues
 from celosia.query.plan.expressions import Column
@@ -198,7 +199,7 @@ def _label_numbers(numbers: "NDArray[Any]", measurement: Measurement) -> "NDArra
     return numbers
 
 
-def _note_clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[str, ...]:
+def _note_clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[Message, ...]:
     """Return notes on released minima and maxima that equal the bound of their column."""
     notes = []
     for part in parts:
@@ -209,7 +210,7 @@ def _note_clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[
         for name, position in part.measurement.answers:
             bound = bounds.get(int(share)) if (share := measure.quantiles[int(position)]) in (0, 1) else None
             if bound is not None and bound in columns[name].value.tolist():
-                notes.append(f"{name} is {bound}, the bound of its column: values beyond it were clipped to it.")
+                notes.append(Message("query.answer_at_bound", name=name, bound=bound))
     return tuple(notes)
 
 

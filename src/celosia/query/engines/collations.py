@@ -27,25 +27,13 @@ def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table],
     import ibis
 
     if _merges(ibis.literal, run):
-        raise SchemaError(
-            "The connection has a default collation under which different texts are equal, such as NOCASE: set the "
-            "default to binary before opening its tables."
-        )
+        raise SchemaError("query.collation_merges_texts")
     if table.person is None or not raw[table.person].type().is_string():
         return
     # A text of a fixed length loses its trailing blanks; that is not a collation.
     empty = raw.select(x=raw[table.person].cast("string")).limit(0).as_scalar()
     if _merges(lambda text: ibis.coalesce(empty, ibis.literal(text)), run):
-        raise SchemaError(describe_merging(table))
-
-
-def describe_merging(table: "Table") -> str:
-    """Return the error message for a person column with a collation."""
-    return (
-        f"The person column {safe_repr(table.person)} of {safe_repr(table.name)} has a collation or a type under which "
-        "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
-        "byte, such as the lower case of this one."
-    )
+        raise SchemaError("query.person_with_collation", column=safe_repr(table.person), table=safe_repr(table.name))
 
 
 def _merges(typed: "Callable[[str], ir.Value]", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> bool:

@@ -167,9 +167,7 @@ class DuckDBEngine(IbisEngine):
             return
         found = self.backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
         if found.lower() not in _BINARY:
-            raise QueryError(
-                f"The DuckDB connection has the default collation {safe_repr(found)}: SET default_collation = ''."
-            )
+            raise QueryError("query.duckdb_default_collation", found=safe_repr(found))
 
     def drop_small_tables(self) -> None:
         """Drop the small tables of the last query."""
@@ -188,9 +186,7 @@ class DuckDBEngine(IbisEngine):
         sources = [table.source for table in self.tables.values() if not table.public]
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         if len({id(backend) for backend in given}) > 1 or 0 < len(given) < len(sources):
-            raise QueryError(
-                "The tables are in several DuckDB connections, or some of them in files: they must all be in one."
-            )
+            raise QueryError("query.several_duckdb_connections")
         if given:
             return given[0]
         if self._folder is None:
@@ -216,7 +212,7 @@ class DuckDBEngine(IbisEngine):
                 query = f"CREATE VIEW {quote_name(view)} AS SELECT * FROM {reader_sql(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
             case _:
-                raise QueryError("DuckDB reads files and frames.")
+                raise QueryError("query.duckdb_source_not_supported")
         raw: ir.Table = backend.table(view)
         if isinstance(table.source, CheckedFiles) and table.source.format == "parquet":
             check_parquet(table.source.paths, columns_to_read(table), raw.columns)

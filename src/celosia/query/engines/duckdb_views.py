@@ -28,9 +28,7 @@ def reader_sql(source: "CheckedFiles") -> str:
     """Return the SQL of the table function that reads files."""
     patterns = [path for path in source.paths if _GLOB.search(path)]
     if patterns:
-        raise SchemaError(
-            f"The file {safe_repr(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
-        )
+        raise SchemaError("query.path_has_wildcard", path=safe_repr(patterns[0]))
     paths = f"[{', '.join(map(quote_text, source.paths))}]"
     if source.format == "parquet":
         # The statistics of Parquet omit NaN. If DuckDB trusted them, the treatment of a NaN, even an error, would
@@ -57,12 +55,10 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
     first, *others = (pq.read_schema(path) for path in paths)
     types = dict(zip(first.names, first.types, strict=True))
     if any(types != dict(zip(other.names, other.types, strict=True)) for other in others):
-        raise SchemaError("The Parquet files must all have the same columns with the same types.")
+        raise SchemaError("query.parquet_columns_differ")
     renamed = [name for name in wanted if name in set(found) and name not in types]
     if renamed:
-        raise SchemaError(
-            f"The Parquet files have no column {safe_repr(renamed[0])}: names must differ in more than capitals."
-        )
+        raise SchemaError("query.parquet_names_differ_by_case", column=safe_repr(renamed[0]))
 
 
 def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> None:
@@ -73,11 +69,7 @@ def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> Non
     touchy = [name for name in wanted if name in types and _is_touchy(types[name])]
     leaves = expression.op().find(ops.PhysicalTable)
     if touchy and not all(isinstance(leaf, ops.InMemoryTable) or _is_stored(leaf, connection) for leaf in leaves):
-        raise SchemaError(
-            f"The column {safe_repr(touchy[0])} has doubles, texts or times, and the Ibis table is a view or a query "
-            "that may read a Parquet file. DuckDB may ignore NaN there, and fails on some texts and times: "
-            "pass the path of the file to celosia.table, or store the rows in a table of the database."
-        )
+        raise SchemaError("query.ibis_view_not_checked", column=safe_repr(touchy[0]))
 
 
 def _is_touchy(type_: Any) -> bool:

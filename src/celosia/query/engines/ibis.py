@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from celosia.core.errors import CelosiaError, EngineError, QueryError, SchemaError
+from celosia.core.messages.message import join_messages
 from celosia.data.sources.classify import Database, IbisSource, SparkSource
 from celosia.query.engines.base import Engine
 from celosia.query.engines.collations import check_collations
@@ -43,17 +44,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_QUERY_FAILED = (
-    "The engine could not run the query. Its message is withheld, because it may quote the data; see its own log."
-)
-OPEN_FAILED = (
-    "The engine could not open the tables: check the address, the files and the types of the columns. "
-    "Its message is withheld, because it may quote the data or a password."
-)
-"""Error message if tables cannot be opened."""
+_QUERY_FAILED = "query.engine_failed"
+OPEN_FAILED = "query.engine_not_opened"
+"""The code of the error if tables cannot be opened."""
 
 
-def hide_driver_errors(function: Callable[..., T], message: str = _QUERY_FAILED) -> Callable[..., T]:
+def hide_driver_errors(function: Callable[..., T], code: str = _QUERY_FAILED) -> Callable[..., T]:
     """Replace all errors of a function except our own."""
 
     @functools.wraps(function)
@@ -64,7 +60,7 @@ def hide_driver_errors(function: Callable[..., T], message: str = _QUERY_FAILED)
             raise
         except Exception:  # noqa: BLE001, S110 - raised below, where the original is no longer attached
             pass
-        raise EngineError(message)
+        raise EngineError(code)
 
     return wrapper
 
@@ -150,7 +146,7 @@ class IbisEngine(Engine):
         """Raise if columns have types that their kinds cannot be read from; a query raises only if it uses one."""
         problems = [reason for reasons in self._unfit.values() for reason in reasons.values()]
         if problems:
-            raise SchemaError(" ".join(problems))
+            raise SchemaError(join_messages(problems))
 
     @hide_driver_errors
     def check(self, plan: "Plan") -> None:
@@ -279,7 +275,7 @@ def _require_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
     from celosia.query.execution.row_level import RowLevel
 
     if isinstance(level, RowLevel):
-        raise QueryError("Only the rows of persons have limits.")
+        raise QueryError("query.limits_without_persons")
     return level
 
 

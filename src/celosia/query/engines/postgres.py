@@ -203,7 +203,7 @@ class PostgresEngine(IbisEngine):
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         urls = {source.url for source in sources if isinstance(source, Database)}
         if len(urls) + len({id(backend) for backend in given}) > 1:
-            raise QueryError("The tables are in different databases: they must all be in one.")
+            raise QueryError("query.several_databases")
         if given:
             return given[0]
         backend = ibis.connect(urls.pop())
@@ -220,7 +220,7 @@ class PostgresEngine(IbisEngine):
             case Frame(frame=frame):  # of a public table
                 return self._dialect.small_table(to_arrow(frame, list(table.schema)))
             case _:
-                raise QueryError("A table in a database can be joined with others there, and with public ones.")
+                raise QueryError("query.join_leaves_database")
 
 
 def _date_part(iso: "ir.Value", place: int) -> "ir.Value":

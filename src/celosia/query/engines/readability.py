@@ -94,7 +94,7 @@ def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | 
 def _open(table: "Table") -> Iterator[tuple[IbisEngine, Rows]]:
     with open_engine({table.name: table}) as engine:
         if not isinstance(engine, IbisEngine):
-            raise QueryError("Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted.")
+            raise QueryError("query.source_cannot_be_counted")
         rows = rows_of(Base(table.name), _RawTables(engine))
         engine.check_types()
         yield engine, rows

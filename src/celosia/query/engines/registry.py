@@ -26,14 +26,14 @@ ENTRY_POINTS = "celosia.engines"
 def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], None] | None" = None) -> "Engine":
     """Return an engine for the tables of a session; it reads their types and no row."""
     if not tables:
-        raise ParameterError("An engine needs at least one table.")
+        raise ParameterError("query.engine_without_tables")
     for point in plugin_engines():
         engine: Engine | None = point.load()(tables)
         if engine is not None:
             return engine
     where = {_place(table) for table in tables.values() if not table.public} or {"duckdb"}
     if len(where) > 1:
-        raise QueryError(f"The tables {safe_repr(', '.join(tables))} are in different places: they must all be in one.")
+        raise QueryError("query.tables_in_different_places", tables=safe_repr(", ".join(tables)))
     match where.pop():
         case "postgres":
             from celosia.query.engines.postgres import PostgresEngine
@@ -48,7 +48,7 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
 
             return DuckDBEngine(tables, progress=progress)
         case other:
-            raise QueryError(f"There is no engine for {other} here: use DuckDB, PostgreSQL or Spark, or install one.")
+            raise QueryError("query.no_engine_for_source", place=other)
 
 
 @cache

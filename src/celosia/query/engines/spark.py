@@ -14,7 +14,6 @@ from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.collations import describe_merging
 from celosia.query.engines.ibis import IbisEngine
 from celosia.query.engines.sanitize.preparation import columns_to_read
 from celosia.query.execution.dialect import Dialect, engine_function
@@ -142,7 +141,7 @@ class SparkEngine(IbisEngine):
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         sessions = [source.frame.sparkSession for source in sources if isinstance(source, SparkSource)]
         if len({id(one) for one in (*given, *sessions)}) > 1:
-            raise QueryError("The tables are in different Spark sessions: they must all be in one.")
+            raise QueryError("query.several_spark_sessions")
         if given:
             return given[0]
         with _keep_settings(sessions[0]):
@@ -154,11 +153,12 @@ class SparkEngine(IbisEngine):
         frame = source.frame if isinstance(source, SparkSource) else self._session.sql(self.backend.compile(raw))
         under = set(_collated_columns(frame)).intersection(columns_to_read(table))
         if table.person in under:
-            raise SchemaError(describe_merging(table))
+            raise SchemaError(
+                "query.person_with_collation", column=safe_repr(table.person), table=safe_repr(table.name)
+            )
         if under and not isinstance(source, SparkSource):
             raise SchemaError(
-                f"The column {safe_repr(min(under))} of {safe_repr(table.name)} has a collation: pass a Spark "
-                "DataFrame, whose texts are compared byte by byte, or cast the column to STRING."
+                "query.spark_column_has_collation", column=safe_repr(min(under)), table=safe_repr(table.name)
             )
 
     def open_table(self, name: str, table: "Table") -> "ir.Table":
@@ -174,7 +174,7 @@ class SparkEngine(IbisEngine):
             case Frame(frame=frame):  # of a public table
                 return self._public_dialect.small_table(to_arrow(frame, list(table.schema)))
             case _:
-                raise QueryError("A Spark DataFrame can be joined with others of its session, and with public tables.")
+                raise QueryError("query.join_leaves_spark_session")
 
 
 def _cast_to_utc(table: "pa.Table") -> "pa.Table":

@@ -91,7 +91,7 @@ def step_on_axis(number: "ir.Value", kind: Kind) -> "ir.Value":
     """Return the step of a clean integer value on its kind's axis, counted from the lower end."""
     axis = kind.axis
     if axis is None:
-        raise QueryError(f"{type(kind).__name__} is not a number.")
+        raise QueryError("query.kind_not_numeric", kind=type(kind).__name__)
     if not isinstance(kind, Real) and axis.grid != 1:
         number = _round_to_step(number.cast("float64"), axis)
     return number - integer_literal(axis.lowest) if axis.lowest else number
@@ -104,9 +104,7 @@ def coarsen_step(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
     """
     factor = axis.grid / fine.grid
     if factor.denominator != 1 or factor.numerator & (factor.numerator - 1):
-        raise QueryError(
-            "A measure must be taken on the column's own axis, or on one that is coarser by a power of two."
-        )
+        raise QueryError("query.measure_off_axis")
     if factor == 1 and axis.lowest == fine.lowest:
         return step
     absolute = step + integer_literal(fine.lowest)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import SchemaError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message, join_messages
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
 if TYPE_CHECKING:
@@ -31,23 +32,27 @@ def check_columns(table: "Table", raw: "ir.Table") -> None:
     types = dict(raw.schema().items())
     wanted = (*table.schema, *(() if table.person is None else (table.person,)))
     problems = [
-        f"The table {safe_repr(table.name)} has no column {safe_repr(name)}." for name in wanted if name not in types
+        Message("query.column_missing", table=safe_repr(table.name), column=safe_repr(name))
+        for name in wanted
+        if name not in types
     ]
     if table.person in types and not _is_identifier(types[table.person]):
-        problems.append(
-            f"The person column {safe_repr(table.person)} is of the type {types[table.person]}: "
-            "it must hold integers or texts."
-        )
+        problems.append(Message("query.person_of_wrong_type", column=safe_repr(table.person), type=types[table.person]))
     if problems:
-        raise SchemaError(" ".join(problems))
+        raise SchemaError(join_messages(problems))
 
 
-def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
+def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, Message]:
     """Return the columns whose type cannot hold their kind, each with the reason."""
     types = dict(raw.schema().items())
     return {
-        name: f"The column {safe_repr(name)} of {safe_repr(table.name)} is of the type {types[name]}, "
-        f"which cannot be read as {kind.__class__.__name__}."
+        name: Message(
+            "query.column_of_wrong_type",
+            column=safe_repr(name),
+            table=safe_repr(table.name),
+            type=types[name],
+            kind=type(kind).__name__,
+        )
         for name, kind in table.schema.items()
         if family_of(types[name]) not in _families(kind)
     }

@@ -59,12 +59,12 @@ def compile_expression(  # noqa: PLR0911 - one for each form
             return _compile_text(name, made(first), [_literal_value(other) for other in others], dialect)
         case Call(name=name, arguments=arguments):
             return _OPERATIONS[name](*map(made, arguments))
-    raise QueryError("An expression is a column, a literal or an operation.")
+    raise QueryError("query.unknown_expression_node")
 
 
 def _literal_value(argument: Expression) -> Scalar:
     if not isinstance(argument, Literal):
-        raise QueryError("The edges of a bucket and the parameters of text and date functions must be literals.")
+        raise QueryError("query.parameter_not_literal")
     return argument.value
 
 
@@ -84,7 +84,7 @@ def _literal(value: object) -> "ir.Value":
             return integer_literal(int(encode_value(value, _TIME)))
         case dt.date():
             return integer_literal(int(encode_value(value, _DAY)))
-    raise QueryError("A literal is a number, a text, a boolean, a date or a time.")
+    raise QueryError("query.literal_kind_not_compiled")
 
 
 # --------------------------------------------------------------------------------------------------- dates and texts

@@ -30,7 +30,4 @@ def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Ite
     counted = known.group_by(list(keys)).aggregate(n=known.count())
     twice = counted.filter(counted.n > integer_literal(1)).limit(1)
     if any(batch.num_rows for batch in run(twice)):
-        raise SchemaError(
-            f"The public table {safe_repr(name)} has a key twice in {safe_repr(', '.join(columns))} once its values "
-            "are cleaned: a join would multiply rows."
-        )
+        raise SchemaError("query.public_key_repeated", name=safe_repr(name), columns=safe_repr(", ".join(columns)))

@@ -209,7 +209,7 @@ def plan_count(request: "Request", rows: "Rows") -> CountInput:
     kind = kind_of(column, rows.kinds)
     values = kind.domain()
     if values is None or len(values) != measure.width:
-        raise QueryError(f"Values can only be counted of a column with {measure.width} public values.")
+        raise QueryError("query.counted_values_not_public", wanted=measure.width)
     return CountInput(request=request, value=rows.label(column), known=[encode_value(value, kind) for value in values])
 
 

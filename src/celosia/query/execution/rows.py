@@ -110,7 +110,7 @@ class Rows:
             places = Axis(0, max(len(kind.values) - 1, 1), Fraction(1))
             return coarsen_step(self._position(expression, kind), places, axis)
         if kind.axis is None:
-            raise QueryError(f"{type(kind).__name__} is not a number.")
+            raise QueryError("query.kind_not_numeric", kind=type(kind).__name__)
         return coarsen_step(step_on_axis(self.number(expression), kind), kind.axis, axis)
 
     def label(self, expression: Expression) -> "ir.Value":
@@ -304,7 +304,7 @@ def _join(relation: Join, engine: Tables) -> Rows:
     kinds = columns_of(relation, engine.tables)
     old = [*left.names.values(), *right.names.values()]
     if len(kinds) != len(old):
-        raise QueryError("A table joined with itself has ambiguous columns: join subqueries with other names.")
+        raise QueryError("query.self_join_ambiguous")
     if relation.by == "key":
         pairs = [(left.column(a), right.column(b)) for a, b in relation.on]
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from celosia.core.errors import QueryError
 from celosia.query.plan import intervals
 from celosia.query.plan.intervals import Interval, integers_between
-from celosia.query.plan.types import ValueType
+from celosia.query.plan.types import Derivation, ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,10 +57,7 @@ def _divide(args: Sequence[ValueType]) -> ValueType:
 def _remainder(args: Sequence[ValueType]) -> ValueType:
     a, b = _operands("%", args)
     if not a.is_integer or not b.is_integer or not args[1].is_literal or b.low <= 0:
-        raise QueryError(
-            f"% takes an integer and a positive integer literal, as in age % 10; "
-            f"not {args[0].description} and {args[1].description}."
-        )
+        raise QueryError("query.invalid_remainder_operands", found=args[0].description, other=args[1].description)
     return _number("%", intervals.remainder(a, int(b.low)), args)
 
 
@@ -85,10 +82,11 @@ def _ceil(args: Sequence[ValueType]) -> ValueType:
 def _integer(args: Sequence[ValueType]) -> ValueType:
     (a,) = args
     if a.family == "truth":
-        return replace(_number("CAST", integers_between(0, 1), args), label=f"{a.label} as a number")
+        source = Derivation("query.label_as_number", operand=a.source)
+        return replace(_number("CAST", integers_between(0, 1), args), source=source)
     if a.family == "number" and a.ends.is_integer:
         return replace(a, literal_value=None)
-    raise QueryError(f"Only a boolean can be cast to an integer, not {a.description}; for a number use FLOOR or CEIL.")
+    raise QueryError("query.cast_to_integer_not_boolean", found=a.description)
 
 
 def _real(args: Sequence[ValueType]) -> ValueType:
@@ -100,26 +98,26 @@ def _operands(name: str, args: Sequence[ValueType]) -> list[Interval]:
     for a in args:
         if a.family == "number":
             continue
-        hint = "; CAST(… AS INTEGER) makes it 0 or 1" if a.family == "truth" else ""
-        raise QueryError(f"{name} computes with numbers, not with {a.description}{hint}.")
+        code = "query.boolean_not_numeric" if a.family == "truth" else "query.operand_not_numeric"
+        raise QueryError(code, name=name, found=a.description)
     return [a.ends for a in args]
 
 
 def _number(name: str, interval: Interval, args: Sequence[ValueType]) -> ValueType:
-    label = f"the result of {name}"
-    return ValueType(family="number", label=label, interval=interval, nullable=any(a.nullable for a in args))
+    source = Derivation("query.label_result", name)
+    return ValueType(family="number", source=source, interval=interval, nullable=any(a.nullable for a in args))
 
 
 def _add_days(day: ValueType, number: ValueType) -> ValueType:
     """Return the type of a date or time some whole days later."""
     if not number.ends.is_integer:
-        raise QueryError(f"Only whole days can be added to {day.description}, not {number.description}.")
+        raise QueryError("query.date_shift_not_days", date=day.description, found=number.description)
     unit = _STEPS_PER_DAY[day.family]
     interval = intervals.add(day.ends, intervals.multiply(number.ends, integers_between(unit, unit)))
     if interval.low < _EARLIEST * unit or interval.high >= (_LATEST + 1) * unit or not interval.is_bounded:
-        raise QueryError("A date of the query could fall outside the years 1 to 9999: add or subtract fewer days.")
-    label = "the date" if unit == 1 else "the time"
-    return ValueType(family=day.family, label=label, interval=interval, nullable=day.nullable or number.nullable)
+        raise QueryError("query.days_leave_calendar")
+    source = Derivation("query.label_date" if unit == 1 else "query.label_time")
+    return ValueType(family=day.family, source=source, interval=interval, nullable=day.nullable or number.nullable)
 
 
 ARITHMETIC: Final[dict[str, Rule]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.intervals import integers_between
-from celosia.query.plan.types import ValueType
+from celosia.query.plan.types import Derivation, ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,12 +61,11 @@ def _date(args: Sequence[ValueType]) -> ValueType:
     if a.family == "date":
         return replace(a, literal_value=None)
     if a.family != "timestamp":
-        raise QueryError(
-            f"Only a time can be turned into a date, not {a.description}; a date is written DATE '2021-12-31'."
-        )
+        raise QueryError("query.cast_to_date_not_time", found=a.description)
     ends = a.ends
     days = integers_between(int(ends.low) // _SECONDS_A_DAY, int(ends.high) // _SECONDS_A_DAY)
-    return ValueType(family="date", label=f"the date of {a.label}", interval=days, nullable=a.nullable)
+    source = Derivation("query.label_date_of", operand=a.source)
+    return ValueType(family="date", source=source, interval=days, nullable=a.nullable)
 
 
 def _part(name: str, part: Callable[[dt.datetime], int], least: int, most: int, *, of: str = "") -> Rule:
@@ -75,13 +74,13 @@ def _part(name: str, part: Callable[[dt.datetime], int], least: int, most: int, 
     def rule(args: Sequence[ValueType]) -> ValueType:
         (a,) = args
         if a.family not in ("date", "timestamp") or (name == "HOUR" and a.family == "date"):
-            raise QueryError(
-                f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.description}."
-            )
+            code = "query.function_for_times" if name == "HOUR" else "query.function_for_dates"
+            raise QueryError(code, function=name, given=a.description)
         first, last = _ends(a)
         shared = first.strftime(of) == last.strftime(of)
         interval = integers_between(part(first), part(last)) if shared else integers_between(least, most)
-        return ValueType(family="number", label=f"{name} of {a.label}", interval=interval, nullable=a.nullable)
+        source = Derivation("query.label_function_of", name, a.source)
+        return ValueType(family="number", source=source, interval=interval, nullable=a.nullable)
 
     return rule
 
@@ -91,23 +90,26 @@ def _truncate(args: Sequence[ValueType]) -> ValueType:
     _check_date_or_time("DATE_TRUNC", a)
     known = UNITS if a.family == "timestamp" else UNITS[:-1]
     if unit.literal_value not in known:
-        raise QueryError(f"DATE_TRUNC of {a.description} takes {', '.join(known)} in quotes, not {unit.label}.")
-    return _shift(a, [truncate_time(end, str(unit.literal_value)) for end in _ends(a)], f"DATE_TRUNC of {a.label}")
+        raise QueryError(
+            "query.unknown_date_trunc_unit", operand=a.description, known=", ".join(known), found=unit.label
+        )
+    source = Derivation("query.label_function_of", "DATE_TRUNC", a.source)
+    return _shift(a, [truncate_time(end, str(unit.literal_value)) for end in _ends(a)], source)
 
 
 def _add_months(args: Sequence[ValueType]) -> ValueType:
     a, months = args
     _check_date_or_time("INTERVAL", a)
     number = _written_integer("ADD_MONTHS", months, _MAX_MONTHS)
-    return _shift(a, [add_months(end, number) for end in _ends(a)], a.label)
+    return _shift(a, [add_months(end, number) for end in _ends(a)], a.source)
 
 
 def _add_seconds(args: Sequence[ValueType]) -> ValueType:
     a, seconds = args
     number = _written_integer("ADD_SECONDS", seconds, _MAX_SECONDS)
     if a.family != "timestamp":
-        raise QueryError(f"Hours, minutes and seconds can be added to times only, not to {a.description}.")
-    return _shift(a, [_add_seconds_to(end, number) for end in _ends(a)], a.label)
+        raise QueryError("query.seconds_added_to_non_time", found=a.description)
+    return _shift(a, [_add_seconds_to(end, number) for end in _ends(a)], a.source)
 
 
 def _add_seconds_to(end: dt.datetime, seconds: int) -> dt.datetime | None:
@@ -119,15 +121,13 @@ def _add_seconds_to(end: dt.datetime, seconds: int) -> dt.datetime | None:
 
 def _written_integer(name: str, a: ValueType, most: int) -> int:
     if type(a.literal_value) is not int or abs(a.literal_value) > most:
-        raise QueryError(f"{name}(x, number) takes an integer literal, at most {most:,}, not {a.label}.")
+        raise QueryError("query.shift_not_integer_literal", name=name, most=most, found=a.label)
     return a.literal_value
 
 
 def _check_date_or_time(name: str, a: ValueType) -> None:
     if a.family not in ("date", "timestamp"):
-        raise QueryError(
-            f"{name} is for dates and times, not for {a.description}; a date is written DATE '2021-12-31'."
-        )
+        raise QueryError("query.operand_not_a_date", name=name, found=a.description)
 
 
 def _ends(a: ValueType) -> list[dt.datetime]:
@@ -135,13 +135,13 @@ def _ends(a: ValueType) -> list[dt.datetime]:
     return [_EPOCH + dt.timedelta(seconds=int(end) * unit) for end in (a.ends.low, a.ends.high)]
 
 
-def _shift(a: ValueType, ends: Sequence[dt.datetime | None], label: str) -> ValueType:
+def _shift(a: ValueType, ends: Sequence[dt.datetime | None], source: str | Derivation) -> ValueType:
     found = [end for end in ends if end is not None]
     if len(found) < len(ends):
-        raise QueryError("A date of the query could fall outside the years 1 to 9999: add or subtract less.")
+        raise QueryError("query.interval_leaves_calendar")
     unit = dt.timedelta(days=1) if a.family == "date" else dt.timedelta(seconds=1)
     interval = integers_between(*((end - _EPOCH) // unit for end in found))
-    return ValueType(family=a.family, label=label, interval=interval, nullable=a.nullable)
+    return ValueType(family=a.family, source=source, interval=interval, nullable=a.nullable)
 
 
 CALENDAR: Final[dict[str, Rule]] = {

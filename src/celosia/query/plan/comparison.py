@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
+from celosia.core.messages.message import Message
 from celosia.query.plan import intervals
 from celosia.query.plan.suggestions import suggest
-from celosia.query.plan.types import ValueType
+from celosia.query.plan.types import Derivation, ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from celosia.query.plan.types import Scalar
 
 _ORDERED: Final = ("number", "date", "timestamp")
-_HINT: Final = "dates are written DATE '2021-12-31', times TIMESTAMP '2021-12-31 23:59:59', texts 'F', numbers 18."
+_COMPARISONS: Final = "query.comparisons"
 
 
 def _equal(args: Sequence[ValueType]) -> ValueType:
@@ -35,20 +36,20 @@ def _equal(args: Sequence[ValueType]) -> ValueType:
 def _member(args: Sequence[ValueType]) -> ValueType:
     written = all(a.is_literal for a in args[1:])
     if not written:
-        raise QueryError(f"{args[0].label} IN (…) needs a list of literals, such as ('F', 'M').")
+        raise QueryError("query.in_without_literals", operand=args[0].label)
     _check_comparable(args[0], args[1:])
     return _boolean(args)
 
 
 def _compare(args: Sequence[ValueType]) -> ValueType:
-    _check_ordered("<, <=, >, >= and BETWEEN", args)
+    _check_ordered(_COMPARISONS, args)
     return _boolean(args)
 
 
 def _connect(args: Sequence[ValueType]) -> ValueType:
     wrong = next((a for a in args if a.family != "truth"), None)
     if wrong is not None:
-        raise QueryError(f"AND, OR and NOT connect conditions such as age < 18, not {wrong.description}.")
+        raise QueryError("query.operand_not_a_condition", found=wrong.description)
     return _boolean(args)
 
 
@@ -58,20 +59,20 @@ def _is_null(args: Sequence[ValueType]) -> ValueType:
 
 def _least(args: Sequence[ValueType]) -> ValueType:
     _check_ordered("LEAST", args)
-    return _with_interval(args, "the result of LEAST", intervals.least([a.ends for a in args]))
+    return _with_interval(args, "LEAST", intervals.least([a.ends for a in args]))
 
 
 def _greatest(args: Sequence[ValueType]) -> ValueType:
     _check_ordered("GREATEST", args)
-    return _with_interval(args, "the result of GREATEST", intervals.greatest([a.ends for a in args]))
+    return _with_interval(args, "GREATEST", intervals.greatest([a.ends for a in args]))
 
 
 def _clip(args: Sequence[ValueType]) -> ValueType:
     _check_ordered("CLIP", args)
     x, low, high = (a.ends for a in args)
     if low.high > high.low:
-        raise QueryError(f"CLIP(x, low, high) needs low to be at most high, not {args[1].label} and {args[2].label}.")
-    return _with_interval(args, "the result of CLIP", intervals.least([intervals.greatest([x, low]), high]))
+        raise QueryError("query.clip_bounds_reversed", low=args[1].label, high=args[2].label)
+    return _with_interval(args, "CLIP", intervals.least([intervals.greatest([x, low]), high]))
 
 
 def bucket_labels(edges: Sequence[Scalar]) -> tuple[str, ...]:
@@ -86,10 +87,11 @@ def _bucket(args: Sequence[ValueType]) -> ValueType:
     x, edges = args[0], args[1:]
     ends = [edge.ends.low for edge in edges]
     if not all(edge.is_literal for edge in edges) or any(a >= b for a, b in pairwise(ends)):
-        raise QueryError("BUCKET(x, edge, edge, …) needs literal edges, each greater than the one before.")
+        raise QueryError("query.bucket_edges_not_increasing")
     outside = x.ends.low < ends[0] or x.ends.high > ends[-1]
     labels = bucket_labels([edge.literal_value for edge in edges])
-    return ValueType(family="text", label="the result of BUCKET", values=labels, nullable=x.nullable or outside)
+    source = Derivation("query.label_result", "BUCKET")
+    return ValueType(family="text", source=source, values=labels, nullable=x.nullable or outside)
 
 
 def _coalesce(args: Sequence[ValueType]) -> ValueType:
@@ -98,19 +100,19 @@ def _coalesce(args: Sequence[ValueType]) -> ValueType:
 
 def _case(args: Sequence[ValueType]) -> ValueType:
     if len(args) % 2 == 0:
-        raise QueryError("CASE takes pairs of a condition and a result, and one more result for ELSE.")
+        raise QueryError("query.case_arguments_not_paired")
     wrong = next((a for a in args[:-1:2] if a.family != "truth"), None)
     if wrong is not None:
-        raise QueryError(f"CASE WHEN needs a condition such as age < 18, not {wrong.description}.")
+        raise QueryError("query.case_without_condition", found=wrong.description)
     return _merge_types("CASE", [*args[1:-1:2], args[-1]])
 
 
 def _merge_types(name: str, several: Sequence[ValueType]) -> ValueType:
     """Return the type of a value that comes from one of several expressions."""
-    label = f"the result of {name}"
+    source = Derivation("query.label_result", name)
     given = [a for a in several if a.family != "null"]
     if not given:
-        raise QueryError(f"{name} needs at least one value that is not NULL.")
+        raise QueryError("query.only_null_values", name=name)
     nullable = any(a.nullable for a in several)
     families = {a.family for a in given}
     if families == {"code", "number"} and all(
@@ -119,23 +121,29 @@ def _merge_types(name: str, several: Sequence[ValueType]) -> ValueType:
         given = [a if a.family == "code" else _as_code(a) for a in given]
         families = {"code"}
     if len(families) > 1:
-        raise QueryError(f"{name} cannot mix {given[0].description} with {_find_other_family(given).description}.")
+        raise QueryError(
+            "query.result_types_mixed",
+            name=name,
+            found=given[0].description,
+            other=_find_other_family(given).description,
+        )
     family = given[0].family
     if family in _ORDERED:
         interval = intervals.hull([a.ends for a in given])
-        return ValueType(family=family, label=label, interval=interval, nullable=nullable)
+        return ValueType(family=family, source=source, interval=interval, nullable=nullable)
     values = None
     if family in {"text", "code"} and all(a.values is not None for a in given):
         values = tuple(dict.fromkeys(value for a in given for value in a.values or ()))
-    return ValueType(family=family, label=label, values=values, nullable=nullable)
+    return ValueType(family=family, source=source, values=values, nullable=nullable)
 
 
-def _with_interval(args: Sequence[ValueType], label: str, interval: Interval) -> ValueType:
-    return ValueType(family=args[0].family, label=label, interval=interval, nullable=any(a.nullable for a in args))
+def _with_interval(args: Sequence[ValueType], name: str, interval: Interval) -> ValueType:
+    source = Derivation("query.label_result", name)
+    return ValueType(family=args[0].family, source=source, interval=interval, nullable=any(a.nullable for a in args))
 
 
 def _boolean(args: Sequence[ValueType]) -> ValueType:
-    return ValueType(family="truth", label="the condition", nullable=any(a.nullable for a in args))
+    return ValueType(family="truth", source=Derivation("query.label_condition"), nullable=any(a.nullable for a in args))
 
 
 def _find_other_family(args: Sequence[ValueType]) -> ValueType:
@@ -145,17 +153,19 @@ def _find_other_family(args: Sequence[ValueType]) -> ValueType:
 def _check_ordered(name: str, args: Sequence[ValueType]) -> None:
     _check_no_null(args)
     wrong = next((a for a in args if a.family not in _ORDERED), None)
+    shown = Message(name) if name == _COMPARISONS else name
     if wrong is not None and wrong.is_literal and wrong.family == "text":
         wrong = next((a for a in args if not a.is_literal), wrong)
-        raise QueryError(
-            f"{name} cannot order {wrong.description} and a text: a date is written DATE '2021-12-31', a number 18."
-        )
+        raise QueryError("query.text_cannot_be_ordered", name=shown, found=wrong.description)
     if wrong is not None:
-        hint = "; list the values that are meant: x IN (…)" if wrong.family in {"text", "code"} else ""
-        raise QueryError(f"{name} can order numbers, dates and times, not {wrong.description}{hint}.")
+        code = "query.text_has_no_order" if wrong.family in {"text", "code"} else "query.operand_has_no_order"
+        raise QueryError(code, name=shown, found=wrong.description)
     if len({a.family for a in args}) > 1:
         raise QueryError(
-            f"{name} cannot mix {args[0].description} with {_find_other_family(args).description}; {_HINT}"
+            "query.ordered_types_mixed",
+            name=shown,
+            found=args[0].description,
+            other=_find_other_family(args).description,
         )
 
 
@@ -167,14 +177,16 @@ def _check_comparable(x: ValueType, others: Sequence[ValueType]) -> None:
         others = [_as_code(a) if a.is_literal and a.family == "number" and a.ends.is_integer else a for a in others]
     wrong = next((a for a in others if a.family != x.family), None)
     if wrong is not None:
-        raise QueryError(f"{x.description} cannot be compared with {wrong.description}; {_HINT}")
+        raise QueryError("query.types_not_comparable", found=x.description, other=wrong.description)
     if x.values is None:
         return
     known = set(x.values)
     unknown = next((a for a in others if a.is_literal and a.values and a.values[0] not in known), None)
     if unknown is not None and not x.is_literal:
         value = str(unknown.values[0]) if unknown.values else ""
-        raise QueryError(f"{x.label} is never {unknown.label}. {suggest(value, x.values)}")
+        raise QueryError(
+            "query.value_not_in_category", operand=x.label, found=unknown.label, hint=suggest(value, x.values)
+        )
 
 
 def _as_code(number: ValueType) -> ValueType:
@@ -183,7 +195,7 @@ def _as_code(number: ValueType) -> ValueType:
 
 def _check_no_null(args: Sequence[ValueType]) -> None:
     if any(a.family == "null" for a in args):
-        raise QueryError("A comparison with NULL is never true: write x IS NULL or x IS NOT NULL.")
+        raise QueryError("query.comparison_with_null")
 
 
 COMPARISON: Final[dict[str, Rule]] = {

@@ -12,10 +12,11 @@ import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, TypeVar
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.query.plan.intervals import MAX_INTEGER, MAX_REAL, MIN_REAL
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.suggestions import suggest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from celosia.data.schema.columns import Kind
+    from celosia.query.plan.operations import Operation
 
 MAX_DEPTH: Final = 100
 """Largest depth of nested operations."""
@@ -34,6 +36,7 @@ MAX_NODES: Final = 10_000
 
 _Value = TypeVar("_Value", float, dt.datetime)
 
+_EXAMPLES: Final = {"bucket": "BUCKET(age, 0, 18, 65)", "clip": "CLIP(age, 0, 100)"}
 _MAX_TEXT_LENGTH = 1_000
 _MAX_NAME_LENGTH = 500
 
@@ -49,7 +52,7 @@ class Column:
     def __post_init__(self) -> None:
         name: object = self.name
         if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
-            raise QueryError(f"The name of a column is a text of printable characters, not {safe_repr(self.name)}.")
+            raise QueryError("query.invalid_column_name", name=safe_repr(self.name))
 
     def __repr__(self) -> str:
         return f"Column({self.name!r})"
@@ -96,22 +99,17 @@ class Call:
     def __post_init__(self) -> None:
         operation = OPERATIONS.get(str(self.name))
         if operation is None:
-            raise QueryError(f"There is no operation {safe_repr(self.name)}. {suggest(str(self.name), OPERATIONS)}")
+            raise QueryError(
+                "query.unknown_operation", name=safe_repr(self.name), hint=suggest(str(self.name), OPERATIONS)
+            )
         given = _flatten(self.name, tuple(self.arguments))
         if not all(isinstance(argument, Column | Literal | Call) for argument in given):
-            raise QueryError(f"The arguments of {self.name} must be expressions, not {safe_repr(self.arguments)}.")
+            raise QueryError("query.arguments_not_expressions", name=self.name, found=safe_repr(self.arguments))
         if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
-            written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
-                self.name, ""
-            )
-            wanted = _describe_arity(operation.least, operation.most)
-            raise QueryError(f"{self.name.upper()} takes {wanted}{written}, not {len(given)}.")
+            _refuse_arity(self.name, operation, len(given))
         depth, size = 1 + max(a.depth for a in given), 1 + sum(a.size for a in given)
         if depth > MAX_DEPTH or size > MAX_NODES:
-            raise QueryError(
-                f"An expression is too long: at most {MAX_DEPTH} operations inside one another "
-                f"and {MAX_NODES:,} parts in all."
-            )
+            raise QueryError("query.expression_too_long", deepest=MAX_DEPTH, most=MAX_NODES)
         for name, value in (("arguments", given), ("depth", depth), ("size", size)):
             object.__setattr__(self, name, value)
 
@@ -177,7 +175,7 @@ def _infer_type(expression: Expression, kinds: Mapping[str, Kind]) -> ValueType:
 
 def _find_kind(column: Column, kinds: Mapping[str, Kind]) -> Kind:
     if column.name not in kinds:
-        raise QueryError(f"There is no column {safe_repr(column.name)}. {suggest(column.name, kinds)}")
+        raise QueryError("query.unknown_column", name=safe_repr(column.name), hint=suggest(column.name, kinds))
     return kinds[column.name]
 
 
@@ -188,12 +186,21 @@ def _flatten(name: str, arguments: tuple[Expression, ...]) -> tuple[Expression, 
     return tuple(part for parts in inner for part in parts)
 
 
-def _describe_arity(least: int, most: int | None) -> str:
+def _refuse_arity(name: str, operation: Operation, found: int) -> NoReturn:
+    wanted = _describe_arity(operation.least, operation.most)
+    if name in _EXAMPLES:
+        raise QueryError(
+            "query.wrong_argument_count_as", name=name.upper(), wanted=wanted, example=_EXAMPLES[name], found=found
+        )
+    raise QueryError("query.wrong_argument_count", name=name.upper(), wanted=wanted, found=found)
+
+
+def _describe_arity(least: int, most: int | None) -> Message:
     if most is None:
-        return f"{least} or more arguments"
+        return Message("query.arguments_or_more", least=least)
     if most > least:
-        return f"{least} to {most} arguments"
-    return f"{least} argument{'s' if least > 1 else ''}"
+        return Message("query.arguments_from_to", least=least, most=most)
+    return Message("query.one_argument") if least == 1 else Message("query.some_arguments", number=least)
 
 
 def _check_literal(value: object) -> Scalar:
@@ -211,34 +218,31 @@ def _check_literal(value: object) -> Scalar:
             return _check_text(value)
         case dt.date():
             return _check_date(value)
-    raise QueryError(f"A literal is a number, a text, a boolean, a date or a time, not {safe_repr(value)}.")
+    raise QueryError("query.invalid_literal", value=safe_repr(value))
 
 
 def _check_number(value: float) -> float:
     if isinstance(value, int):
-        return _check_range(value, abs(value) <= MAX_INTEGER, "between -2^62 and 2^62")
+        return _check_range(value, abs(value) <= MAX_INTEGER, "query.integer_literal_out_of_range")
     usable = math.isfinite(value) and (value == 0 or MIN_REAL <= abs(value) <= MAX_REAL)
-    return _check_range(value + 0.0, usable, "zero, or between 1e-100 and 1e100 in magnitude")  # no negative zero
+    return _check_range(value + 0.0, usable, "query.real_literal_out_of_range")  # no negative zero
 
 
 def _check_date(value: dt.date) -> dt.date:
     if not isinstance(value, dt.datetime):
         return value
     moment = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
-    return _check_range(moment, moment.microsecond == 0, "a whole second")
+    return _check_range(moment, moment.microsecond == 0, "query.time_literal_not_whole")
 
 
-def _check_range(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
+def _check_range(value: _Value, usable: bool, code: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
     if not usable:
-        raise QueryError(f"A literal of the query must be {wanted}, not {safe_repr(value)}.")
+        raise QueryError(code, value=safe_repr(value))
     return value
 
 
 def _check_text(value: str) -> str:
     # Engines cannot receive a lone surrogate, and some cannot store a NUL.
     if len(value) > _MAX_TEXT_LENGTH or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise QueryError(
-            f"A text of the query must have at most {_MAX_TEXT_LENGTH} characters, all of them Unicode and none NUL, "
-            f"not {safe_repr(value)}."
-        )
+        raise QueryError("query.literal_text_not_valid", most=_MAX_TEXT_LENGTH, value=safe_repr(value))
     return value

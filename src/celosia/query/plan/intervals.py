@@ -150,7 +150,7 @@ def divide(a: Interval, b: Interval) -> Interval:
     not.
     """
     if b.low == b.high == 0:
-        raise QueryError("A division by zero has no value: divide by something else.")
+        raise QueryError("query.division_by_zero")
     loose = not b.is_integer
     a, b = to_real(a), to_real(b)
     parts = [_product(_ends(a), part) for part in _reciprocals(b, loose=loose)]
@@ -256,25 +256,19 @@ def _enclose(parts: Sequence[_Bounds]) -> _Bounds:
 
 def _integer_interval(ends: _Bounds) -> Interval:
     if max(abs(ends.low), abs(ends.high)) > MAX_INTEGER:
-        raise QueryError(
-            "An integer of the query could pass 2^62: make a bound of the schema smaller, "
-            "wrap an operand in CLIP(x, low, high), or multiply by 1.0 to compute with reals."
-        )
+        raise QueryError("query.integer_could_overflow")
     return Interval(low=ends.low, high=ends.high, is_integer=True, open_low=ends.open_low, open_high=ends.open_high)
 
 
 def _real_interval(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
     if max(abs(ends.low), abs(ends.high)) > MAX_REAL:
-        raise QueryError("A number of the query could pass 1e100: wrap an operand in CLIP(x, low, high).")
+        raise QueryError("query.number_could_overflow")
     low, high = Fraction(float(ends.low)), Fraction(float(ends.high))
     if low > 0 or high < 0:
         tiny = max(tiny, _exponent(min(abs(low), abs(high))))
         quantum = max(quantum, tiny - _MANTISSA)
     if tiny < _MIN_EXPONENT:
-        raise QueryError(
-            "A number of the query could be nearer to zero than 1e-100 without being zero: "
-            "divide by smaller numbers, or declare a coarser grid in the schema."
-        )
+        raise QueryError("query.number_could_underflow")
     return Interval(
         low=low,
         high=high,

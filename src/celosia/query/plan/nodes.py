@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import format_exact, safe_repr
+from celosia.core.messages.message import Message
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, columns_in
+from celosia.query.plan.suggestions import list_items
 
 if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
@@ -71,9 +73,9 @@ class Join:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on", tuple((str(left), str(right)) for left, right in self.on))
         if self.how not in ("inner", "left"):
-            raise QueryError(f"A join is 'inner' or 'left', not {safe_repr(self.how)}.")
+            raise QueryError("query.unknown_join_kind", value=safe_repr(self.how))
         if self.by not in ("key", "person") or (self.by == "key") != bool(self.on):
-            raise QueryError("A join is by key, with the columns that are compared, or by person, without any.")
+            raise QueryError("query.join_columns_misplaced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +104,8 @@ class PerPerson:
         _check_names(name for name, _, _ in self.columns)
         for _, function, argument in self.columns:
             if function not in PER_PERSON or (argument is None and function != "count"):
-                raise QueryError(
-                    f"A subquery per person computes {', '.join(PER_PERSON)} of a column (count also of rows), "
-                    f"not {safe_repr(function)}{' of nothing' if argument is None else ''}."
-                )
+                code = "query.subquery_function_of_nothing" if argument is None else "query.subquery_function_unknown"
+                raise QueryError(code, known=", ".join(PER_PERSON), function=safe_repr(function))
 
 
 Relation: TypeAlias = Base | Join | Projection | PerPerson
@@ -142,16 +142,19 @@ class Aggregate:
     def __post_init__(self) -> None:
         arities = AGGREGATES.get(self.kind)
         if arities is None:
-            raise QueryError(f"There is no aggregate {safe_repr(self.kind)}; there are {', '.join(AGGREGATES)}.")
+            raise QueryError("query.unknown_aggregate", kind=safe_repr(self.kind), known=", ".join(AGGREGATES))
         _check_names([self.name])
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "parameters", tuple(self.parameters))
         if len(self.columns) not in arities:
-            wanted = " or ".join(map(str, arities))
-            raise QueryError(f"{self.kind} takes {wanted} column(s), not {len(self.columns)}.")
+            wanted = list_items(arities, "query.or_item")
+            raise QueryError("query.wrong_aggregate_columns", kind=self.kind, wanted=wanted, found=len(self.columns))
         if not _has_valid_parameters(self.kind, self.parameters):
             raise QueryError(
-                f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {safe_repr(self.parameters)}."
+                "query.wrong_aggregate_parameters",
+                kind=self.kind,
+                wanted=Message(_PARAMETERS.get(self.kind, "query.parameters_none")),
+                found=safe_repr(self.parameters),
             )
 
 
@@ -209,7 +212,7 @@ class Plan(PlanDraft):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         _check_size(self.relation)
         if not self.aggregates:
-            raise QueryError("A query needs at least one aggregate, such as count().")
+            raise QueryError("query.query_without_aggregates")
         names = [key.name for key in self.keys] + [aggregate.name for aggregate in self.aggregates]
         _check_names(names)
         if not self.outputs:
@@ -239,7 +242,7 @@ def default_name(
 
 def _check_table(name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise QueryError(f"A table name must be a text that is not empty, not {safe_repr(name)}.")
+        raise QueryError("query.invalid_table_name", name=safe_repr(name))
 
 
 def _check_names(names: Iterable[str]) -> None:
@@ -247,7 +250,7 @@ def _check_names(names: Iterable[str]) -> None:
     for name in names:
         _ = Column(name)  # checks the name
         if name in seen:
-            raise QueryError(f"Two columns are called {safe_repr(name)}: give one of them another name.")
+            raise QueryError("query.duplicate_column_name", name=safe_repr(name))
         seen.add(name)
 
 
@@ -255,22 +258,22 @@ def _check_output_names(expressions: Iterable[Expression], names: Sequence[str])
     """Raise if an expression names an unknown output: at release time the query is already paid."""
     for expression in expressions:
         if not isinstance(expression, Column | Literal | Call):
-            raise QueryError(f"The answer is made of expressions, not of {safe_repr(expression)}.")
+            raise QueryError("query.answer_not_an_expression", found=safe_repr(expression))
         unknown = sorted(columns_in(expression) - set(names))
         if unknown:
             raise QueryError(
-                f"The answer has no column {safe_repr(unknown[0])}; it has {', '.join(dict.fromkeys(names))}."
+                "query.unknown_answer_column", name=safe_repr(unknown[0]), known=", ".join(dict.fromkeys(names))
             )
 
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MAX_ROWS):
-        raise QueryError(f"limit must be an integer number of rows, not {safe_repr(limit)}.")
+        raise QueryError("query.limit_not_an_integer", value=safe_repr(limit))
 
 
 def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
     if columns == 0 or any(len(row) != columns for row in cells):
-        raise QueryError(f"Every combination of keys needs {columns} values, one for each column that is grouped by.")
+        raise QueryError("query.key_combination_incomplete", wanted=columns)
 
 
 def _check_size(relation: "Relation") -> None:
@@ -285,12 +288,10 @@ def _check_size(relation: "Relation") -> None:
             case Base():
                 pass
             case other:
-                raise QueryError(
-                    f"The rows of a query come from a table, a join or a subquery, not from {safe_repr(other)}."
-                )
+                raise QueryError("query.not_a_relation", found=safe_repr(other))
         found += 1
         if found > _MAX_RELATIONS:
-            raise QueryError(f"A query has at most {_MAX_RELATIONS} tables, joins and subqueries.")
+            raise QueryError("query.too_many_relations", most=_MAX_RELATIONS)
 
 
 def _has_valid_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> bool:
@@ -306,7 +307,7 @@ def _has_valid_parameters(kind: str, parameters: tuple[int | Fraction | str, ...
 
 
 _PARAMETERS: Final = {
-    "quantile": "one parameter, a Fraction between 0 and 1",
-    "top_k": "one parameter, an integer of at least 1",
-    "mean": f"no parameters, or {_HALF_HALF!r}",
+    "quantile": "query.parameters_quantile",
+    "top_k": "query.parameters_top_k",
+    "mean": "query.parameters_mean",
 }

@@ -34,9 +34,7 @@ class Operation:
 
 
 def _round(args: Sequence[ValueType]) -> ValueType:
-    raise QueryError(
-        f"ROUND is for answers, outside the aggregates: of {args[0].description} in a row write FLOOR(x + 0.5)."
-    )
+    raise QueryError("query.round_inside_rows", found=args[0].description)
 
 
 OPERATIONS: Final[dict[str, Operation]] = {

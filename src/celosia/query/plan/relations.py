@@ -52,10 +52,10 @@ def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
     """
     private = [_table(name, tables) for name in tables_of(relation) if not _table(name, tables).public]
     if not private:
-        raise QueryError("The query reads public tables only: read them directly, without noise.")
+        raise QueryError("query.only_public_tables")
     first = private[0]
     if any((table.person is None) != (first.person is None) for table in private):
-        raise QueryError("The query joins a table of persons with one of rows: both need a person column.")
+        raise QueryError("query.persons_joined_with_rows")
     groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
     return Unit(table=first, groups=min(groups, _MAX_LIMIT), rows=min(rows, _MAX_LIMIT))
 
@@ -127,7 +127,7 @@ def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, K
         case PerPerson(relation=inner, columns=made):
             kinds = columns_of(inner, tables)
             if not _has_person(inner, tables):
-                raise QueryError("A subquery per person needs a table with a person column.")
+                raise QueryError("query.per_person_without_person")
             return {
                 name: _per_person_kind(function, None if expression is None else kind_of(expression, kinds))
                 for name, function, expression in made
@@ -139,9 +139,7 @@ def _join_columns(relation: Join, tables: "Mapping[str, Table]") -> dict[str, Ki
     if relation.by == "key":
         _check_key_join(relation, left, right, tables)
     elif not all(_has_person(side, tables) for side in (relation.left, relation.right)):
-        raise QueryError(
-            "A join on the person needs a person column on both sides; a public table is joined by its key."
-        )
+        raise QueryError("query.join_without_person")
     both = left.keys() & right.keys()
     names = (_left_table(relation.left), _left_table(relation.right))
     joined = {f"{names[0]}.{name}" if name in both else name: kind for name, kind in left.items()}
@@ -152,22 +150,21 @@ def _check_key_join(
     relation: Join, left: Mapping[str, Kind], right: Mapping[str, Kind], tables: "Mapping[str, Table]"
 ) -> None:
     if not isinstance(relation.right, Base) or not _table(relation.right.table, tables).public:
-        raise QueryError("Only a public table can be joined by its key; two private tables are joined on the person.")
+        raise QueryError("query.private_join_by_key")
     table = _table(relation.right.table, tables)
     if {column for _, column in relation.on} != set(table.key or ()):
-        raise QueryError(
-            f"The public table {safe_repr(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
-        )
+        raise QueryError("query.join_by_whole_key", table=safe_repr(table.name), key=", ".join(table.key or ()))
     for column, other in relation.on:
         if column not in left or other not in right:
-            raise QueryError(
-                f"The join compares {safe_repr(column)} with {safe_repr(other)}, and one of them is not there."
-            )
+            raise QueryError("query.join_column_missing", column=safe_repr(column), other=safe_repr(other))
         # A double can equal two different 64-bit keys: then a row would occur twice.
         if _family(left[column]) != _family(right[other]):
             raise QueryError(
-                f"The join compares {safe_repr(column)}, which is {left[column]!r}, with {safe_repr(other)}, which is "
-                f"{right[other]!r}: both must be integers, texts, booleans or dates."
+                "query.join_kinds_not_comparable",
+                column=safe_repr(column),
+                left=repr(left[column]),
+                other=safe_repr(other),
+                right=repr(right[other]),
             )
 
 
@@ -197,7 +194,7 @@ def _per_person_kind(function: str, kind: Kind | None) -> Kind:
         return Integer(0, _MAX_ROWS)
     axis = None if kind is None else kind.axis
     if kind is None or axis is None:
-        raise QueryError(f"{function} per person needs a numeric column.")
+        raise QueryError("query.per_person_not_numeric", function=function)
     if function in ("min", "max"):
         return kind
     if isinstance(kind, Integer):
@@ -208,5 +205,5 @@ def _per_person_kind(function: str, kind: Kind | None) -> Kind:
 
 def _table(name: str, tables: "Mapping[str, Table]") -> "Table":
     if name not in tables:
-        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(tables)}.")
+        raise QueryError("query.unknown_session_table", name=safe_repr(name), known=", ".join(tables))
     return tables[name]

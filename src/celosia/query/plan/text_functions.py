@@ -67,9 +67,7 @@ def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, .
         if letter == escape:
             escaped = next(letters, "")
             if escaped not in ("%", "_", escape):
-                raise QueryError(
-                    f"{safe_repr(escape)} is the ESCAPE of {safe_repr(pattern)}: only %, _ or itself may follow it."
-                )
+                raise QueryError("query.invalid_like_escape", escape=safe_repr(escape), pattern=safe_repr(pattern))
             parts.append(escaped)
         elif letter != "%":
             parts.append(ANY_CHARACTER if letter == "_" else letter)

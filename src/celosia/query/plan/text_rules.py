@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.query.plan.intervals import Interval, integers_between
 from celosia.query.plan.text_functions import ANY_STRING, TEXT_FUNCTIONS, pattern_parts
-from celosia.query.plan.types import ValueType
+from celosia.query.plan.types import Derivation, ValueType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def _trim(name: str) -> Rule:
         text = _check_text(name, args)
         given = [_written_text(name, a) for a in args[1:]]
         if "" in given:
-            raise QueryError(f"{name.upper()}(text, characters) needs the characters to remove, such as ' .'.")
+            raise QueryError("query.trim_without_characters", name=name.upper())
         return _map_values(name, text, given)
 
     return rule
@@ -53,10 +53,7 @@ def _replace(args: Sequence[ValueType]) -> ValueType:
     text = _check_text("replace", args)
     old, new = (_written_text("replace", a) for a in args[1:])
     if not old or len(new.encode()) > len(old.encode()):
-        raise QueryError(
-            "REPLACE(text, old, new) needs an old text that is not empty, and a new one that is no longer in UTF-8: "
-            f"not {args[1].label} and {args[2].label}. Map single values with CASE WHEN instead."
-        )
+        raise QueryError("query.invalid_replace_texts", old=args[1].label, new=args[2].label)
     return _map_values("replace", text, [old, new])
 
 
@@ -66,30 +63,29 @@ def _length(args: Sequence[ValueType]) -> ValueType:
     if text.values is not None:
         lengths = [len(str(value)) for value in text.values]
         interval = integers_between(min(lengths), max(lengths))
-    return ValueType(family="number", label=f"LENGTH of {text.label}", interval=interval, nullable=text.nullable)
+    source = Derivation("query.label_function_of", "LENGTH", text.source)
+    return ValueType(family="number", source=source, interval=interval, nullable=text.nullable)
 
 
 def _like(args: Sequence[ValueType]) -> ValueType:
     text = _check_text("like", args)
     pattern, *escape = (_written_text("like", a) for a in args[1:])
     if escape and len(escape[0]) != 1:
-        raise QueryError(f"ESCAPE takes one character, not {args[2].label}.")
+        raise QueryError("query.escape_not_one_character", found=args[2].label)
     if pattern_parts(pattern, *escape).count(ANY_STRING) > MAX_WILDCARDS:
-        raise QueryError(
-            f"A LIKE pattern has at most {MAX_WILDCARDS} runs of %, not {args[1].label}: join two patterns with AND."
-        )
+        raise QueryError("query.too_many_like_wildcards", most=MAX_WILDCARDS, found=args[1].label)
     matches = TEXT_FUNCTIONS["like"]
     if text.values is not None and not text.is_literal and not any(matches(v, pattern, *escape) for v in text.values):
         shown = ", ".join(repr(value) for value in text.values[:10])
-        raise QueryError(f"{text.label} is never LIKE {args[1].label}: its values are {shown}.")
-    return ValueType(family="truth", label="the condition", nullable=text.nullable)
+        raise QueryError("query.like_matches_no_category", operand=text.label, pattern=args[1].label, known=shown)
+    return ValueType(family="truth", source=Derivation("query.label_condition"), nullable=text.nullable)
 
 
 def _check_text(name: str, args: Sequence[ValueType]) -> ValueType:
     text = args[0]
     if text.family != "text":
-        hint = "; its values are compared with = and IN" if text.family == "code" else ""
-        raise QueryError(f"{name.upper()} is for texts and categories, not for {text.description}{hint}.")
+        code = "query.code_not_a_text" if text.family == "code" else "query.operand_not_a_text"
+        raise QueryError(code, name=name.upper(), found=text.description)
     return text
 
 
@@ -99,24 +95,21 @@ def _map_values(name: str, text: ValueType, given: Sequence[str | int]) -> Value
         values = tuple(dict.fromkeys(str(function(value, *given)) for value in text.values))
     if isinstance(text.literal_value, str):
         written = str(function(text.literal_value, *given))
-    label = f"{name.upper()} of {text.label}"
-    return replace(text, label=label, values=values, literal_value=written)
+    source = Derivation("query.label_function_of", name.upper(), text.source)
+    return replace(text, source=source, values=values, literal_value=written)
 
 
 def _written_text(name: str, a: ValueType) -> str:
     if not isinstance(a.literal_value, str):
-        raise QueryError(f"{name.upper()} needs a text literal there, not {a.description}.")
+        raise QueryError("query.argument_not_text_literal", name=name.upper(), found=a.description)
     return a.literal_value
 
 
 def _written_position(name: str, a: ValueType, wanted: str) -> int:
     least = 1 if wanted == "start" else 0
     if type(a.literal_value) is not int or not least <= a.literal_value <= _MAX_POSITION:
-        hint = "; RIGHT(text, length) counts from the end" if wanted == "start" else ""
-        raise QueryError(
-            f"The {wanted} in {name.upper()} is an integer literal from {least} to {_MAX_POSITION:,}, "
-            f"not {a.label}{hint}."
-        )
+        code = "query.start_not_integer_literal" if wanted == "start" else "query.length_not_integer_literal"
+        raise QueryError(code, name=name.upper(), most=_MAX_POSITION, found=a.label)
     return a.literal_value
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.data.schema.columns import DROP, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.plan.intervals import Interval, constant, integers_between, of_axis
 
@@ -23,15 +24,14 @@ Scalar: TypeAlias = "bool | int | float | str | dt.date | dt.datetime | None"
 """The value of a literal."""
 
 FAMILIES: Final = {
-    "number": "a number",
-    "truth": "a boolean",
-    "text": "a text",
-    "code": "a category",
-    "date": "a date",
-    "timestamp": "a time",
-    "null": "NULL",
+    "number": "query.family_number",
+    "truth": "query.family_boolean",
+    "text": "query.family_text",
+    "code": "query.family_category",
+    "date": "query.family_date",
+    "timestamp": "query.family_time",
 }
-"""The families of values with their names in messages. Codes are categories that are integers."""
+"""The families of values with the codes of their names; NULL has none. Codes are categories that are integers."""
 
 _FAMILIES: Final[dict[type[Kind], str]] = {
     Integer: "number",
@@ -42,21 +42,31 @@ _FAMILIES: Final[dict[type[Kind], str]] = {
     Date: "date",
     Timestamp: "timestamp",
 }
+_PREFIXES: Final = frozenset({"query.label_function_of", "query.label_date_of"})
 _DAY = dt.timedelta(days=1)
 _SECOND = dt.timedelta(seconds=1)
 _EPOCH_DAY = dt.date(1970, 1, 1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Source of a computed value: the code of its label, the operation, and what it is computed from."""
+
+    code: str
+    name: str = ""
+    operand: str | Derivation = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueType:
     """Type of an expression: its family, an ``interval`` if it can be ordered, ``values`` if it is a category.
 
-    ``label`` names the expression in messages; ``literal_value`` is the value of a literal.
+    ``source`` is the expression as written, or its derivation; ``literal_value`` is the value of a literal.
     """
 
     family: str
-    label: str
+    source: str | Derivation
     interval: Interval | None = None
     values: tuple[str | int, ...] | None = None
     nullable: bool = False
@@ -68,59 +78,78 @@ class ValueType:
         return self.literal_value is not None or self.family == "null"
 
     @property
+    def label(self) -> str:
+        """The name of the expression in messages; built only when an error needs it."""
+        return _write_label(self.source)
+
+    @property
     def description(self) -> str:
         """The label and the family, for a message."""
-        return self.label if self.family == "null" else f"{self.label} ({FAMILIES[self.family]})"
+        if self.family == "null":
+            return self.label
+        return Message("query.described", label=self.label, family=Message(FAMILIES[self.family]))
 
     @property
     def ends(self) -> Interval:
         """The interval; raises if the family has no order."""
         if self.interval is None:
-            raise QueryError(f"{self.description} cannot be ordered or computed with.")
+            raise QueryError("query.operand_not_ordered", found=self.description)
         return self.interval
+
+
+def _write_label(source: str | Derivation) -> str:
+    """Return the label of a source; functions of functions make one message, not messages inside one another."""
+    functions = []
+    while isinstance(source, Derivation) and source.code in _PREFIXES:
+        functions.append(_name_derivation(source.code, name=source.name))
+        source = source.operand
+    if isinstance(source, Derivation):
+        source = _name_derivation(source.code, name=source.name, operand=_write_label(source.operand))
+    return Message("query.label_with_functions", functions=functions, operand=source) if functions else source
+
+
+def _name_derivation(code: str, **parts: str) -> Message:
+    return Message(code, **{name: text for name, text in parts.items() if text})
 
 
 def type_of_kind(kind: Kind, label: str) -> ValueType:
     """Return the type of a column's clean values."""
     family = _FAMILIES.get(type(kind))
     if family is None:
-        raise ParameterError(f"kind must be a column kind such as Integer(0, 120), not {safe_repr(kind)}.")
+        raise ParameterError("query.not_a_column_kind", value=safe_repr(kind))
     values = kind.values if isinstance(kind, Category) else None
     if values is not None and not isinstance(values[0], str):
         family = "code"
-    return ValueType(family=family, label=label, interval=_interval(kind), values=values, nullable=kind.nullable)
+    return ValueType(family=family, source=label, interval=_interval(kind), values=values, nullable=kind.nullable)
 
 
 def type_of_literal(value: Scalar) -> ValueType:
     """Return the type of a literal."""
     label = "NULL" if value is None else safe_repr(value.isoformat() if isinstance(value, dt.date) else value)
     if value is None:
-        return ValueType(family="null", label=label, nullable=True)
+        return ValueType(family="null", source=label, nullable=True)
     if isinstance(value, bool):
-        return ValueType(family="truth", label=label, literal_value=value)
+        return ValueType(family="truth", source=label, literal_value=value)
     if isinstance(value, str):
-        return ValueType(family="text", label=label, values=(value,), literal_value=value)
+        return ValueType(family="text", source=label, values=(value,), literal_value=value)
     if isinstance(value, int | float):
-        return ValueType(family="number", label=label, interval=constant(value), literal_value=value)
+        return ValueType(family="number", source=label, interval=constant(value), literal_value=value)
     family, number = ("timestamp", _seconds(value)) if isinstance(value, dt.datetime) else ("date", _days(value))
-    return ValueType(family=family, label=label, interval=constant(number), literal_value=value)
+    return ValueType(family=family, source=label, interval=constant(number), literal_value=value)
 
 
 def to_kind(typed: ValueType) -> Kind:
     """Return the kind of a derived column; where it can be null, rows without a value are dropped."""
     if typed.interval is not None and not typed.interval.is_bounded:
-        raise QueryError(
-            f"{typed.label} has no bounds that follow from the schema: wrap it in CLIP(…, low, high), "
-            "or in LEAST and GREATEST, with numbers that you choose."
-        )
+        raise QueryError("query.bounds_not_derivable", operand=typed.label)
     try:
         return _KIND_MAKERS[typed.family](typed)
     except ParameterError as error:
-        why = str(error)
+        why = error.message
         if typed.interval is not None:  # the caller did not pass these bounds, so the message names the query's
             low, high = float(typed.interval.low), float(typed.interval.high)
-            why = f"its bounds, {low:.6g} and {high:.6g}, are too large or too close together. Wrap it in CLIP."
-        raise QueryError(f"{typed.label} cannot be a column of a query: {why}") from None
+            why = Message("query.derived_bounds_unfit", low=low, high=high)
+        raise QueryError("query.not_a_query_column", operand=typed.label, reason=why) from None
 
 
 def _interval(kind: Kind) -> Interval | None:
@@ -168,9 +197,7 @@ def _timestamp(typed: ValueType) -> Kind:
 
 
 def _refuse_null(typed: ValueType) -> Kind:
-    raise QueryError(
-        f"{typed.label} alone has no type: give a value beside it, as in CASE WHEN … THEN 1 ELSE NULL END."
-    )
+    raise QueryError("query.null_has_no_type", operand=typed.label)
 
 
 def _days(date: dt.date) -> int:

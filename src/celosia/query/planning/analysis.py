@@ -97,7 +97,7 @@ def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
     kinds = columns_of(plan.relation, tables)
     for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
         if condition is not None and not is_condition(condition, known):
-            raise QueryError(f"The filter {render(condition)} is not a condition: compare something, such as age < 18.")
+            raise QueryError("query.filter_not_a_condition", condition=render(condition))
     key_kinds = tuple(kind_of(key.expression, kinds) for key in plan.keys)
     domains = [
         key_domain(original(key.expression, plan.relation), kind)
@@ -105,7 +105,7 @@ def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
     ]
     cells = _cells(plan, key_kinds, domains)
     if cells is not None and not len(cells):
-        raise QueryError("There is no key to answer for: list at least one.")
+        raise QueryError("query.empty_key_list")
     unit = unit_of(plan.relation, tables)
     many = MAX_CELLS if cells is None else len(cells)
     bounding = ContributionBounds(
@@ -161,9 +161,7 @@ def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value]
         elif kind.axis is None:
             private = True
         else:
-            raise QueryError(
-                f"{name} has too many values to group by: use a histogram, BUCKET({key.name}, …), or list the keys."
-            )
+            raise QueryError("query.too_many_group_values", name=name, column=key.name)
     return None if private else Cells.product(columns)
 
 
@@ -212,7 +210,7 @@ def _read_key(value: Any, name: str, kind: Kind) -> Any:
     except ParameterError:
         found = None
     if found is None:
-        raise QueryError(f"{name} is never {safe_repr(value)}: it is {kind!r}. List keys that it can have.")
+        raise QueryError("query.key_outside_column", name=name, value=safe_repr(value), kind=repr(kind))
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from celosia.core.errors import BudgetExceededError, ParameterError
 from celosia.core.exact import Exact, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+from celosia.core.messages.message import Message
 from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.preview import spread_of
 from celosia.query.planning.strategy import Strategy, Target, strategies_for
@@ -48,18 +49,17 @@ def strategy_within(
     def attempt(amount: Fraction) -> Strategy | None:
         return next((found for found in strategies(amount) if _enough(found, wanted, level, rows)), None)
 
-    def least(amount: Fraction) -> str:
+    def least(amount: Fraction) -> list[Message]:
         errors = [dict(_spreads(found, wanted, level, rows)) for found in strategies(amount)]
         smallest = min(errors, key=lambda spreads: max(spreads[name] / wanted[name] for name in spreads))
-        return ", ".join(f"{name} is off by up to {spread:,.4g}" for name, spread in smallest.items())
+        *others, (last, spread) = smallest.items()
+        named = [Message("query.off_by_and", name=name, spread=found) for name, found in others]
+        return [*named, Message("query.off_by", name=last, spread=spread)]
 
     low, high = min(_MIN_TARGET, _most(budget) / 2), _most(budget)
     best = attempt(high)
     if best is None:
-        raise BudgetExceededError(
-            f"Not even the whole budget {budget} brings the error down to {safe_repr(error)}: with all of it, "
-            f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
-        )
+        raise BudgetExceededError("query.error_beyond_budget", budget=budget, wanted=safe_repr(error), best=least(high))
     for _ in range(_MAX_STEPS):
         middle = _round_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
         if not low < middle < high:
@@ -75,7 +75,7 @@ def _parse_errors(analyzed: AnalyzedPlan, error: "Exact | Mapping[str, Exact]") 
     unknown = [name for name in given if name not in names]
     if unknown or not given:
         wrong = safe_repr(unknown[0] if unknown else error)
-        raise ParameterError(f"error must name aggregates of the query ({', '.join(names)}), not {wrong}.")
+        raise ParameterError("query.error_names_unknown_aggregate", known=", ".join(names), found=wrong)
     return {name: float(exact_positive(value, name="error")) for name, value in given.items()}
 
 
@@ -92,9 +92,7 @@ def _spreads(
                 continue
             spread = spread_of(part, quantity, strategy, rows=rows, level=level)
             if spread is None:
-                raise ParameterError(
-                    f"The error of {name} depends on the number of rows: give rows=, a public guess of it."
-                )
+                raise ParameterError("query.error_needs_row_guess", name=name)
             yield name, spread
 
 
@@ -103,7 +101,7 @@ def _most(budget: "Guarantee") -> Fraction:
         return budget.rho
     if isinstance(budget, PureDP | ApproxDP):
         return budget.epsilon
-    raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {safe_repr(budget)}.")
+    raise ParameterError("query.not_a_target_budget", value=safe_repr(budget))
 
 
 def _round_up(amount: Fraction) -> Fraction:

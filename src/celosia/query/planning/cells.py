@@ -60,16 +60,14 @@ class Cells:
         _check_number(len(combinations))
         rows = list(map(tuple, combinations))
         if any(len(row) != columns for row in rows):
-            raise QueryError(
-                f"Every combination of keys needs {columns} values, one for each column that is grouped by."
-            )
+            raise QueryError("query.key_combination_incomplete", wanted=columns)
         given = [[row[j] for row in rows] for j in range(columns)]
         values = tuple(_distinct(column, repeated=True) for column in given)
         places = [{value: place for place, value in enumerate(column)} for column in values]
         codes = [[known[value] for value in column] for known, column in zip(places, given, strict=True)]
         chosen = tuple(zip(*codes, strict=True)) if columns else tuple(rows)
         if len(set(chosen)) != len(chosen):
-            raise QueryError("A combination of keys is given twice.")
+            raise QueryError("query.duplicate_key_combination")
         return cls(values=values, rows=chosen)
 
     def __len__(self) -> int:
@@ -92,7 +90,7 @@ class Cells:
     def places(self, *codes: "Sequence[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
         """Return the cell of each combination of indices into ``values``; -1 where there is none, or an index is -1."""
         if not codes or len(codes) != len(self.values):
-            raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(codes)}.")
+            raise QueryError("query.cell_lookup_mismatch", wanted=len(self.values), found=len(codes))
         arrays = [np.asarray(code, dtype=np.int64) for code in codes]
         inside = [(array >= 0) & (array < len(keys)) for array, keys in zip(arrays, self.values, strict=True)]
         known = np.logical_and.reduce(inside)
@@ -122,16 +120,13 @@ class Cells:
     def locate(self, keys: "Sequence[pa.Array | pa.ChunkedArray]") -> "NDArray[np.int64]":
         """Return the cell of each row of key columns; -1 where a key is unknown or null."""
         if len(keys) != len(self.values):
-            raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(keys)}.")
+            raise QueryError("query.cell_lookup_mismatch", wanted=len(self.values), found=len(keys))
         return self.places(*(indices(column, values) for column, values in zip(keys, self.values, strict=True)))
 
 
 def _check_number(cells: int) -> None:
     if cells > MAX_CELLS:
-        raise QueryError(
-            f"The keys make more than {MAX_CELLS:,} cells: group by fewer columns, or give the combinations "
-            "that matter (keys=)."
-        )
+        raise QueryError("query.too_many_cells", most=MAX_CELLS)
 
 
 def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any, ...]":
@@ -140,11 +135,9 @@ def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any,
         different = tuple(dict.fromkeys(column))
         empty = any(value is None or value != value for value in different)  # noqa: PLR0124 - NaN, pandas' NaT
     except TypeError:  # what has no hash, and pandas' NA
-        raise QueryError(
-            f"A key to group by is a number, a text, a boolean or a date, not {safe_repr(column)}."
-        ) from None
+        raise QueryError("query.invalid_group_key", found=safe_repr(column)) from None
     if empty:
-        raise QueryError("A key to group by cannot be null: rows without a key are in no group.")
+        raise QueryError("query.null_group_key")
     if not repeated and len(different) < len(column):
-        raise QueryError("A key is given twice.")
+        raise QueryError("query.duplicate_key")
     return tuple(value.item() if isinstance(value, np.generic) else value for value in different)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.html_table import draw_table
+from celosia.core.messages.message import Message
 from celosia.query.planning.measurements import Measurement
 from celosia.statistics import (
     CutPersons,
@@ -72,16 +73,14 @@ class CutOff:
     def __post_init__(self) -> None:
         for field in fields(self)[:-1]:
             if not 0 <= getattr(self, field.name) <= 1:
-                raise ParameterError(f"{field.name} must be between 0 and 1.")
+                raise ParameterError("query.share_out_of_range", name=field.name)
 
-    def describe(self) -> str:
+    def describe(self) -> Message:
         """Return one sentence for a reader, its numbers rounded outwards."""
-        rows, persons = (
-            f"{math.floor(1000 * low) / 10:g} to {math.ceil(1000 * high) / 10:g} %"
-            for low, high in ((self.rows_low, self.rows_high), (self.persons_low, self.persons_high))
-        )
-        kept = f"the limits keep {rows} of the rows and all rows of {persons} of the persons"
-        return f"With probability {LEVEL} each, {kept}."
+        low, persons_low = (math.floor(1000 * share) / 10 for share in (self.rows_low, self.persons_low))
+        high, persons_high = (math.ceil(1000 * share) / 10 for share in (self.rows_high, self.persons_high))
+        numbers = {"low": low, "high": high, "persons_low": persons_low, "persons_high": persons_high}
+        return Message("query.kept_by_limits", level=float(LEVEL), **numbers)
 
     def _repr_html_(self) -> str:
         shares = (
@@ -114,16 +113,13 @@ def cut_off_measurements(most: int) -> tuple[Measurement, ...]:
     )
 
 
-def cut_off_notes(analyzed: "AnalyzedPlan") -> "Iterator[str]":
+def cut_off_notes(analyzed: "AnalyzedPlan") -> "Iterator[Message]":
     """Yield the notes about the cut that are known before anything is read."""
     if not analyzed.may_cut:
         return
     rows = [measurement.measure.most for measurement in analyzed.cut_off if isinstance(measurement.measure, CutRows)]
     if rows:
-        yield (
-            "A fifth of the cost measures what the limits cut off. That and the intervals for true values hold if no "
-            f"person has more than {rows[0]:,} rows in the table, as its owner declares."
-        )
+        yield Message("query.cut_off_measured", rows=rows[0])
         without = [
             name
             for measurement in analyzed.aggregate_measurements
@@ -131,9 +127,9 @@ def cut_off_notes(analyzed: "AnalyzedPlan") -> "Iterator[str]":
             for name, _ in measurement.answers
         ]
         if without:
-            yield f"There is no interval for the true value of {', '.join(without)}: the limits may cut off more."
+            yield Message("query.no_interval_for_true_value", names=tuple(without))
     else:
-        yield "The limits may cut off more: the true number can lie outside the noise interval."
+        yield Message("query.cut_off_unknown")
 
 
 def is_bounded(measurement: Measurement) -> bool:

@@ -262,21 +262,15 @@ def _measure_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measur
             measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, answers=((aggregate.name, "0"),)
         )
     if values is None:
-        raise QueryError(
-            f"{aggregate.kind} needs a column whose values are public, such as a Category; "
-            f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by "
-            f"TOP_K({render(aggregate.columns[0])}, 1), which needs a delta."
-            if isinstance(kind, Text)
-            else f"{aggregate.kind} needs a column with few public values, such as a Category; "
-            f"{render(aggregate.columns[0])} is {kind!r}: use BUCKET."
-        )
+        code = "query.values_not_public" if isinstance(kind, Text) else "query.too_many_values"
+        raise QueryError(code, aggregate=aggregate.kind, column=render(aggregate.columns[0]), kind=repr(kind))
     serves = ((aggregate.name, "0"),)
     if aggregate.kind == "mode":
         return Measurement(
             measure=Mode(candidates=len(values)), columns=aggregate.columns, answers=serves, labels=values
         )
     if not isinstance(k, int) or not 1 <= k <= len(values):
-        raise QueryError(f"top_k needs a k between 1 and the number of categories, {len(values)}.")
+        raise QueryError("query.top_k_out_of_range", most=len(values))
     return Measurement(
         measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, answers=serves, labels=values
     )
@@ -322,12 +316,9 @@ def _ordered_axis(column: Expression, kind: Kind) -> "tuple[Axis, tuple[Value, .
 def _axis(column: Expression, kind: Kind) -> "Axis":
     axis = kind.axis
     if axis is None:
-        hint = " (its categories are ordered: ask for quantiles)" if isinstance(kind, Category) and kind.ordered else ""
-        raise QueryError(
-            f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
-        )
+        ordered = isinstance(kind, Category) and kind.ordered
+        code = "query.ordered_category_not_numeric" if ordered else "query.column_not_numeric"
+        raise QueryError(code, column=render(column), kind=type(kind).__name__)
     if max(abs(axis.low), abs(axis.high)) >= _MAX_BOUND:
-        raise QueryError(
-            f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
-        )
+        raise QueryError("query.missing_bounds", column=render(column))
     return axis

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.exact import Exact, exact_level
 from celosia.core.guarantees import ApproxDP
 from celosia.core.html_table import draw_table
+from celosia.core.messages.message import Message, name_unit
 from celosia.query.plan.expressions import Column, Expression, kind_of
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.cut_off import cut_off_notes
@@ -47,7 +48,7 @@ class Line:
     """
 
     name: str
-    mechanism: str
+    mechanism: Message
     share: Fraction
     error: float | None
     unit: str = "value"
@@ -71,7 +72,7 @@ class Preview:
     cells: int | None
     lines: tuple[Line, ...]
     bounds: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     level: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,59 +182,52 @@ def _cut_off_lines(strategy: "Strategy", level: float) -> Iterator[Line]:
         if isinstance(part.measurement.measure, CutOffMeasure) and part.noise is not None:
             yield Line(
                 name="persons_cut_off" if isinstance(part.measurement.measure, CutPersons) else "rows_cut_off",
-                mechanism=noise_words(part.noise),
+                mechanism=describe_noise(part.noise),
                 share=part.weight,
                 error=float(part.noise.margin(level)),
             )
 
 
-def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
+def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[Message]:
     """Say what a query takes of the budget, where that is clearly less than what it costs alone."""
     if isinstance(cost, ApproxDP) and isinstance(charge, ApproxDP) and charge.epsilon < _CLEARLY_LESS * cost.epsilon:
-        taken = f"{float(charge.epsilon):.2g}"
-        yield f"It costs an epsilon of {float(cost.epsilon):.4g} alone; of the budget it takes {taken}."
+        yield Message("query.charge_below_cost", alone=float(cost.epsilon), charge=float(charge.epsilon))
 
 
-def _mechanism(part: "Part", strategy: "Strategy") -> str:
+def _mechanism(part: "Part", strategy: "Strategy") -> Message:
     if part.noise is not None:
-        return noise_words(
+        return describe_noise(
             part.noise, part.measurement.measure.row if isinstance(part.measurement.measure, Measure) else 1
         )
     if isinstance(part.measurement.measure, PrivateTopK):
-        return "Laplace noise on the number of each text, with a threshold"
+        return Message("query.noise_on_texts")
     flips = strategy.pure and isinstance(part.measurement.measure, Mode | TopK)
-    return (
-        f"{'permute-and-flip' if flips else 'exponential'} choice among {part.measurement.measure.width:,} candidates"
-    )
+    code = "query.permute_and_flip_choice" if flips else "query.exponential_choice"
+    return Message(code, candidates=part.measurement.measure.width)
 
 
-def noise_words(noise: "Noise", row: int = 1) -> str:
+def describe_noise(noise: "Noise", row: int = 1) -> Message:
     """Return what is added to each number, for a reader; ``row`` is what one row can add, in steps."""
     event: Any = noise.event
     gaussian = noise.kind == "Gaussian"
     size = math.sqrt(event.variance) if gaussian else float(event.scale)
-    word = "Gaussian noise of standard deviation" if gaussian else f"{noise.kind} noise of scale"
     # In steps of the grid the number would mean nothing to anybody.
-    return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
+    if gaussian:
+        return Message("query.gaussian_noise" if row == 1 else "query.gaussian_noise_of_rows", size=size / row)
+    return Message("query.noise" if row == 1 else "query.noise_of_rows", kind=noise.kind, size=size / row)
 
 
-def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
+def _coarse_notes(strategy: "Strategy") -> Iterator[Message]:
     """Say which columns are rounded to coarser steps than their own before they are measured."""
     for measurement in strategy.analyzed.aggregate_measurements:
         if not isinstance(measurement.measure, SecondMoments | CrossMoments):
             continue
-        allowed = "allow for that" if isinstance(measurement.measure, SecondMoments) else "are about the rounded values"
+        own_steps = isinstance(measurement.measure, SecondMoments)
+        code = "query.rounded_and_allowed_for" if own_steps else "query.rounded_values"
         for column, axis in zip(measurement.columns, measurement.measure.axes, strict=True):
             own = kind_of(column, strategy.analyzed.kinds).axis
             if own is not None and axis.grid > own.grid:
-                yield (
-                    f"{render(column)} is rounded to steps of {float(axis.grid):.3g}, for its squares are summed: "
-                    f"intervals {allowed}."
-                )
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+                yield Message(code, column=render(column), step=float(axis.grid))
 
 
 def _bounds(strategy: "Strategy") -> Iterator[tuple[str, str]]:
@@ -246,33 +240,32 @@ def _bounds(strategy: "Strategy") -> Iterator[tuple[str, str]]:
             yield render(expression), repr(kind_of(expression, kinds))
 
 
-def notes_of(strategy: "Strategy") -> tuple[str, ...]:
+def notes_of(strategy: "Strategy") -> tuple[Message, ...]:
     """Return what should be known about an answer besides its numbers, each sentence once."""
     return tuple(dict.fromkeys(_notes(strategy)))
 
 
-def _notes(strategy: "Strategy") -> Iterator[str]:
+def _notes(strategy: "Strategy") -> Iterator[Message]:
     bounding = strategy.analyzed.bounding
     if strategy.keys is not None:
-        yield (
-            f"Keys are private: one is shown when its noisy number of {bounding.unit}s reaches "
-            f"{strategy.keys.threshold}; those of {strategy.keys.sure_count()} or more are shown with probability 0.95."
-        )
+        units = name_unit(bounding.unit, several=True)
+        threshold, sure = strategy.keys.threshold, strategy.keys.sure_count()
+        yield Message("query.private_keys", units=units, threshold=threshold, sure=sure)
     if bounding.unit != "row":
-        rows, cells = _plural(bounding.rows, "row"), _plural(bounding.groups, "cell")
-        yield (
-            f"One {bounding.unit} counts with at most {rows} in each of at most {cells}. Errors and intervals are of "
-            "the noise: they are about the number that these limits leave."
+        rows = Message("query.one_row") if bounding.rows == 1 else Message("query.some_rows", number=bounding.rows)
+        cells = (
+            Message("query.one_cell") if bounding.groups == 1 else Message("query.some_cells", number=bounding.groups)
         )
+        yield Message("query.unit_limits", unit=name_unit(bounding.unit), rows=rows, cells=cells)
         yield from cut_off_notes(strategy.analyzed)
     clipped = ", ".join(sorted(strategy.analyzed.clipped))
     if clipped:
-        yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
+        yield Message("query.values_clipped", columns=clipped)
     yield from _coarse_notes(strategy)
     for part in strategy.parts:
         names = [name for name, _ in part.measurement.answers]
         if len(names) > 1:
-            yield f"{', '.join(names)} come from one measurement and share its noise."
+            yield Message("query.shared_measurement", names=tuple(names))
     for part in strategy.parts:
         if isinstance(part.measurement.measure, Choice):
             epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)

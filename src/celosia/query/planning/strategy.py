@@ -24,8 +24,10 @@ from celosia.core import CertifiedEvent, ComposedEvent, Event
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_rho, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+from celosia.core.messages.message import Message
 from celosia.mechanisms import StableKeys
 from celosia.noise.source import Seeded
+from celosia.query.plan.suggestions import list_items
 from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.measurements import Measurement
 from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoments
@@ -33,12 +35,8 @@ from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoment
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-PRIVATE_KEYS = (
-    "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: list the keys "
-    "in group_by(keys=…), or ask the owner of the data to list them in the schema (Category) or for a budget with a "
-    "delta, ApproxDP(epsilon=…, delta=…)."
-)
-"""Why private keys are refused where nothing can pay for their delta."""
+PRIVATE_KEYS = "query.private_keys_need_delta"
+"""The code of the error where nothing can pay for the delta of private keys."""
 
 _MIN_SHARE = 1e-300
 _SHARE_PARTS = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
@@ -61,40 +59,31 @@ class Target:
     ) -> "Target":
         """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon."""
         if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-            raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {safe_repr(budget)}.")
+            raise ParameterError("query.not_a_target_budget", value=safe_repr(budget))
         if isinstance(budget, ZCDP):
             if rho is None or epsilon is not None or delta is not None:
                 given = _list_given(epsilon=epsilon, delta=delta)
-                raise ParameterError(
-                    f"The budget is a rho, so a query spends one: give rho=, such as rho='0.01', or error={given}."
-                )
+                raise ParameterError("query.query_must_spend_rho", given=given)
             return cls(rho=exact_rho(rho))
         if rho is not None or epsilon is None:
-            raise ParameterError(
-                "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or "
-                f"error={_list_given(rho=rho)}."
-            )
+            raise ParameterError("query.query_must_spend_epsilon", given=_list_given(rho=rho))
         spent = exact_epsilon(epsilon)
         if isinstance(budget, ApproxDP):
             return cls(epsilon=spent, delta=_delta_share(budget, spent) if delta is None else _exact_delta(delta))
         if delta is not None and exact_non_negative(delta, name="delta") != 0:
-            raise ParameterError(
-                f"The budget has no delta: leave delta={safe_repr(delta)} out, or ask the owner of the data for one."
-            )
+            raise ParameterError("query.budget_without_delta", value=safe_repr(delta))
         return cls(epsilon=spent)
 
 
 def _list_given(**given: object) -> str:
-    """Return the given numbers in words."""
+    """Return the given numbers in words; empty if there are none."""
     shown = [f"{name}={safe_repr(value)}" for name, value in given.items() if value is not None]
-    return f", not {' and '.join(shown)}" if shown else ""
+    return Message("query.not_given", given=list_items(shown, "query.and_item")) if shown else ""
 
 
 def _delta_share(budget: ApproxDP, spent: Fraction) -> Fraction:
     if budget.delta >= 1:
-        raise ParameterError(
-            f"A delta of 1 promises nothing: take a budget with a smaller one than {safe_repr(budget)}."
-        )
+        raise ParameterError("query.delta_guarantees_nothing", budget=safe_repr(budget))
     # More epsilon than there is gets no more delta: the session refuses it anyway.
     share = budget.delta if spent >= budget.epsilon else _shorten_down(budget.delta * spent / budget.epsilon)
     return share if share >= _MIN_DELTA else Fraction(0)
@@ -110,7 +99,7 @@ def _shorten_down(share: Fraction) -> Fraction:
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _MIN_DELTA:
-        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
+        raise ParameterError("core.delta_out_of_range", delta=safe_repr(delta))
     return number
 
 
@@ -156,11 +145,7 @@ def best_of(strategies: Sequence[Strategy]) -> Strategy:
 def strategies_for(analyzed: AnalyzedPlan, target: Target) -> list[Strategy]:
     """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter."""
     if _has_texts(analyzed) and target.delta == 0:
-        raise QueryError(
-            "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: ask the owner "
-            "of the data to list the values in the schema (Category) or for a budget with a delta, "
-            "ApproxDP(epsilon=…, delta=…)."
-        )
+        raise QueryError("query.top_k_needs_delta")
     if analyzed.cells is None and target.delta == 0:
         raise QueryError(PRIVATE_KEYS)
     if target.rho is not None:
@@ -186,9 +171,7 @@ def check_noise(strategy: Strategy) -> Strategy:
                 replace(part.noise, cells=1).release(nothing, Seeded(0))
             except ParameterError:  # noise beyond 64 bits
                 name = "epsilon" if strategy.target.rho is None else "rho"
-                raise ParameterError(
-                    f"{name} is too small: the noise would drown every answer. Give a larger one."
-                ) from None
+                raise ParameterError("query.noise_drowns_answer", name=name) from None
     return strategy
 
 

@@ -46,7 +46,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
     """Return an operation on each date or time; what would leave the calendar is null."""
     time = moment.family == "timestamp"
     if not time and (name in ("hour", "add_seconds") or (name == "date_trunc" and given[0] == "hour")):
-        raise QueryError(f"{name.upper()} of hours or seconds cannot be used on {moment.description} of an answer.")
+        raise QueryError("query.answer_dates_without_hours", name=name.upper(), found=moment.description)
     items = moment.items.astype(np.int64)
     days, seconds = np.divmod(items, _SECONDS_A_DAY) if time else (items, np.zeros_like(items))
     if name == "hour":
@@ -59,7 +59,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
         return _truncate(moment, days, seconds, given[0])
     number = given[0]
     if type(number) is not int or abs(number) > _MAX_SHIFT:
-        raise QueryError(f"{name.upper()} takes an integer that is written out.")
+        raise QueryError("query.answer_shift_not_literal", name=name.upper())
     if name == "add_months":
         return _combine(moment, _months_later(days, number), seconds)
     return _combine(moment, days, seconds + number)
@@ -67,7 +67,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
 
 def _truncate(moment: Vector, days: "_Days", seconds: "_Days", unit: "Scalar") -> Vector:
     if unit not in UNITS:
-        raise QueryError(f"DATE_TRUNC takes {', '.join(UNITS)} in quotes.")
+        raise QueryError("query.unknown_answer_trunc_unit", known=", ".join(UNITS))
     if unit == "hour":
         return _combine(moment, days, seconds - seconds % 3600)
     if unit == "week":

@@ -54,14 +54,16 @@ def rehearse(plan: "Plan", samples: Mapping[str, Any]) -> None:
     for order in plan.order:
         evaluate(order.expression, known | shown, 1)
     if plan.having is not None and not isinstance(evaluate(plan.having, known | shown, 1)[0], bool | None):
-        raise QueryError("HAVING needs a condition, such as COUNT(*) > 100.")
+        raise QueryError("query.answer_having_not_condition")
 
 
 def _column(name: str, columns: "Mapping[str, _Values]", rows: int) -> "_Values":
     if name not in columns:
-        raise QueryError(f"The answer has no column {safe_repr(name)}; it has {', '.join(columns)}.")
+        raise QueryError("query.unknown_answer_column", name=safe_repr(name), known=", ".join(columns))
     if len(columns[name]) != rows:
-        raise QueryError(f"The column {safe_repr(name)} of the answer has {len(columns[name])} rows, not {rows}.")
+        raise QueryError(
+            "query.answer_column_length_mismatch", name=safe_repr(name), found=len(columns[name]), wanted=rows
+        )
     return columns[name]
 
 
@@ -78,16 +80,16 @@ def _evaluate_vector(expression: Expression, columns: "Mapping[str, _Values]", r
         case Call(name=name, arguments=arguments):
             if name not in _OPERATIONS:
                 known = ", ".join([*_OPERATIONS, *sorted(_WITH_WRITTEN)])
-                raise QueryError(f"{name} cannot be used on an answer; there are {known}.")
+                raise QueryError("query.operation_not_for_answers", name=name, known=known)
             return _OPERATIONS[name](name, [_evaluate_vector(argument, columns, rows) for argument in arguments])
-    raise QueryError(f"{safe_repr(expression)} is no expression.")
+    raise QueryError("query.not_an_expression", value=safe_repr(expression))
 
 
 def _check_families(name: str, vectors: Sequence[Vector], families: Sequence[str]) -> list[Vector]:
     """Return columns of one family, which must be one of those that the operation knows."""
     wrong = next((vector for vector in vectors if vector.family not in (*families, "null")), None)
     if wrong is not None:
-        raise QueryError(f"{name.upper()} cannot be used on {wrong.description} of an answer.")
+        raise QueryError("query.operation_wrong_answer_type", name=name.upper(), found=wrong.description)
     return align(name, vectors)
 
 
@@ -129,9 +131,9 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
         return _number(a.items - b.items, a.null | b.null)
     day, number = (b, a) if a.family == "number" else (a, b)
     if number.family != "number" or not number.is_integer:
-        raise QueryError(f"{name} of {day.description} takes whole days in an answer, not {number.description}.")
+        raise QueryError("query.answer_shift_not_days", name=name, operand=day.description, found=number.description)
     if name == "-" and day is b:
-        raise QueryError(f"- cannot take {day.description} from a number in an answer.")
+        raise QueryError("query.date_subtracted_from_number", found=day.description)
     unit = _SECONDS_A_DAY if day.family == "timestamp" else 1
     moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_FARTHEST, _FARTHEST) * unit)
     beyond = (moved < _EARLIEST * unit) | (moved >= (_LATEST + 1) * unit)
@@ -163,7 +165,7 @@ def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
 def _integer(name: str, vectors: Sequence[Vector]) -> Vector:
     (a,) = _check_families(name, vectors, ["truth", "number"])
     if a.family == "number" and not a.is_integer:
-        raise QueryError("Only what is true or false can be cast to an integer; for a number use FLOOR or CEIL.")
+        raise QueryError("query.answer_cast_not_boolean")
     return Vector("number", a.items.astype(np.int64), a.null)
 
 
@@ -223,7 +225,7 @@ def _is_null(_: str, vectors: Sequence[Vector]) -> Vector:
 
 def _case(name: str, vectors: Sequence[Vector]) -> Vector:
     if len(vectors) % 2 == 0:
-        raise QueryError("CASE takes pairs of a condition and a result, and one more result for ELSE.")
+        raise QueryError("query.case_arguments_not_paired")
     conditions = _check_families(name, vectors[:-1:2], ["truth"])
     *results, found = align(name, [*vectors[1:-1:2], vectors[-1]])
     for condition, result in zip(reversed(conditions), reversed(results), strict=True):
@@ -245,10 +247,10 @@ def _either(first: "NDArray[np.bool_]", a: Vector, b: Vector) -> Vector:
 def _bucket(x: Vector, edges: Sequence[Expression]) -> Vector:
     written = [edge.value for edge in edges if isinstance(edge, Literal)]
     if len(written) != len(edges):
-        raise QueryError("BUCKET(x, edge, edge, …) needs edges that are written out.")
+        raise QueryError("query.answer_bucket_edges_computed")
     x, ends = _check_families("bucket", [x, vector_of(written)], _ORDERED[:3])
     if ends.null.any() or (np.diff(ends.items) <= 0).any():
-        raise QueryError("BUCKET(x, edge, edge, …) needs edges each of which is greater than the one before.")
+        raise QueryError("query.answer_bucket_edges_unordered")
     labels = vector_of(bucket_labels(written)).items
     outside = (x.items < ends.items[0]) | (x.items > ends.items[-1])
     places = np.clip(np.searchsorted(ends.items, x.items, side="right") - 1, 0, len(labels) - 1)
@@ -262,7 +264,7 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
     """Compute an operation on a column whose other arguments are written out."""
     given = [other.value for other in others if isinstance(other, Literal)]
     if len(given) != len(others):
-        raise QueryError(f"{name.upper()} needs values that are written out beside the column.")
+        raise QueryError("query.answer_argument_not_literal", name=name.upper())
     _check_families(
         name, [a], ["text"] if name in TEXT_FUNCTIONS else ["number"] if name == "round" else ["date", "timestamp"]
     )
@@ -275,9 +277,7 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
 
 def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
     if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
-        raise QueryError(
-            f"ROUND(x, decimals) takes an integer number of decimals from 0 to {_MOST_DECIMALS}, written out."
-        )
+        raise QueryError("query.invalid_round_decimals", most=_MOST_DECIMALS)
     if a.is_integer:
         return a
     scale = 10.0**decimals

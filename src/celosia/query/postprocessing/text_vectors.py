@@ -6,7 +6,7 @@ import numpy as np
 
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.plan.text_rules import TEXT_RULES
-from celosia.query.plan.types import ValueType, type_of_literal
+from celosia.query.plan.types import Derivation, ValueType, type_of_literal
 from celosia.query.postprocessing.vectors import Vector
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from celosia.query.plan.types import Scalar
 
 _RESULTS: "Final[dict[str, tuple[str, Any]]]" = {"length": ("number", np.int64), "like": ("truth", np.bool_)}
-_ANY_TEXT = ValueType(family="text", label="the column")
+_ANY_TEXT = ValueType(family="text", source=Derivation("query.label_column"))
 
 
 def apply_text_function(name: str, text: Vector, given: "Sequence[Scalar]") -> Vector:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from celosia.core.errors import QueryError
+from celosia.core.messages.message import Message
+from celosia.query.plan.suggestions import list_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,13 +34,13 @@ _FAMILIES: "Final[tuple[tuple[tuple[type, ...], str], ...]]" = (
     ((dt.date,), "date"),
 )
 _DESCRIPTIONS: Final = {
-    "truth": "what is true or false",
-    "number": "numbers",
-    "text": "texts",
-    "timestamp": "times",
-    "date": "dates",
-    "list": "lists",
-    "null": "NULL",
+    "truth": "query.answer_booleans",
+    "number": "query.answer_numbers",
+    "text": "query.answer_texts",
+    "timestamp": "query.answer_times",
+    "date": "query.answer_dates",
+    "list": "query.answer_lists",
+    "null": "query.answer_nulls",
 }
 
 
@@ -51,9 +53,9 @@ class Vector:
     null: "NDArray[np.bool_]"
 
     @property
-    def description(self) -> str:
+    def description(self) -> Message:
         """What a message calls the items."""
-        return _DESCRIPTIONS[self.family]
+        return Message(_DESCRIPTIONS[self.family])
 
     @property
     def is_integer(self) -> bool:
@@ -74,9 +76,8 @@ def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
     null = np.array([value is None for value in plain], dtype=bool) if missing else np.zeros(len(plain), dtype=bool)
     families = {_find_family(kind) for kind in types - {type(None)}}
     if len(families) > 1:
-        raise QueryError(
-            f"A column of the answer mixes {' and '.join(sorted(_DESCRIPTIONS[family] for family in families))}."
-        )
+        named = sorted(Message(_DESCRIPTIONS[family]) for family in families)
+        raise QueryError("query.answer_column_mixes_types", families=list_items(named, "query.and_item"))
     family = next(iter(families), "null")
     if family == "number":
         return _numbers(plain, types, null)
@@ -110,7 +111,9 @@ def align(name: str, vectors: Sequence[Vector]) -> list[Vector]:
     given = [vector for vector in vectors if vector.family != "null"]
     other = next((vector for vector in given if vector.family != given[0].family), None)
     if other is not None:
-        raise QueryError(f"{name.upper()} cannot combine {given[0].description} with {other.description} in an answer.")
+        raise QueryError(
+            "query.answer_types_mixed", name=name.upper(), found=given[0].description, other=other.description
+        )
     if not given:
         return list(vectors)
     kind = np.result_type(*(vector.items.dtype for vector in given))

@@ -49,14 +49,14 @@ def expression_from_json(value: object) -> Expression:
         found = read_fields(value, "call", ["call", "arguments"])
         inner = [expression_from_json(item) for item in read_list(found["arguments"], "arguments")]
         if not inner:
-            raise FormatError("A call needs arguments.")
+            raise FormatError("query.call_without_arguments")
         return Call(read_text(found["call"], "call"), tuple(inner))
     if "literal" in given:
         read = value_from_json(value)
         if isinstance(read, Fraction):
-            raise FormatError("A literal of an expression is no ratio: write a real.")
+            raise FormatError("query.ratio_in_expression")
         return Literal(read)
-    raise FormatError(f"An expression is an object with column, literal or call, not {safe_repr(value)}.")
+    raise FormatError("query.expression_not_an_object", value=safe_repr(value))
 
 
 # ------------------------------------------------------------------------------------------------------------ values
@@ -85,7 +85,7 @@ def value_to_json(value: object) -> dict[str, Any]:
         case dt.date():
             written, word = plain.isoformat(), "date"
         case _:
-            raise QueryError(f"A listed key is a number, a text, a boolean, a date or a time, not {safe_repr(value)}.")
+            raise QueryError("query.invalid_listed_key", value=safe_repr(value))
     return {"literal": written, "type": word}
 
 
@@ -99,14 +99,14 @@ def value_from_json(value: object) -> "Value | float | None":
 
 def _null(value: object) -> None:
     if value is not None:
-        raise FormatError(f"A literal of type null must be null, not {safe_repr(value)}.")
+        raise FormatError("query.invalid_null_literal", value=safe_repr(value))
 
 
 def _real(value: object) -> float:
     if isinstance(value, float):
         return value
     if not isinstance(value, str) or not _REAL.fullmatch(value):
-        raise FormatError(f'A literal of type real must be a text such as "0.5" or "1e-3", not {safe_repr(value)}.')
+        raise FormatError("query.invalid_real_literal", value=safe_repr(value))
     return float(value)
 
 
@@ -114,7 +114,7 @@ def _ratio(value: object) -> Fraction:
     try:
         return exact(read_text(value, "literal"), name="literal")
     except CelosiaError as error:
-        raise FormatError(f'A literal of type ratio must be a text such as "1/3": {error}') from None
+        raise FormatError("query.invalid_ratio_literal", error=error) from None
 
 
 def _day(value: object) -> dt.date:
@@ -132,15 +132,15 @@ def _read_iso(value: object, form: re.Pattern[str], parse: "Callable[[str], D]",
             return parse(written)
         except ValueError:
             pass
-    raise FormatError(f'A literal of type {name} must be a text such as "{example}", not {safe_repr(value)}.')
+    raise FormatError("query.invalid_date_literal", name=name, example=example, value=safe_repr(value))
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
-    "integer": lambda value: read_integer(value, "A literal of type integer"),
+    "integer": lambda value: read_integer(value, "query.name_integer_literal"),
     "real": _real,
     "ratio": _ratio,
-    "text": lambda value: read_text(value, "A literal of type text"),
-    "boolean": lambda value: read_boolean(value, "A literal of type boolean"),
+    "text": lambda value: read_text(value, "query.name_text_literal"),
+    "boolean": lambda value: read_boolean(value, "query.name_boolean_literal"),
     "date": _day,
     "timestamp": _timestamp,
     "null": _null,

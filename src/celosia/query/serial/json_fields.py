@@ -13,11 +13,12 @@ from typing import Any, Final, TypeAlias
 
 from celosia.core.errors import FormatError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
-FORMATS: Final = {"plan": 1, "preview": 1, "release": 2}
+FORMATS: Final = {"plan": 1, "preview": 2, "release": 3}
 """The versions of what a client and a guard send each other."""
 
 _MAX_INTEGER = 2**64
@@ -35,13 +36,13 @@ def check_limits(value: object, *, name: str, most: int, deepest: int, longest: 
     for depth in range(deepest + 2):
         parts += len(level)
         if parts > most:
-            raise FormatError(f"The {name} has more than {most:,} parts.")
+            raise FormatError("query.json_too_large", name=name, most=most)
         if not level:
             return
         if depth > deepest:
             break
         level = _inside(level, name, most, longest)
-    raise FormatError(f"The {name} is nested deeper than {deepest} levels.")
+    raise FormatError("query.json_nested_too_deeply", name=name, most=deepest)
 
 
 def _inside(level: list[object], name: str, most: int, longest: int) -> list[object]:
@@ -68,49 +69,58 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
         case str():
             if len(value) <= longest and not _HALF_A_PAIR.search(value):
                 return
-            message = f"The {name} holds a text of more than {longest:,} characters, or one that is not Unicode."
+            problem = Message("query.json_text_too_long", name=name, most=longest)
         case int():
             if abs(value) <= _MAX_INTEGER:
                 return
-            message = f"The {name} holds an integer beyond 2^64."
+            problem = Message("query.json_integer_too_large", name=name)
         case float():
             if math.isfinite(value):
                 return
-            message = f"The {name} holds a number that is not finite: JSON has none."
+            problem = Message("query.json_number_not_finite", name=name)
         case _:
-            message = f"The {name} holds a {type(value).__name__}: JSON has objects, lists, texts, numbers and no more."
-    raise FormatError(message)
+            problem = Message("query.json_of_unknown_type", name=name, type=type(value).__name__)
+    raise FormatError(problem)
+
+
+def _write_name(name: str) -> str:
+    return Message(name) if name.startswith("query.") else name
 
 
 def read_fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of an object; refuse one that lacks a needed field or has an unknown one."""
+    """Return the fields of an object; refuse one that lacks a needed field or has an unknown one.
+
+    Here and below, ``name`` is a word of the format, or the code of a name.
+    """
     required = list(needed)
     allowed = [*required, *optional]
     if not isinstance(value, dict):
-        raise FormatError(f"A {name} is an object with the fields {', '.join(allowed)}, not {safe_repr(value)}.")
+        raise FormatError(
+            "query.json_not_an_object", name=_write_name(name), known=", ".join(allowed), value=safe_repr(value)
+        )
     missing = [field for field in required if field not in value]
     if missing:
-        raise FormatError(f"A {name} needs the field {missing[0]}.")
+        raise FormatError("query.json_field_missing", name=_write_name(name), field=missing[0])
     unknown = [field for field in value if field not in allowed]
     if unknown:
-        raise FormatError(f"A {name} has no field {safe_repr(unknown[0])}; it has {', '.join(allowed)}.")
+        raise FormatError(
+            "query.unknown_json_field", name=_write_name(name), field=safe_repr(unknown[0]), known=", ".join(allowed)
+        )
     return value
 
 
-def check_version(value: object, name: str, version: int) -> dict[str, Any]:
-    """Return an object of the version that is read; refuse others before their fields are looked at."""
+def check_version(value: object, name: str, version: int, *older: int) -> dict[str, Any]:
+    """Return an object of a version that is read; refuse others before their fields are looked at."""
     given = value.get("version") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or type(given) is not int or given != version:
-        raise FormatError(
-            f'A {name} is an object with "version": {version}, not {safe_repr(given)}: is it of a newer release?'
-        )
+    if not isinstance(value, dict) or type(given) is not int or given not in (version, *older):
+        raise FormatError("query.json_version_not_supported", name=name, wanted=version, found=safe_repr(given))
     return value
 
 
 def read_text(value: object, name: str) -> str:
     """Return a text."""
     if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
-        raise FormatError(f"{name} must be a text, not {safe_repr(value)}.")
+        raise FormatError("core.not_a_string", name=_write_name(name), value=safe_repr(value))
     return value
 
 
@@ -118,28 +128,28 @@ def read_choice(value: object, name: str, words: Iterable[str]) -> str:
     """Return one of several words."""
     known = list(words)
     if not isinstance(value, str) or value not in known:
-        raise FormatError(f"{name} must be one of {', '.join(known)}, not {safe_repr(value)}.")
+        raise FormatError("core.unknown_choice", name=_write_name(name), known=", ".join(known), value=safe_repr(value))
     return value
 
 
 def read_boolean(value: object, name: str) -> bool:
     """Return true or false; 0 and 1 are neither."""
     if not isinstance(value, bool):
-        raise FormatError(f"{name} must be true or false, not {safe_repr(value)}.")
+        raise FormatError("query.json_not_a_boolean", name=_write_name(name), value=safe_repr(value))
     return value
 
 
 def read_integer(value: object, name: str) -> int:
     """Return an integer; true is none, and neither is 1.0."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise FormatError(f"{name} must be an integer, not {safe_repr(value)}.")
+        raise FormatError("core.not_an_integer", name=_write_name(name), value=safe_repr(value))
     return value
 
 
 def read_list(value: object, name: str) -> list[Any]:
     """Return a list."""
     if not isinstance(value, list):
-        raise FormatError(f"{name} must be a list, not {safe_repr(value)}.")
+        raise FormatError("query.argument_not_a_list", name=name, value=safe_repr(value))
     return value
 
 
@@ -155,5 +165,5 @@ def number_from_json(value: object, name: str) -> float:
     if isinstance(value, str) and value in _UNUSUAL:
         return _UNUSUAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(f"{name} must be a number, not {safe_repr(value)}.")
+        raise FormatError("core.not_a_number", name=name, value=safe_repr(value))
     return float(value)

@@ -34,7 +34,7 @@ _MAX_WRITTEN_VALUES = 2**24  # the largest group-by, with its keys listed
 _MAX_READ_VALUES = 4_000_000  # a guard allows far less
 _MAX_DEPTH = 250
 _MAX_TEXT_LENGTH = 1_000
-_TOO_DEEP: Final = "The query has too many operations or subqueries inside one another to be written down."
+_TOO_DEEP: Final = "query.plan_too_deep"
 _KINDS: Final = ("base", "joined", "projected", "per_person")
 _OPTIONAL: Final = ("filter", "keys", "outputs", "cells", "having", "order", "limit")
 
@@ -68,7 +68,7 @@ def plan_from_json(value: object) -> Plan:
             limit=None if found.get("limit") is None else read_integer(found["limit"], "limit"),
         )
     except RecursionError:
-        raise FormatError("The plan is nested too deeply.") from None
+        raise FormatError("query.plan_nested_too_deeply") from None
 
 
 def canonical(plan: Plan) -> str:
@@ -182,7 +182,7 @@ def _write_optional(expression: "Expression | None") -> dict[str, Any] | None:
 
 
 def _read_relation(value: object) -> Relation:
-    kind = read_choice(value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS)
+    kind = read_choice(value.get("kind") if isinstance(value, dict) else None, "query.name_relation_kind", _KINDS)
     if kind == "base":
         return Base(read_text(read_fields(value, "table", ["kind", "table"])["table"], "table"))
     if kind == "joined":
@@ -203,7 +203,7 @@ def _read_join(value: object) -> Join:
     for pair in read_list(found.get("on", []), "on"):
         columns = read_list(pair, "on")
         if len(columns) != 2:
-            raise FormatError("on must be a list of pairs of columns.")
+            raise FormatError("query.join_on_not_pairs")
         on.append((read_text(columns[0], "on"), read_text(columns[1], "on")))
     return Join(
         left=_read_relation(found["left"]),
@@ -215,7 +215,7 @@ def _read_join(value: object) -> Join:
 
 
 def _read_person_column(value: object) -> "tuple[str, str, Expression | None]":
-    found = read_fields(value, "column per person", ["name", "function"], ["argument"])
+    found = read_fields(value, "query.name_person_column", ["name", "function"], ["argument"])
     return (
         read_text(found["name"], "name"),
         read_text(found["function"], "function"),
@@ -265,7 +265,7 @@ def _read_aggregate(value: object) -> Aggregate:
 
 def _read_parameter(kind: str, value: object) -> int | Fraction | str:
     if kind == "quantile":
-        return exact_probability(read_text(value, "The quantile"), name="quantile")
+        return exact_probability(read_text(value, "query.name_quantile"), name="quantile")
     return read_integer(value, "k") if kind == "top_k" else read_text(value, "parameters")
 
 

@@ -20,7 +20,8 @@ from celosia.query.serial.json_fields import (
     read_list,
     read_text,
 )
-from celosia.query.serial.release import record_from_json, record_to_json
+from celosia.query.serial.messages import message_from_json, message_to_json
+from celosia.query.serial.records import record_from_json, record_to_json
 
 _MAX_VALUES = 1_000_000
 _MAX_DEPTH = 32
@@ -40,7 +41,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
         "aggregates": [
             {
                 "name": line.name,
-                "mechanism": line.mechanism,
+                "mechanism": message_to_json(line.mechanism),
                 "share": str(line.share),
                 "error": None if line.error is None else number_to_json(line.error),
                 "unit": line.unit,
@@ -48,7 +49,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
             for line in preview.lines
         ],
         "bounds": [{"expression": expression, "kind": kind} for expression, kind in preview.bounds],
-        "notes": list(preview.notes),
+        "notes": [message_to_json(note) for note in preview.notes],
     }
 
 
@@ -64,7 +65,7 @@ def preview_from_json(value: object) -> Preview:
         level=_level(found["level"]),
         lines=tuple([_line(item) for item in read_list(found["aggregates"], "aggregates")]),
         bounds=tuple([_bound(item) for item in read_list(found["bounds"], "bounds")]),
-        notes=tuple([read_text(note, "notes") for note in read_list(found["notes"], "notes")]),
+        notes=tuple([message_from_json(note) for note in read_list(found["notes"], "notes")]),
     )
 
 
@@ -72,14 +73,14 @@ def _level(value: object) -> float:
     try:
         return exact_level(number_from_json(value, "level"))
     except CelosiaError as error:
-        raise FormatError(str(error)) from None
+        raise FormatError(error.message) from None
 
 
 def _line(value: object) -> Line:
-    found = read_fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
+    found = read_fields(value, "query.name_preview_line", ["name", "mechanism", "share", "error", "unit"])
     return Line(
         name=read_text(found["name"], "name"),
-        mechanism=read_text(found["mechanism"], "mechanism"),
+        mechanism=message_from_json(found["mechanism"]),
         share=_share(found["share"]),
         error=None if found["error"] is None else number_from_json(found["error"], "error"),
         unit=read_choice(found["unit"], "unit", ("value", "rank")),
@@ -90,7 +91,7 @@ def _share(value: object) -> Fraction:
     try:
         return exact_probability(read_text(value, "share"), name="share")
     except CelosiaError as error:
-        raise FormatError(str(error)) from None
+        raise FormatError(error.message) from None
 
 
 def _bound(value: object) -> tuple[str, str]:

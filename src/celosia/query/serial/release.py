@@ -8,8 +8,7 @@ Nothing is in it that was not in the release, and a release holds nothing that w
 import dataclasses
 import datetime as dt
 import functools
-import json
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.events import Event
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
-from celosia.core.record import Record
+from celosia.core.messages.message import Message
 from celosia.query.planning.cut_off import CutOff
 from celosia.query.release import TableRelease
 from celosia.query.serial.json_fields import (
@@ -33,6 +32,8 @@ from celosia.query.serial.json_fields import (
     read_list,
     read_text,
 )
+from celosia.query.serial.messages import message_from_json, message_to_json
+from celosia.query.serial.records import record_from_json, record_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,13 +46,12 @@ if TYPE_CHECKING:
 LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 """The levels at which intervals are written down."""
 
-T = TypeVar("T", bound=Record)
-
 _MAX_VALUES = 50_000_000
 _MAX_DEPTH = 64
 _MAX_TEXT_LENGTH = 2**24
 _MOST_64 = 2**63
 _FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals", "true_intervals", "cut_off")
+_OLDER_VERSIONS: Final = (2,)  # notes were texts; ledgers hold answers of that version
 
 
 def release_to_json(release: TableRelease) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def release_to_json(release: TableRelease) -> dict[str, Any]:
         "version": FORMATS["release"],
         "columns": [_column(name, release.value[name]) for name in release.value.column_names],
         "keys": list(release.keys),
-        "notes": list(release.notes),
+        "notes": [message_to_json(note) for note in release.notes],
         "event": record_to_json(release.event),
         "guarantee": record_to_json(release.guarantee),
         "seeded": release.seeded,
@@ -75,14 +75,16 @@ def release_from_json(value: object) -> TableRelease:
     import pyarrow as pa
 
     check_limits(value, name="release", most=_MAX_VALUES, deepest=_MAX_DEPTH, longest=_MAX_TEXT_LENGTH)
-    found = read_fields(check_version(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
+    found = read_fields(
+        check_version(value, "release", FORMATS["release"], *_OLDER_VERSIONS), "release", ["version", *_FIELDS]
+    )
     columns = [_read_column(item) for item in read_list(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
-        raise FormatError("The columns of a release have different names and one length, and there is at least one.")
+        raise FormatError("query.release_columns_invalid")
     keys = _read_texts(found["keys"], "keys")
     if not set(keys) <= set(names):
-        raise FormatError("The keys of a release are of its columns.")
+        raise FormatError("query.release_keys_unknown")
     rows, true = len(columns[0][1]), found["true_intervals"]
     return TableRelease(
         value=pa.table(dict(columns)),
@@ -90,27 +92,15 @@ def release_from_json(value: object) -> TableRelease:
         guarantee=record_from_json(Guarantee, found["guarantee"]),  # type: ignore[type-abstract] # one of its kinds
         seeded=read_boolean(found["seeded"], "seeded"),
         keys=keys,
-        notes=_read_texts(found["notes"], "notes"),
+        notes=tuple([_read_note(note) for note in read_list(found["notes"], "notes")]),
         intervals=_read_all_intervals(found["intervals"], names, rows),
         true_intervals=None if true is None else _read_all_intervals(true, names, rows),
         cut_off=None if found["cut_off"] is None else _read_cut_off(found["cut_off"]),
     )
 
 
-def record_to_json(record: Record) -> dict[str, Any]:
-    """Return an event or a guarantee as a JSON object inside another."""
-    written: dict[str, Any] = json.loads(record.to_json())
-    return written
-
-
-def record_from_json(kind: type[T], value: object) -> T:
-    """Read an event or a guarantee back from a JSON object inside another."""
-    try:
-        return kind.from_json(json.dumps(value, allow_nan=False))
-    except (ValueError, TypeError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"A {kind.__name__} is not JSON.") from None
+def _read_note(value: object) -> Message:
+    return Message(value) if isinstance(value, str) else message_from_json(value)
 
 
 # ----------------------------------------------------------------------------------------------------------- columns
@@ -134,9 +124,7 @@ def _types() -> "dict[str, pa.DataType]":
 def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
     word = next((word for word, kind in _types().items() if kind == column.type), None)
     if word is None:
-        raise FormatError(
-            f"The column {safe_repr(name)} of a release is of the type {column.type}, which has no JSON form."
-        )
+        raise FormatError("query.release_type_not_serializable", name=safe_repr(name), type=column.type)
     inner = word.removeprefix("list<").removesuffix(">")
     values: list[Any] = column.to_pylist()
     if word != inner:
@@ -161,7 +149,7 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
 
     found = read_fields(value, "column", ["name", "type", "values"])
     name, types = read_text(found["name"], "name"), _types()
-    word = read_choice(found["type"], "The type of a column", types)
+    word = read_choice(found["type"], "query.name_column_type", types)
     inner = word.removeprefix("list<").removesuffix(">")
     values = read_list(found["values"], "values")
     read = _READERS[inner]
@@ -177,13 +165,13 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"A value of the column {safe_repr(name)} is not of its type {word}.") from None
+        raise FormatError("query.release_value_wrong_type", name=safe_repr(name), type=word) from None
 
 
 def _reader_of(kind: type) -> "Callable[[object], Any]":
     def read(value: object) -> object:
         if type(value) is not kind:
-            raise FormatError(f"A value of a column must be of the type {kind.__name__}, not {safe_repr(value)}.")
+            raise FormatError("query.release_item_wrong_type", type=kind.__name__, value=safe_repr(value))
         return value
 
     return read
@@ -191,14 +179,14 @@ def _reader_of(kind: type) -> "Callable[[object], Any]":
 
 def _whole(value: object) -> int:
     if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
-        raise FormatError(f"A value of a column must be an integer of 64 bits, not {safe_repr(value)}.")
+        raise FormatError("query.release_integer_out_of_range", value=safe_repr(value))
     return value
 
 
 def _moment(value: object) -> dt.datetime:
-    moment = dt.datetime.fromisoformat(read_text(value, "A time"))
+    moment = dt.datetime.fromisoformat(read_text(value, "query.name_time"))
     if moment.utcoffset() != dt.timedelta(0):
-        raise FormatError(f"A time of a release is in UTC, not {safe_repr(value)}.")
+        raise FormatError("query.release_time_not_utc", value=safe_repr(value))
     return moment
 
 
@@ -247,7 +235,7 @@ def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
 def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
     found = [_read_intervals(item, rows) for item in read_list(value, "intervals")]
     if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
-        raise FormatError("The intervals of a release are of its columns, each once.")
+        raise FormatError("query.release_intervals_unknown")
     return dict(found)
 
 
@@ -258,16 +246,16 @@ def _read_cut_off(value: object) -> CutOff:
         numbers = {name: number_from_json(share, name) for name, share in shares}
         return CutOff(**numbers, max_rows_per_person=read_integer(most[1], most[0]))
     except ParameterError as error:
-        raise FormatError(f"The cut_off of a release is not valid: {error}") from None
+        raise FormatError("query.invalid_cut_off", error=error) from None
 
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
     found = read_fields(value, "interval", ["column", "type", "levels"])
-    word = read_choice(found["type"], "The type of an interval", tuple(_ARRAYS))
+    word = read_choice(found["type"], "query.name_interval_type", tuple(_ARRAYS))
     levels = [_read_level(item, word, rows) for item in read_list(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
-        raise FormatError("The levels of an interval lie between 0 and 1, the lowest first.")
+        raise FormatError("query.interval_levels_not_increasing")
     return read_text(found["column"], "column"), functools.partial(_find_level, tuple(levels))
 
 
@@ -279,7 +267,7 @@ def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
     ]
     low, high = ends
     if len(low) != rows or len(high) != rows:
-        raise FormatError("An interval has two ends for every row of its release.")
+        raise FormatError("query.interval_ends_mismatch")
     return number_from_json(found["level"], "level"), (low, high)
 
 
@@ -288,6 +276,4 @@ def _find_level(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends
     for known, ends in levels:
         if known >= level:
             return ends
-    raise ParameterError(
-        f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {safe_repr(level)}."
-    )
+    raise ParameterError("query.level_not_stored", most=levels[-1][0], value=safe_repr(level))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import exact
+from celosia.core.messages.message import Message
 from celosia.query.plan.expressions import Call, Expression, Literal
 from celosia.query.sql.syntax import check_parts, is_column, sql_name, strip_parentheses, walk
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from celosia.query.sql.from_clause import ScopeReader
 
 AGGREGATE_NAMES: Final = (
-    "COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR_SAMP, CORR, MEDIAN, QUANTILE, MIN, MAX, MODE and TOP_K"
+    *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "COVAR_SAMP", "CORR"),
+    *("MEDIAN", "QUANTILE", "MIN", "MAX", "MODE", "TOP_K"),
 )
 """The aggregates, for messages."""
 
@@ -45,9 +47,9 @@ _NAMED: Final = {"TOP_K": "top_k", "PERCENTILE": "quantile", "MEAN": "mean"}
 _WRAPPERS: Final = frozenset({"filter", "withingroup", "ignorenulls", "respectnulls", "window"})
 
 _REFUSED: Final = {
-    "approxdistinct": "write COUNT(DISTINCT x)",
-    "countif": "write COUNT(*) FILTER (WHERE …)",
-    "window": "rows cannot be looked at side by side; aggregates take a GROUP BY",
+    "approxdistinct": "query.hint_count_distinct",
+    "countif": "query.hint_count_filter",
+    "window": "query.hint_plain_rows",
 }
 _MAX_TOP_K = 1_000_000
 
@@ -94,24 +96,29 @@ def _read_named(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
         return AggregateCall(kind="top_k", columns=(_argument(node, reader),), parameters=(_number(node.expression),))
     kind = _NAMED.get(str(node.this).upper()) if node.key == "anonymous" else None
     if kind is None:
-        raise QueryError(f"{sql_name(node)} is not a supported aggregate: {_REFUSED.get(node.key, _AVAILABLE)}.")
+        known = _REFUSED.get(node.key)
+        hint = list_aggregates("query.hint_aggregates") if known is None else Message(known)
+        raise QueryError("query.aggregate_not_supported", name=sql_name(node), hint=hint)
     arguments = node.args.get("expressions", [])
     if len(arguments) != (1 if kind == "mean" else 2):
-        raise QueryError(f"{sql_name(node)} is written MEAN(age), TOP_K(cause, 3) or PERCENTILE(age, 0.9).")
+        raise QueryError("query.aggregate_written_wrong", name=sql_name(node))
     read = _number if kind == "top_k" else _share
     parameters = tuple(read(argument) for argument in arguments[1:])
     return AggregateCall(kind=kind, columns=(reader.read(arguments[0]),), parameters=parameters)
 
 
-_AVAILABLE: Final = f"there are {AGGREGATE_NAMES}"
+def list_aggregates(code: str) -> Message:
+    """Return a message that lists the aggregates."""
+    *names, last = AGGREGATE_NAMES
+    return Message(code, known=", ".join(names), last=last)
 
 
 def _argument(node: exp.Expr, reader: ScopeReader) -> Expression:
     argument = node.args.get("this")
     if argument is None or isinstance(argument, str):
-        raise QueryError(f"{sql_name(node)} needs a column.")
+        raise QueryError("query.aggregate_without_column", name=sql_name(node))
     if argument.key == "distinct":
-        raise QueryError(f"DISTINCT goes with COUNT only, not with {sql_name(node)}.")
+        raise QueryError("query.distinct_without_count", name=sql_name(node))
     return reader.read(argument)
 
 
@@ -133,7 +140,7 @@ def _count(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
 
 def _count_distinct(arguments: list[exp.Expr], reader: ScopeReader) -> AggregateCall:
     if len(arguments) != 1:
-        raise QueryError("COUNT(DISTINCT …) takes one column.")
+        raise QueryError("query.count_distinct_several_columns")
     (argument,) = arguments
     if is_column(argument) and reader.scope.find_node(argument).column is None:
         return AggregateCall(kind="count_persons")
@@ -146,9 +153,7 @@ def _within_group(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
     inner, ordered = node.this, node.expression.args.get("expressions", [])
     check_parts(node.expression, "expressions")
     if len(ordered) != 1 or inner.key not in {"percentilecont", "percentiledisc", "mode"}:
-        raise QueryError(
-            "WITHIN GROUP is for PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) and for MODE(), with one column."
-        )
+        raise QueryError("query.within_group_not_supported")
     check_parts(ordered[0], "this", "desc")
     column = reader.read(ordered[0].this)
     if inner.key == "mode":
@@ -165,7 +170,7 @@ def _filter(node: exp.Expr, reader: ScopeReader) -> AggregateCall:
     check_parts(node, "this", "expression")
     function, condition = read_aggregate(node.this, reader), reader.read(node.expression.this)
     if function.kind == "count_persons":
-        raise QueryError("COUNT(DISTINCT person) cannot have a FILTER: put the condition into WHERE.")
+        raise QueryError("query.person_count_with_filter")
     columns = function.columns or (Literal(1),)
     kept = tuple(Call("case", (condition, column, Literal(None))) for column in columns)
     return AggregateCall(kind=function.kind, columns=kept, parameters=function.parameters)
@@ -181,14 +186,14 @@ def _share(node: exp.Expr | None) -> Fraction:
     text = _number_text(node)
     share = None if text is None or len(text) > 50 else exact(text, name="quantile")
     if share is None or not 0 <= share <= 1:
-        raise QueryError("A quantile is one literal number between 0 and 1, as in QUANTILE(age, 0.9).")
+        raise QueryError("query.quantile_not_literal")
     return share
 
 
 def _number(node: exp.Expr | None) -> int:
     text = _number_text(node)
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= _MAX_TOP_K:
-        raise QueryError("The number of values is an integer literal, as in TOP_K(cause, 3).")
+        raise QueryError("query.top_k_not_integer")
     return int(text)
 
 

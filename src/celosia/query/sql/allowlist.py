@@ -116,15 +116,15 @@ FUNCTIONS = frozenset({"RIGHT", "REPLACE"})  # they are functions where a parent
 ADJOINING = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})  # 0x1F would be 0 under the name x1F
 DEEPER: Final = {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}
 
-_JOINS = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
-_ONE_SELECT = "only one SELECT is read, and nothing is ever written"
-_PATTERNS = "texts are compared with =, IN ('…', '…') and LIKE 'A%', byte by byte"
-_WRITTEN_OUT = "write the date or the value itself, such as DATE '2021-12-31'"
-_NO_SUBQUERY = "a subquery can only stand in FROM or WITH, and GROUP BY names its columns"
-_PLAIN_ROWS = "rows cannot be looked at side by side; aggregates take a GROUP BY"
-_PARAMETERS = "placeholders are not filled in: write the value itself"
-LANGUAGE = "a query is SELECT … FROM … JOIN … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …"
-_STRINGS = "texts are written in single quotes, names in double quotes"
+_JOINS = "query.hint_join"
+_ONE_SELECT = "query.hint_one_select"
+_PATTERNS = "query.hint_patterns"
+_WRITTEN_OUT = "query.hint_written_out"
+_NO_SUBQUERY = "query.hint_no_subquery"
+_PLAIN_ROWS = "query.hint_plain_rows"
+_PARAMETERS = "query.hint_parameters"
+LANGUAGE = "query.hint_language"
+_STRINGS = "query.hint_strings"
 
 _STATEMENTS = [
     "ALTER",
@@ -161,15 +161,15 @@ _STATEMENTS = [
 
 HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(["RLIKE", "IRLIKE", "GLOB", "SIMILAR_TO", "TILDE", "COLLATE"], _PATTERNS),
-    **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "texts cannot be put together; group by several columns instead"),
+    **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "query.hint_concatenation"),
     **dict.fromkeys(["UNION", "EXCEPT", "INTERSECT", "VALUES", "RECURSIVE", "INTO", "LOCK"], _ONE_SELECT),
-    **dict.fromkeys(["LIKE", "ILIKE"], "a pattern is written out: x LIKE 'A%'"),
-    "FOR": "part of a text is SUBSTRING(x, 2, 3), and only one SELECT is read",
+    **dict.fromkeys(["LIKE", "ILIKE"], "query.hint_like"),
+    "FOR": "query.hint_for",
     **dict.fromkeys(["OVER", "WINDOW", "QUALIFY", "PARTITION_BY", "PARTITION", "ROLLUP", "CUBE"], _PLAIN_ROWS),
     **dict.fromkeys(["GROUPING_SETS", "PIVOT", "UNPIVOT"], _PLAIN_ROWS),
-    **dict.fromkeys(["OFFSET", "FETCH"], "an answer is cut by ORDER BY and LIMIT"),
-    **dict.fromkeys(["L_BRACKET", "R_BRACKET"], "a list is written (…, …), after IN"),
-    "TABLE_SAMPLE": "all rows count, and noise is added to the answer",
+    **dict.fromkeys(["OFFSET", "FETCH"], "query.hint_limit"),
+    **dict.fromkeys(["L_BRACKET", "R_BRACKET"], "query.hint_list_after_in"),
+    "TABLE_SAMPLE": "query.hint_no_sampling",
     **dict.fromkeys(["EXISTS", "ANY", "ALL", "SOME"], _NO_SUBQUERY),
     **dict.fromkeys(_STATEMENTS, _ONE_SELECT),
     **dict.fromkeys(["CROSS", "NATURAL", "FULL", "RIGHT", "SEMI", "ANTI", "ASOF", "LATERAL", "POSITIONAL"], _JOINS),
@@ -180,5 +180,5 @@ HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(
         ["BYTE_STRING", "HEREDOC_STRING", "NATIONAL_STRING", "HEX_STRING", "RAW_STRING", "UNKNOWN"], _STRINGS
     ),
-    **dict.fromkeys(["NULLSAFE_EQ", "DIV"], "for whole quotients write FLOOR(a / b), for nulls x IS NULL"),
+    **dict.fromkeys(["NULLSAFE_EQ", "DIV"], "query.hint_quotients"),
 }

@@ -61,9 +61,7 @@ def _as_date(literal: Literal) -> Literal:
     if not isinstance(value, dt.datetime):
         return literal
     if value.time() != _MIDNIGHT:
-        raise QueryError(
-            f"{safe_repr(value.isoformat(sep=' '))} has a time of day and is compared with a date: write the date only."
-        )
+        raise QueryError("query.date_compared_with_time", value=safe_repr(value.isoformat(sep=" ")))
     return Literal(value.date())
 
 

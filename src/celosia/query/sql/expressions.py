@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.query.plan.expressions import MAX_DEPTH, Call, Column, Expression, Literal
 from celosia.query.plan.suggestions import find_close
 from celosia.query.plan.text_functions import lower
@@ -31,13 +32,18 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 ALLOWED: Final = (
-    "allowed are + - * / %, = <> < <= > >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, IF, COALESCE, NULLIF, "
+    "+ - * / %, = <> < <= > >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, IF, COALESCE, NULLIF, "
     "ABS, FLOOR, CEIL, LEAST, GREATEST, CLIP, BUCKET, UPPER, LOWER, TRIM, SUBSTRING, LEFT, RIGHT, LENGTH, REPLACE, "
-    "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL, and CAST to INTEGER or DOUBLE"
+    "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL"
 )
 """The operations of an expression, for messages."""
 
-_FUNCTIONS: Final = (*re.findall(r"[A-Z_]{3,}", f"{ALLOWED}, {AGGREGATE_NAMES}"), "PERCENTILE", "ROUND")
+_FUNCTIONS: Final = (
+    *re.findall(r"[A-Z_]{3,}", f"{ALLOWED}, CAST, INTEGER, DOUBLE"),
+    *AGGREGATE_NAMES,
+    "PERCENTILE",
+    "ROUND",
+)
 
 _BINARY: Final = {
     "add": "+",
@@ -82,27 +88,27 @@ _CASTS: Final = {
 }
 
 _HINTS: Final = {
-    "trunc": "write FLOOR(x)",
-    "trycast": "write CAST",
-    "in": "a list of values is written (…, …)",
-    "dayofweek": "write ISODOW, which gives Monday 1 to Sunday 7",
-    "interval": "an INTERVAL is added to a date or taken from one: d + INTERVAL 1 MONTH",
-    "dateadd": "write d + INTERVAL 1 MONTH",
-    "datesub": "write d - INTERVAL 1 MONTH",
-    "DATE_SUB": "write d - INTERVAL 1 MONTH",
-    "concat": "texts cannot be put together; group by several columns instead",
-    "startswith": "write x LIKE 'A%'",
-    "contains": "write x LIKE '%A%'",
-    "strposition": "write x LIKE '%A%'",
-    "star": "* stands for columns only in COUNT(*)",
-    "subquery": "a subquery can only stand in FROM or WITH",
-    "select": "a subquery can only stand in FROM or WITH",
-    "rand": "nothing random is needed: noise is added to the answer",
-    "tuple": "columns are written one after the other, without parentheses",
-    "order": "the order of rows does not matter to an aggregate",
-    "HISTOGRAM": "write BUCKET(x, 0, 10, 20) and group by it",
-    "NOW": "write the time itself, TIMESTAMP '2021-12-31 23:59:59'",
-    "TODAY": "write the date itself, DATE '2021-12-31'",
+    "trunc": "query.hint_floor",
+    "trycast": "query.hint_cast",
+    "in": "query.hint_list",
+    "dayofweek": "query.hint_isodow",
+    "interval": "query.hint_interval",
+    "dateadd": "query.hint_date_add",
+    "datesub": "query.hint_date_sub",
+    "DATE_SUB": "query.hint_date_sub",
+    "concat": "query.hint_concatenation",
+    "startswith": "query.hint_starts_with",
+    "contains": "query.hint_contains",
+    "strposition": "query.hint_contains",
+    "star": "query.hint_star",
+    "subquery": "query.hint_subquery",
+    "select": "query.hint_subquery",
+    "rand": "query.hint_random",
+    "tuple": "query.hint_tuple",
+    "order": "query.hint_order",
+    "HISTOGRAM": "query.hint_bucket",
+    "NOW": "query.hint_now",
+    "TODAY": "query.hint_today",
 }
 
 
@@ -111,7 +117,7 @@ def parse_expression(text: str) -> Expression:
     try:
         return Reader().read(condition_tree(text))
     except RecursionError:  # the caller's own stack was nearly full
-        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
+        raise QueryError("query.query_nested_too_deeply") from None
 
 
 class Reader:
@@ -126,9 +132,7 @@ class Reader:
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
-                raise QueryError(
-                    f"An expression is nested too deeply: at most {MAX_DEPTH} operations inside one another."
-                )
+                raise QueryError("query.expression_nested_too_deeply", most=MAX_DEPTH)
             return self._read(node)
         finally:
             self._depth -= 1
@@ -144,10 +148,14 @@ class Reader:
     def refuse(self, node: exp.Expr) -> NoReturn:
         """Raise on a node outside the language."""
         name = sql_name(node)
-        hint = _HINTS.get(node.key) or _HINTS.get(name)
-        if hint is None and (meant := find_close(name, _FUNCTIONS)):
-            hint = f"write {meant}, if that was meant"
-        raise QueryError(f"{name} cannot be used here: {hint or ALLOWED}.")
+        known = _HINTS.get(node.key) or _HINTS.get(name)
+        if known is not None:
+            hint = Message(known)
+        elif meant := find_close(name, _FUNCTIONS):
+            hint = Message("query.hint_meant", function=meant)
+        else:
+            hint = Message("query.hint_allowed", allowed=ALLOWED)
+        raise QueryError("query.not_in_language", name=name, hint=hint)
 
     def _read(self, node: exp.Expr) -> Expression:
         key = node.key
@@ -197,7 +205,7 @@ class Reader:
 
     def _name(self, node: exp.Expr) -> Expression:
         if not set(parts_given(node)) <= {"this", "table"}:
-            raise QueryError("Write a column as name or table.name, without a schema or a catalogue.")
+            raise QueryError("query.column_name_qualified")
         table = node.args.get("table")
         if node.this.key != "identifier" or (table is not None and table.key != "identifier"):
             self.refuse(node.this)
@@ -221,7 +229,7 @@ class Reader:
     def _in(self, node: exp.Expr) -> Expression:
         given = parts_given(node)
         if set(given) != {"this", "expressions"}:
-            raise QueryError("IN needs a list of literals, such as sex IN ('F', 'M').")
+            raise QueryError("query.sql_in_without_literals")
         return self._call("in", (node.this, *node.args["expressions"]))
 
     def _is(self, node: exp.Expr) -> Expression:
@@ -231,7 +239,7 @@ class Reader:
         if node.expression.key == "boolean":  # never null itself
             wanted = Literal(bool(node.expression.this))
             return Call("coalesce", (Call("=", (self.read(node.this), wanted)), Literal(False)))  # noqa: FBT003
-        raise QueryError("IS goes with NULL, NOT NULL, TRUE or FALSE; other values are compared with =.")
+        raise QueryError("query.is_with_other_value")
 
     def _case(self, node: exp.Expr) -> Expression:
         check_parts(node, "this", "ifs", "default")
@@ -293,8 +301,10 @@ class Reader:
             return date_literal(text)
         if text is not None and kind in {"TIMESTAMP", "TIMESTAMPNTZ"}:
             return time_literal(text)
+        if kind is None:
+            raise QueryError("query.cast_type_with_parameters")
         if kind not in _CASTS:
-            raise QueryError(f"CAST goes to INTEGER, DOUBLE or DATE only, not to {kind.upper()[:60]}.")
+            raise QueryError("query.unknown_cast_type", type=kind.upper()[:60])
         return Call(_CASTS[kind], (self.read(inner),))
 
     def _extract(self, node: exp.Expr) -> Expression:
@@ -303,14 +313,14 @@ class Reader:
 
     def _part(self, part: str, value: exp.Expr) -> Expression:
         if part.upper() not in _PARTS:
-            raise QueryError(f"EXTRACT gives {', '.join(_PARTS)}, not {safe_repr(part)}.")
+            raise QueryError("query.unknown_extract_part", known=", ".join(_PARTS), found=safe_repr(part))
         return Call(_PARTS[part.upper()], (self.read(value),))
 
     def _difference(self, node: exp.Expr) -> Expression:
         check_parts(node, "this", "expression", "unit", "date_part_boundary")
         unit = node.args.get("unit")
         if unit is None or str(unit.name).upper() not in {"DAY", "DAYS"}:
-            raise QueryError("DATE_DIFF counts days only: DATE_DIFF('day', earlier, later).")
+            raise QueryError("query.date_diff_not_days")
         return self._call("-", (node.this, node.expression))
 
     def _function(self, node: exp.Expr) -> Expression:
@@ -353,7 +363,8 @@ def _in_small_letters(expression: Expression) -> Expression:
     return Literal(lower(value)) if isinstance(value, str) else expression
 
 
-def _type_name(to: exp.Expr) -> str:
+def _type_name(to: exp.Expr) -> str | None:
+    """Return the name of a type; None for one with parameters."""
     if to.args.get("expressions") or to.args.get("nested"):
-        return "a type with parameters"
+        return None
     return str(getattr(to.this, "value", to.this))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.query.plan.expressions import Call, Column, Expression
 from celosia.query.plan.nodes import Base, Join, Relation
 from celosia.query.plan.relations import columns_of
-from celosia.query.plan.suggestions import suggest
+from celosia.query.plan.suggestions import list_items, suggest
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
 from celosia.query.sql.syntax import check_parts, flatten_chain, is_column, plain_name, sql_name, strip_parentheses
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
 
-_JOIN_FORMS: Final = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
+_JOIN_FORMS: Final = "query.hint_join"
 _MAX_JOINS = 10
 
 
@@ -60,7 +61,7 @@ class Scope:
         here = [one for one in self.visible if table is None or is_same_name(one.table, table, quoted=False)]
         if not here:
             known = dict.fromkeys(one.table for one in self.visible)
-            raise QueryError(f"{safe_repr(table)} is not a table of this SELECT. {suggest(str(table), known)}")
+            raise QueryError("query.table_not_in_select", table=safe_repr(table), hint=suggest(str(table), known))
         found = [one for one in here if one.name == name]
         found = found or [one for one in here if is_same_name(one.name, name, quoted=quoted)]
         persons = [one for one in found if one.column is None]
@@ -69,10 +70,10 @@ class Scope:
         if not found and is_same_name("PERSON", name, quoted=False) and any(one.column is None for one in here):
             return next(one for one in here if one.column is None)
         if found:
-            choices = " or ".join(f"{one.table}.{one.name}" for one in found)
-            raise QueryError(f"{safe_repr(name)} stands for two columns: write {choices}.")
-        hint = " A text is written in single quotes." if quoted else ""
-        raise QueryError(f"There is no column {safe_repr(name)}. {suggest(name, self._names(here))}{hint}")
+            choices = list_items([f"{one.table}.{one.name}" for one in found], "query.or_item")
+            raise QueryError("query.ambiguous_column", name=safe_repr(name), choices=choices)
+        code = "query.unknown_quoted_column" if quoted else "query.unknown_sql_column"
+        raise QueryError(code, name=safe_repr(name), suggestion=suggest(name, self._names(here)))
 
     @staticmethod
     def _names(visible: Iterable[VisibleColumn]) -> list[str]:
@@ -106,10 +107,7 @@ class ScopeReader(Reader):
         """Return the relation's column for a name."""
         found = self.scope.find(table, name, quoted=quoted)
         if found.column is None:
-            raise QueryError(
-                f"{safe_repr(name)} is the person column: it can be counted, as in COUNT(DISTINCT {name}), joined "
-                "on, and selected and grouped by in a subquery, but not shown, compared or computed with."
-            )
+            raise QueryError("query.person_column_not_shown", name=safe_repr(name), plain_name=name)
         return Column(found.column)
 
 
@@ -132,7 +130,9 @@ class Catalogue:
             found = found or [known for known in scopes if is_same_name(known, name, quoted=quoted)]
             if len(found) == 1:
                 return self.named[found[0]] if scopes is self.named else self._table(found[0])
-        raise QueryError(f"There is no table {safe_repr(name)}. {suggest(name, [*self.named, *self.tables])}")
+        raise QueryError(
+            "query.unknown_sql_table", name=safe_repr(name), hint=suggest(name, [*self.named, *self.tables])
+        )
 
     def _table(self, name: str) -> Scope:
         table = self.tables[name]
@@ -159,11 +159,11 @@ def read_from(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Ex
     """Return the scope that FROM and the JOINs of a SELECT make; ``subquery`` reads an inner SELECT."""
     origin = find_part(select, "from")
     if origin is None:
-        raise QueryError("A SELECT needs a FROM with a table of the session.")
+        raise QueryError("query.select_without_from")
     check_parts(origin, "this")
     joins = select.args.get("joins") or []
     if len(joins) > _MAX_JOINS:
-        raise QueryError(f"A SELECT can have at most {_MAX_JOINS} joins, not {len(joins)}.")
+        raise QueryError("query.too_many_joins", most=_MAX_JOINS, found=len(joins))
     scope = _read_source(origin.this, catalogue, subquery)
     for join in joins:
         scope = _join(scope, join, catalogue, subquery)
@@ -174,9 +174,9 @@ def _read_source(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.E
     """Return the scope of a table or a subquery, under its alias."""
     if node.key == "table":
         if node.args.get("db") is not None or node.args.get("catalog") is not None:
-            raise QueryError("Write a table by its plain name, without a schema or a catalogue.")
+            raise QueryError("query.table_name_qualified")
         if node.this.key != "identifier":
-            raise QueryError(f"{sql_name(node.this)} is not a table of the session; nothing else can be read.")
+            raise QueryError("query.not_a_session_table", found=sql_name(node.this))
         check_parts(node, "this", "alias")
         name, quoted = plain_name(node)
         scope = catalogue.find(name, quoted=quoted)
@@ -184,9 +184,7 @@ def _read_source(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.E
         check_parts(node, "this", "alias")
         scope, name = subquery(node.this, catalogue), ""
     else:
-        raise QueryError(
-            f"{sql_name(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
-        )
+        raise QueryError("query.not_allowed_in_from", found=sql_name(node))
     alias = node.args.get("alias")
     if alias is not None:
         check_parts(alias, "this")
@@ -198,10 +196,10 @@ def _join(left: Scope, join: exp.Expr, catalogue: Catalogue, subquery: Callable[
     check_parts(join, "this", "using", "on", "side", "kind")
     side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if side not in {"", "LEFT"} or kind not in {"", "INNER", "OUTER"} or (kind == "INNER" and side):
-        raise QueryError(f"A join of this kind is not supported: {_JOIN_FORMS}.")
+        raise QueryError("query.join_kind_not_supported", hint=Message(_JOIN_FORMS))
     right = _read_source(join.this, catalogue, subquery)
     if {one.table.lower() for one in left.visible} & {one.table.lower() for one in right.visible}:
-        raise QueryError("Two tables of the FROM have the same name: give one of them another with AS.")
+        raise QueryError("query.duplicate_from_table")
     pairs, merged = _pairs(left, right, join)
     how = "left" if side else "inner"
     relation: Join
@@ -222,7 +220,7 @@ def _pairs(
         found = [(left.find(None, n, quoted=q), right.find(None, n, quoted=q)) for n, q in names]
         return found, frozenset(a.name for a, b in found if a.name == b.name)
     if on is None:
-        raise QueryError(f"A join needs a condition, or it would pair every row with every other: {_JOIN_FORMS}.")
+        raise QueryError("query.join_without_condition", hint=Message(_JOIN_FORMS))
     condition = strip_parentheses(on)
     parts = flatten_chain(condition) if condition.key == "and" else [condition]
     return [_pair(left, right, strip_parentheses(one)) for one in parts], frozenset()
@@ -231,24 +229,21 @@ def _pairs(
 def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[VisibleColumn, VisibleColumn]:
     sides = [strip_parentheses(equality.this), strip_parentheses(equality.expression)] if equality.key == "eq" else []
     if not sides or not all(map(is_column, sides)):
-        raise QueryError(f"ON compares columns of the two tables by = and AND only: {_JOIN_FORMS}.")
+        raise QueryError("query.join_condition_not_equality", hint=Message(_JOIN_FORMS))
     both = Scope(relation=left.relation, visible=(*left.visible, *right.visible))
     found = [both.find_node(side) for side in sides]
     a, b = found if found[0] in left.visible else found[::-1]
     if a not in left.visible or b not in right.visible:
-        raise QueryError("ON must compare a column of the one table with a column of the other.")
+        raise QueryError("query.join_compares_one_table")
     return a, b
 
 
 def _keys(pairs: list[tuple[VisibleColumn, VisibleColumn]], left: Scope, right: Scope) -> tuple[tuple[str, str], ...]:
     keys = tuple((a.column, b.column) for a, b in pairs if a.column is not None and b.column is not None)
     if len(keys) == len(pairs) and right.persons and not left.persons:
-        raise QueryError("The private table comes first: FROM private JOIN public ON private.column = public.key.")
+        raise QueryError("query.private_table_not_first")
     if len(keys) != len(pairs) or right.persons:
-        raise QueryError(
-            "Private tables are joined on the person, and on nothing else: "
-            "JOIN t USING (person), or ON a.person = b.person, with the person columns of both tables."
-        )
+        raise QueryError("query.private_join_not_on_person")
     return keys
 
 
@@ -259,7 +254,7 @@ def _rename_columns(
     before = [one for scope in (left, right) for one in scope.visible if one.column is not None]
     after = list(columns_of(relation, catalogue.tables))
     if len(before) != len(after):
-        raise QueryError("A table cannot be joined with itself.")
+        raise QueryError("query.table_joined_with_itself")
     columns = [replace(one, column=name) for one, name in zip(before, after, strict=True)]
     return Scope(
         relation=relation, visible=(*columns, *left.persons, *right.persons), merged=left.merged | right.merged | merged

@@ -39,7 +39,7 @@ def number_literal(text: str) -> Literal:
         return Literal(int(text))
     vanished = number is not None and float(text) == 0 and number[1].strip("0.")  # 1e-400 is not zero
     if number is None or vanished:
-        raise QueryError(f"{safe_repr(text)} is not a valid number: write 18, 0.5 or 1e-3.")
+        raise QueryError("query.number_written_wrong", found=safe_repr(text))
     return Literal(float(text))
 
 
@@ -49,10 +49,7 @@ def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
     found = _UNITS.get(unit.upper().removesuffix("S"))
     if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
-        raise QueryError(
-            "An INTERVAL is an integer number of years, quarters, months, weeks, days, hours, minutes or seconds: "
-            "d + INTERVAL 30 DAY, or d + INTERVAL '1' MONTH."
-        )
+        raise QueryError("query.interval_written_wrong")
     return found[0], Literal(int(amount) * found[1])
 
 
@@ -63,7 +60,7 @@ def date_literal(text: str) -> Literal:
             return Literal(dt.date.fromisoformat(text))
         except ValueError:
             pass
-    raise QueryError(f"A date is written DATE '2021-12-31', not {safe_repr(text)}.")
+    raise QueryError("query.date_written_wrong", found=safe_repr(text))
 
 
 def time_literal(text: str) -> Literal:
@@ -73,4 +70,4 @@ def time_literal(text: str) -> Literal:
             return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))
         except ValueError:
             pass
-    raise QueryError(f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {safe_repr(text)}.")
+    raise QueryError("query.time_written_wrong", found=safe_repr(text))

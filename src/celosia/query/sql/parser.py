@@ -16,7 +16,7 @@ from celosia.query.plan.expressions import Call, Column, Expression, Literal, ki
 from celosia.query.plan.nodes import Aggregate, Key, Order, Plan, default_name
 from celosia.query.plan.relations import columns_of
 from celosia.query.plan.to_sql import render
-from celosia.query.sql.aggregates import AGGREGATE_NAMES, has_aggregate, is_aggregate, read_aggregate
+from celosia.query.sql.aggregates import has_aggregate, is_aggregate, list_aggregates, read_aggregate
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
 from celosia.query.sql.from_clause import Catalogue, Scope, ScopeReader, find_part, is_same_name, read_from, split_alias
@@ -55,7 +55,7 @@ def parse_sql(text: str, tables: Mapping[str, Table]) -> Plan:
     try:
         return _plan(query_tree(text), Catalogue(tables=tables))
     except RecursionError:  # the caller's own stack was nearly full
-        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
+        raise QueryError("query.query_nested_too_deeply") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Item:
 
 def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
     if select.args.get("distinct") is not None:
-        raise QueryError("SELECT DISTINCT would show values as they are: group by them, with COUNT(*) beside.")
+        raise QueryError("query.select_distinct_shows_values")
     check_parts(select, *_CLAUSES)
     if find_part(select, "with") is not None:
         catalogue = read_with(select, catalogue)
@@ -100,13 +100,13 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
 def _read_item(node: exp.Expr, reader: ScopeReader) -> _Item:
     inner, alias = split_alias(node)
     if inner.key == "star" or (inner.key == "column" and inner.this.key == "star"):
-        raise QueryError(f"SELECT * would show rows: select keys and aggregates. There are {AGGREGATE_NAMES}.")
+        raise QueryError(list_aggregates("query.select_star_shows_rows"))
     return _Item(inner, alias, None if has_aggregate(inner) else reader.read(inner))
 
 
 def _read_key(node: exp.Expr, reader: ScopeReader) -> Expression:
     if has_aggregate(node):
-        raise QueryError("GROUP BY works on rows, before they are aggregated: an aggregate cannot be a key.")
+        raise QueryError("query.aggregate_as_key")
     return reader.read(node)
 
 
@@ -118,12 +118,12 @@ def _read_keys(group: exp.Expr | None, items: Sequence[_Item], reader: ScopeRead
         return []
     check_parts(group, "expressions")
     if not group.args.get("expressions"):
-        raise QueryError("GROUP BY needs something to group by.")
+        raise QueryError("query.group_by_empty")
     keys: dict[Expression, Key] = {}
     for node in group.args["expressions"]:
         expression = _find_key(strip_parentheses(node), items, reader)
         if isinstance(expression, Literal):
-            raise QueryError("GROUP BY takes columns, expressions over them, or positions in the list after SELECT.")
+            raise QueryError("query.invalid_group_by_item")
         alias = next((item.alias for item in items if item.alias and item.plain == expression), None)
         keys[expression] = Key(name=alias or _default_label(expression), expression=expression)
     return list(keys.values())
@@ -143,7 +143,7 @@ def _find_key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Ex
 def _find_by_position(node: exp.Expr, items: Sequence[_Item]) -> _Item:
     text = str(node.this)
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= len(items)):
-        raise QueryError(f"{safe_repr(text)} is not a position in the list after SELECT, which has {len(items)} items.")
+        raise QueryError("query.position_not_in_select", found=safe_repr(text), most=len(items))
     return items[int(text) - 1]
 
 
@@ -192,9 +192,7 @@ class _AnswerReader(Reader):
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
         self.rows.column(table, name, quoted=quoted)  # raises for unknown names and the person
-        raise QueryError(
-            f"{safe_repr(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
-        )
+        raise QueryError("query.column_not_aggregated", name=safe_repr(name))
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Column:
         """Return the name of an aggregate; repeated aggregates are measured once."""
@@ -233,9 +231,7 @@ def _read_outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, E
         made = answers.aggregate(item.node, item.alias) if is_aggregate(item.node) else answers.read(item.node)
         name = item.alias or _default_label(made if isinstance(made, Column) else substitute(made, keys))
         if name in outputs:
-            raise QueryError(
-                f"Two columns of the answer are called {safe_repr(name)}: give one of them another name with AS."
-            )
+            raise QueryError("query.duplicate_answer_column", name=safe_repr(name))
         outputs[name] = made
     return outputs
 
@@ -246,7 +242,7 @@ def _read_having(having: exp.Expr | None, answers: _AnswerReader) -> Expression 
     check_parts(having, "this")
     condition = answers.read(having.this)
     if not isinstance(condition, Call) or condition.name not in _CONDITIONS:
-        raise QueryError("HAVING needs a condition on keys and aggregates, such as COUNT(*) > 100.")
+        raise QueryError("query.having_not_a_condition")
     return condition
 
 
@@ -264,9 +260,7 @@ def _read_order(order: exp.Expr | None, answers: _AnswerReader) -> tuple[Order, 
         else:
             expression = answers.read(node)
         if expression is None or isinstance(expression, Literal):
-            raise QueryError(
-                "ORDER BY takes keys, aggregates, expressions over them, or positions in the list after SELECT."
-            )
+            raise QueryError("query.invalid_order_by_item")
         made.append(Order(expression=expression, descending=bool(ordered.args.get("desc"))))
     return tuple(made)
 
@@ -278,5 +272,5 @@ def _read_limit(limit: exp.Expr | None) -> int | None:
     node = limit.args["expression"]
     text = str(node.this) if node.key == "literal" and not node.args.get("is_string") else ""
     if not (text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= _MAX_LIMIT):
-        raise QueryError(f"LIMIT takes an integer literal from 1 to {_MAX_LIMIT:,}.")
+        raise QueryError("query.sql_limit_out_of_range", most=_MAX_LIMIT)
     return int(text)

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 _ROWWISE_FORM: Final = "SELECT person, x + y AS z FROM t WHERE …"
 _PER_PERSON_FORM: Final = "SELECT person, SUM(x) AS total FROM t GROUP BY person"
 _REFUSED_CLAUSES: Final = {
-    "distinct": "SELECT DISTINCT would show values as they are: group by them instead",
-    "order": "ORDER BY belongs to the outermost SELECT",
-    "limit": "LIMIT belongs to the outermost SELECT: in a subquery it would pick rows by who else is there",
+    "distinct": "query.distinct_in_subquery",
+    "order": "query.order_in_subquery",
+    "limit": "query.limit_in_subquery",
 }
 
 
@@ -56,9 +56,7 @@ def read_with(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
         check_parts(one.args["alias"], "this")
         name = str(one.args["alias"].this.this)
         if one.this.key != "select" or name in catalogue.named:
-            raise QueryError(
-                "WITH names subqueries, each of them once: WITH minors AS (SELECT … FROM deaths WHERE age < 18)."
-            )
+            raise QueryError("query.invalid_with_clause")
         scope = read_subquery(one.this, catalogue)
         catalogue = Catalogue(tables=catalogue.tables, named={**catalogue.named, name: scope})
     return catalogue
@@ -66,9 +64,9 @@ def read_with(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
 
 def read_subquery(select: exp.Expr, catalogue: Catalogue) -> Scope:
     """Return the relation of an inner SELECT, and the names of its columns."""
-    for name, why in _REFUSED_CLAUSES.items():
+    for name, code in _REFUSED_CLAUSES.items():
         if select.args.get(name) is not None:
-            raise QueryError(f"{why}.")
+            raise QueryError(code)
     check_parts(select, "expressions", "from", "from_", "joins", "where", "group", "having", "with", "with_")
     catalogue = read_with(select, catalogue)
     scope = read_from(select, catalogue, read_subquery)
@@ -85,31 +83,29 @@ def read_where(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expressi
         return None
     check_parts(where, "this")
     if has_aggregate(where.this):
-        raise QueryError("WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING.")
+        raise QueryError("query.aggregate_in_where")
     kinds = columns_of(scope.relation, catalogue.tables)
     condition = ScopeReader(scope, kinds).read(where.this)
     if not is_condition(condition, kinds):
-        raise QueryError("WHERE needs a condition that is true or false, such as age < 18.")
+        raise QueryError("query.where_not_a_condition")
     return condition
 
 
 def _read_rowwise(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
     if select.args.get("having") is not None:
-        raise QueryError("HAVING goes with GROUP BY: put the condition into WHERE.")
+        raise QueryError("query.having_without_group_by")
     reader = ScopeReader(scope, kinds)
     columns: dict[str, Expression] = {}
     visible: list[VisibleColumn] = []
     for node in select.args["expressions"]:
         for name, expression in _columns(node, scope, reader):
             if name in columns or any(one.name == name for one in visible):
-                raise QueryError(
-                    f"Two columns of a subquery are called {safe_repr(name)}: give one of them another name with AS."
-                )
+                raise QueryError("query.duplicate_subquery_column", name=safe_repr(name))
             if expression is not None:
                 columns[name] = expression
             visible.append(VisibleColumn("", name, None if expression is None else name))
     if not columns:
-        raise QueryError(f"A subquery needs a column beside the person: {_ROWWISE_FORM}.")
+        raise QueryError("query.subquery_without_columns", example=_ROWWISE_FORM)
     relation = Projection(relation=scope.relation, columns=tuple(columns.items()), filter=condition)
     return Scope(relation=relation, visible=_with_person(visible, scope))
 
@@ -123,12 +119,12 @@ def _columns(node: exp.Expr, scope: Scope, reader: ScopeReader) -> list[tuple[st
         table = item.args.get("table")
         return _all_columns(scope, None if table is None else str(table.this))
     if has_aggregate(item):
-        raise QueryError(f"A subquery with aggregates groups by the person: {_PER_PERSON_FORM}.")
+        raise QueryError("query.subquery_not_by_person", example=_PER_PERSON_FORM)
     found = _find_column(item, scope)
     if found is not None and found.column is None:
         return [(alias or found.name, None)]
     if found is None and alias is None:
-        raise QueryError(f"A computed column of a subquery needs a name: {_ROWWISE_FORM}.")
+        raise QueryError("query.computed_column_unnamed", example=_ROWWISE_FORM)
     return [(alias or (found.name if found is not None else ""), reader.read(item))]
 
 
@@ -165,16 +161,14 @@ class _PersonReader(Reader):
         return self.aggregate(node) if is_aggregate(node) else super().read(node)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - the signature of Reader
-        raise QueryError(f"{safe_repr(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it.")
+        raise QueryError("query.column_varies_within_person", name=safe_repr(name))
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Expression:
         function = read_aggregate(node, self.inner)
         if function.kind == "mean":
             return self._mean(function.columns[0])
         if function.kind not in PER_PERSON:
-            raise QueryError(
-                f"{sql_name(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can."
-            )
+            raise QueryError("query.aggregate_not_per_person", name=sql_name(node))
         return self._add(function, name)
 
     def _add(self, function: AggregateCall, name: str | None = None) -> Column:
@@ -184,9 +178,7 @@ class _PersonReader(Reader):
                 return Column(known)
         made = name or default_name(function.kind, function.columns, (), self.made)
         if made in self.made:
-            raise QueryError(
-                f"Two columns of a subquery are called {safe_repr(made)}: give one of them another name with AS."
-            )
+            raise QueryError("query.duplicate_subquery_column", name=safe_repr(made))
         self.made[made] = (function.kind, argument)
         return Column(made)
 
@@ -194,7 +186,7 @@ class _PersonReader(Reader):
         """Return the mean of one person's values, clipped to their bounds: neither sum nor count has any."""
         kind = kind_of(column, self._kinds)
         if not isinstance(kind, Integer | Real):
-            raise QueryError("AVG of one person's rows needs numbers.")
+            raise QueryError("query.per_person_avg_not_numeric")
         sums, counts = (self._add(AggregateCall(kind=name, columns=(column,))) for name in ("sum", "count"))
         bounds = [Literal(float(end)) for end in (kind.low, kind.high)]
         return Call("clip", (Call("/", (sums, counts)), *bounds))
@@ -214,13 +206,13 @@ def _read_per_person(select: exp.Expr, scope: Scope, condition: Expression | Non
         expression = reader.aggregate(item, alias) if is_aggregate(item) else reader.read(item)
         name = alias or (expression.name if isinstance(expression, Column) else None)
         if name is None or name in outputs:
-            raise QueryError(f"Each column of a subquery needs a name of its own: {_PER_PERSON_FORM}.")
+            raise QueryError("query.subquery_column_unnamed", example=_PER_PERSON_FORM)
         outputs[name] = expression
         visible.append(VisibleColumn("", name, name))
     having = select.args.get("having")
     kept = None if having is None else reader.read(having.this)
     if not outputs:
-        raise QueryError(f"A subquery needs a column beside the person: {_PER_PERSON_FORM}.")
+        raise QueryError("query.subquery_without_columns", example=_PER_PERSON_FORM)
     made = tuple((name, function, argument) for name, (function, argument) in reader.made.items())
     relation: PerPerson | Projection = PerPerson(relation=scope.relation, columns=made, filter=condition)
     plain = [(name, Column(name)) for name in reader.made]
@@ -241,4 +233,4 @@ def _check_group(group: exp.Expr, scope: Scope) -> None:
     items = [strip_parentheses(item) for item in group.args["expressions"]]
     found = [_find_column(item, scope) for item in items]
     if len(found) != 1 or found[0] is None or found[0].column is not None:
-        raise QueryError(f"A subquery can be grouped by the person only: {_PER_PERSON_FORM}.")
+        raise QueryError("query.subquery_grouped_otherwise", example=_PER_PERSON_FORM)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.query.plan.to_sql import DIALECT
 from celosia.query.sql.allowlist import (
     ADJOINING,
@@ -42,14 +43,14 @@ def condition_tree(text: str) -> exp.Expr:
     """Return the syntax tree of a condition or another expression over columns."""
     from sqlglot import exp
 
-    return _tree(text, exp.Condition, "it must be one expression such as age < 18 AND sex = 'F'")
+    return _tree(text, exp.Condition, "query.wanted_expression")
 
 
 def query_tree(text: str) -> exp.Expr:
     """Return the syntax tree of one SELECT statement."""
     from sqlglot import exp
 
-    return _tree(text, exp.Select, "it must be one SELECT such as SELECT sex, COUNT(*) FROM deaths GROUP BY sex")
+    return _tree(text, exp.Select, "query.wanted_select")
 
 
 def parts_given(node: exp.Expr) -> dict[str, object]:
@@ -65,7 +66,7 @@ def check_parts(node: exp.Expr, *known: str) -> None:
     if extra:
         part = extra[0].strip("_").upper().replace("_", " ")
         place = "SELECT" if node.key == "select" else sql_name(node)
-        raise QueryError(f"{part} is not supported in or after {place}: leave it out.")
+        raise QueryError("query.sql_part_not_supported", part=part, place=place)
 
 
 def strip_parentheses(node: exp.Expr) -> exp.Expr:
@@ -119,7 +120,7 @@ def sql_name(node: exp.Expr) -> str:
         return sql_name(node.this)
     names = getattr(node, "sql_names", None)  # functions have them
     name = node.key.upper() if names is None else str(names()[0]).replace("J_S_O_N", "JSON")
-    return _SPELLINGS.get(node.key, name)
+    return Message(_DESCRIPTIONS[node.key]) if node.key in _DESCRIPTIONS else _SPELLINGS.get(node.key, name)
 
 
 _SPELLINGS: Final = {
@@ -133,20 +134,23 @@ _SPELLINGS: Final = {
     "concat": "||",
     "cte": "WITH",
     "dpipe": "||",
-    "dot": "a name with dots",
     "group": "GROUP BY",
     "intdiv": "//",
     "nullsafeeq": "IS NOT DISTINCT FROM",
     "nullsafeneq": "IS DISTINCT FROM",
     "order": "ORDER BY",
     "ordered": "ORDER BY",
-    "subquery": "a subquery",
-    "select": "a subquery",
     "star": "*",
-    "tablealias": "the name of a table",
     "timestamptrunc": "DATE_TRUNC",
     "timetostr": "STRFTIME",
-    "tuple": "a list in parentheses",
+}
+
+_DESCRIPTIONS: Final = {
+    "dot": "query.name_with_dots",
+    "subquery": "query.name_subquery",
+    "select": "query.name_subquery",
+    "tablealias": "query.name_of_table",
+    "tuple": "query.name_list",
 }
 
 
@@ -154,22 +158,22 @@ def _tree(text: str, into: type[exp.Expr], wanted: str) -> exp.Expr:
     _check_text(text)
     trees = _parse(text, into, wanted)
     if len(trees) != 1:
-        raise QueryError(f"The text holds {len(trees)} statements: {wanted}.")
+        raise QueryError("query.several_statements", found=len(trees), wanted=Message(wanted))
     if sum(1 for _ in walk(trees[0])) > MAX_PARTS:
-        raise QueryError(f"The text is too long: at most {MAX_PARTS:,} parts are read.")
+        raise QueryError("query.query_has_too_many_parts", most=MAX_PARTS)
     return trees[0]
 
 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
-        raise QueryError(f"The text of a query must be a str, not {type(text).__name__}.")
+        raise QueryError("query.query_not_a_text", type=type(text).__name__)
     if not text.strip():
-        raise QueryError("The text of the query is empty.")
+        raise QueryError("query.query_text_empty")
     if len(text) > MAX_TEXT_LENGTH:
-        raise QueryError(f"The text of a query must have at most {MAX_TEXT_LENGTH:,} characters, not {len(text):,}.")
+        raise QueryError("query.query_text_too_long", most=MAX_TEXT_LENGTH, found=len(text))
     strange = next((letter for letter in text if _is_invisible(letter)), None)
     if strange is not None:
-        raise QueryError(f"The text of the query has a character that has no place in one: {safe_repr(strange)}.")
+        raise QueryError("query.query_has_invisible_character", found=safe_repr(strange))
 
 
 def _is_invisible(letter: str) -> bool:
@@ -183,7 +187,7 @@ def _parse(text: str, into: type[exp.Expr], wanted: str) -> list[exp.Expr]:
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import ParseError
 
-    place = ""
+    place = None
     try:
         dialect = Dialect.get_or_raise(DIALECT)
         tokens = dialect.tokenize(text)
@@ -192,18 +196,20 @@ def _parse(text: str, into: type[exp.Expr], wanted: str) -> list[exp.Expr]:
     except QueryError:
         raise
     except RecursionError:
-        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
+        raise QueryError("query.query_nested_too_deeply") from None
     except ParseError as error:
-        place = _format_place(error)
+        place = _find_place(error)
     except Exception:  # noqa: BLE001 - any failure of the parser becomes one sentence
-        place = ""
-    raise QueryError(f"The text cannot be parsed{place}: {wanted}.")
+        place = None
+    if place is None:
+        raise QueryError("query.sql_syntax_error", wanted=Message(wanted))
+    raise QueryError("query.sql_syntax_error_at", line=place[0], column=place[1], wanted=Message(wanted))
 
 
-def _format_place(error: object) -> str:
+def _find_place(error: object) -> tuple[int, int] | None:
     details = getattr(error, "errors", None) or [{}]
     line, column = details[0].get("line"), details[0].get("col")
-    return f" at line {line}, column {column}" if isinstance(line, int) and isinstance(column, int) else ""
+    return (line, column) if isinstance(line, int) and isinstance(column, int) else None
 
 
 def check_tokens(tokens: Sequence[Token]) -> None:
@@ -215,7 +221,7 @@ def check_tokens(tokens: Sequence[Token]) -> None:
         before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
         depth += DEEPER.get(token.token_type.name, 0)
         if depth > MAX_NESTING:
-            raise QueryError(f"The text of the query is nested too deeply: at most {MAX_NESTING} parentheses are read.")
+            raise QueryError("query.too_many_nested_parentheses", most=MAX_NESTING)
         if token.token_type.name in WORDS:
             _check_word(token, after)
         elif token.token_type.name in FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
@@ -230,9 +236,7 @@ def check_tokens(tokens: Sequence[Token]) -> None:
 def _check_word(token: Token, after: Token | None) -> None:
     word, following = token.token_type.name, "" if after is None else after.token_type.name
     if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in ADJOINING:
-        raise QueryError(
-            f"The number {safe_repr(token.text)} runs into {safe_repr(after.text)}: leave a space between them."
-        )
+        raise QueryError("query.number_runs_into_word", number=safe_repr(token.text), following=safe_repr(after.text))
     bare = word == "VAR" and token.text.upper() in BARE and following != "L_PAREN"
     like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # the parser swaps the arguments of a call
     if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
@@ -257,8 +261,10 @@ def _type_words() -> frozenset[TokenType]:
 
 
 def _refuse(token: Token) -> None:
-    hint = HINTS.get(token.token_type.name)
-    if hint is None and token.text.isidentifier():
-        hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
+    known = HINTS.get(token.token_type.name)
+    if known is None and token.text.isidentifier():
+        hint = Message("query.hint_quote", name=token.text[:60])
+    else:
+        hint = Message(known or LANGUAGE)
     shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else safe_repr(token.text)
-    raise QueryError(f"{shown} is not supported: {hint or LANGUAGE}.")
+    raise QueryError("query.not_supported", name=shown, hint=hint)

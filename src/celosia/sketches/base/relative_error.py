@@ -33,7 +33,7 @@ def open_unit(value: Exact, *, name: str) -> float:
     """Return a number greater than 0 and less than 1."""
     number = float(exact(value, name=name))
     if not 0 < number < 1:
-        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {safe_repr(value)}.")
+        raise ParameterError("core.not_between_zero_and_one", name=name, value=safe_repr(value))
     return number
 
 
@@ -41,7 +41,7 @@ def standard_deviations(value: Exact) -> float:
     """Return a number of standard deviations for bounds, or raise ``ParameterError``."""
     number = float(exact_positive(value, name="deviations"))
     if number > _MAX_DEVIATIONS:
-        raise ParameterError(f"deviations must be at most {_MAX_DEVIATIONS}, not {safe_repr(value)}.")
+        raise ParameterError("sketches.too_many_deviations", most=_MAX_DEVIATIONS, value=safe_repr(value))
     return number
 
 

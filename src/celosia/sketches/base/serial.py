@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import FormatError
+from celosia.core.messages.message import Message
 from celosia.sketches.hashing.digest import digest_bytes
 
 if TYPE_CHECKING:
@@ -60,33 +61,33 @@ def unpack(data: bytes, *, kind: Kind, fields: int) -> tuple[tuple[int, ...], by
     """Read what ``pack`` wrote: a number of fields, and the payload."""
     fault = _fault(data, kind, fields)
     if fault is not None:
-        raise FormatError(f"These bytes are not a sketch: {fault}.")
+        raise FormatError("sketches.not_a_sketch", reason=fault)
     start = _HEAD.size + 8 * fields
     content = bytes(data)
     return struct.unpack_from(f"<{fields}Q", content, _HEAD.size), content[start + 8 : -8]
 
 
-def _fault(data: object, kind: Kind, fields: int) -> str | None:
+def _fault(data: object, kind: Kind, fields: int) -> Message | None:
     """Return the fault of malformed bytes, or None."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        return f"they are of the type {type(data).__name__}"
+        return Message("sketches.bytes_of_other_type", type=type(data).__name__)
     return _fault_in(bytes(data), kind, fields)
 
 
-def _fault_in(data: bytes, kind: Kind, fields: int) -> str | None:
+def _fault_in(data: bytes, kind: Kind, fields: int) -> Message | None:
     start = _HEAD.size + 8 * fields
     if len(data) < start + 2 * _WORD.size:
-        return "they end too early"
+        return Message("sketches.bytes_end_early")
     magic, version, found, count = _HEAD.unpack_from(data)
     if magic != _MAGIC or version != _VERSION:
-        return "they do not begin with CLSK and the version 1"
+        return Message("sketches.bytes_without_magic")
     if found != kind or count != fields:
-        return f"they do not hold one of the kind {kind.name}"
+        return Message("sketches.bytes_of_other_kind", kind=kind.name)
     (length,) = _WORD.unpack_from(data, start)
     if len(data) != start + 2 * _WORD.size + length:
-        return "their length is not the one that they state"
+        return Message("sketches.bytes_of_other_length")
     checked = _WORD.unpack_from(data, len(data) - 8)[0] == digest_bytes(data[:-8])
-    return None if checked else "their checksum is wrong"
+    return None if checked else Message("sketches.bytes_with_wrong_checksum")
 
 
 def write_array(array: "NDArray[Any]") -> bytes:
@@ -101,7 +102,7 @@ def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "N
     for length in shape:  # in Python's integers: hostile lengths must not wrap around
         expected *= length
     if len(payload) != expected or max(shape) > len(payload):  # also if one length is 0
-        raise FormatError("These bytes are not a sketch: their payload does not fit their parameters.")
+        raise FormatError("sketches.payload_size_differs")
     return np.frombuffer(payload, dtype=kind.newbyteorder("<")).astype(kind).reshape(shape)
 
 

@@ -19,7 +19,7 @@ class Sketch(ABC):
 
     __slots__ = ("seed",)
 
-    _MERGED_WITH: ClassVar[str] = "a sketch with the same parameters can be merged into"
+    _NOT_ALIKE: ClassVar[str] = "sketches.sketches_not_alike"
 
     seed: Final[int]
     """The seed of the hash functions."""
@@ -33,7 +33,7 @@ class Sketch(ABC):
 
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            raise ParameterError(f"Only {self._MERGED_WITH} {self!r}, not {safe_repr(other)}.")
+            raise ParameterError(self._NOT_ALIKE, sketch=repr(self), other=safe_repr(other))
 
 
 class ArraySketch(Sketch):
@@ -78,4 +78,4 @@ class WeightedSketch(Sketch):
 
     def _require_room(self, volume: int) -> None:
         if self._volume + volume > MAX_COUNTER:
-            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
+            raise InputError("sketches.total_weight_too_large")

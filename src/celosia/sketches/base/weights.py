@@ -29,9 +29,9 @@ def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]"
         given = given.astype(np.int64)
     too_large = given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63
     if np.ma.isMaskedArray(given) or given.dtype.kind not in "iu" or too_large:
-        raise InputError("weights must be integers from -2^63 to 2^63 - 1: scale fractions to a unit first.")
+        raise InputError("sketches.weights_not_integers")
     if given.shape not in {(), (count,)}:
-        raise InputError("weights must be one integer, or one for each of the values.")
+        raise InputError("sketches.wrong_number_of_weights")
     return np.ascontiguousarray(given.reshape(-1), dtype=np.int64)
 
 

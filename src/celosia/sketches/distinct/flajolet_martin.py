@@ -181,11 +181,9 @@ class FlajoletMartin(ArraySketch):
         try:
             sketch = cls(bitmaps, seed=seed)
         except ParameterError as error:
-            raise FormatError(
-                "These bytes are not a Flajolet-Martin sketch: its parameters are out of range."
-            ) from error
+            raise FormatError("sketches.flajolet_martin_bad_parameters") from error
         if sketch.levels < 64 and np.any(maps >> np.uint64(sketch.levels)):
-            raise FormatError("These bytes are not a Flajolet-Martin sketch: bits are set that no value leads to.")
+            raise FormatError("sketches.flajolet_martin_impossible_bits")
         sketch._state = maps
         return sketch
 
@@ -209,5 +207,5 @@ def _set(digests: "NDArray[np.uint64]", maps: "NDArray[np.uint64]", precision: i
 def _check_bitmaps(bitmaps: int) -> int:
     number = exact_integer(bitmaps, name="bitmaps", least=2)
     if number > _MAX_BITMAPS or number & (number - 1):
-        raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {safe_repr(bitmaps)}.")
+        raise ParameterError("sketches.bitmaps_not_a_power", bitmaps=safe_repr(bitmaps))
     return number

@@ -202,7 +202,7 @@ class HyperLogLog(Sketch):
         """
         (precision, seed, form), payload = unpack(data, kind=Kind.HYPERLOGLOG, fields=3)
         if not _MIN_PRECISION <= precision <= _MAX_PRECISION or form not in (_EXACT, _HISTORY, _REGISTERS):
-            raise FormatError("These bytes are not a HyperLogLog: its parameters are out of range.")
+            raise FormatError("sketches.hyperloglog_bad_parameters")
         sketch = cls(precision, seed=seed)
         if form == _EXACT:
             sketch._read_few(payload)
@@ -213,19 +213,19 @@ class HyperLogLog(Sketch):
     def _read_few(self, payload: bytes) -> None:
         members = read_array(payload, np.uint64, (len(payload) // 8,))
         if members.size > self._room or np.any(members[1:] <= members[:-1]):
-            raise FormatError("These bytes are not a HyperLogLog: its digests are too many, or not in order.")
+            raise FormatError("sketches.hyperloglog_bad_digests")
         self._few = DigestSet(self._room, members)
 
     def _read_registers(self, payload: bytes, *, history: bool) -> None:
         before = 8 if history else 0
         registers = unpack_registers(payload[before:], 1 << self.precision)
         if registers is None or int(registers.max()) > 65 - self.precision or not registers.any():
-            raise FormatError("These bytes are not a HyperLogLog: its registers hold what no value leads to.")
+            raise FormatError("sketches.hyperloglog_impossible_registers")
         self._few, self._registers = None, registers
         if history:
             (estimate,) = struct.unpack("<d", payload[:8])
             if not np.count_nonzero(registers) <= estimate < math.inf:
-                raise FormatError("These bytes are not a HyperLogLog: its estimate does not fit its registers.")
+                raise FormatError("sketches.hyperloglog_wrong_estimate")
             self._history = np.array([estimate, remaining_chance(registers, self.precision)])
 
     def _parameters(self) -> tuple[int, int]:
@@ -251,7 +251,7 @@ def _check_precision(precision: int) -> int:
     number = exact_integer(precision, name="precision")
     if not _MIN_PRECISION <= number <= _MAX_PRECISION:
         raise ParameterError(
-            f"precision must be from {_MIN_PRECISION} to {_MAX_PRECISION}, not {safe_repr(precision)}."
+            "sketches.precision_out_of_range", least=_MIN_PRECISION, most=_MAX_PRECISION, precision=safe_repr(precision)
         )
     return number
 

@@ -160,9 +160,7 @@ class Theta(Sketch):
 
     def _common_theta(self, other: Self) -> int:
         if type(other) is not type(self) or self.seed != other.seed:
-            raise ParameterError(
-                f"Only a theta sketch of the same seed can be taken together with {self!r}, not {safe_repr(other)}."
-            )
+            raise ParameterError("sketches.theta_seeds_differ", sketch=repr(self), other=safe_repr(other))
         self._cut()
         other._cut()
         return min(self._theta, other._theta)
@@ -221,9 +219,9 @@ class Theta(Sketch):
         (size, seed, below), payload = unpack(data, kind=Kind.THETA, fields=3)
         members = read_array(payload, np.uint64, (len(payload) // 8,))
         if not _MIN_SIZE <= size <= _MAX_SIZE or members.size > size:
-            raise FormatError("These bytes are not a theta sketch: its parameters are out of range.")
+            raise FormatError("sketches.theta_bad_parameters")
         if np.any(members[1:] <= members[:-1]) or (members.size and int(members[-1]) > below):
-            raise FormatError("These bytes are not a theta sketch: its digests are not in order, or beyond theta.")
+            raise FormatError("sketches.theta_bad_digests")
         return cls._of(size, seed, members, below + 1)
 
     def _parameters(self) -> tuple[int, int]:
@@ -245,7 +243,7 @@ class Theta(Sketch):
 def _check_size(size: int) -> int:
     number = exact_integer(size, name="size", least=_MIN_SIZE)
     if number > _MAX_SIZE:
-        raise ParameterError(f"size must be at most 2^26, not {safe_repr(size)}.")
+        raise ParameterError("sketches.theta_size_too_large", size=safe_repr(size))
     return number
 
 

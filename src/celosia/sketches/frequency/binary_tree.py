@@ -23,7 +23,7 @@ def tree_limits(low: int, high: int) -> tuple[int, int]:
     """Return the least and the largest number of a tree, or raise ``ParameterError``."""
     first, last = exact_integer(low, name="low", least=-_FARTHEST), exact_integer(high, name="high", least=-_FARTHEST)
     if not first <= last <= _FARTHEST:
-        raise ParameterError(f"high must be at least low and at most 2^61, not {safe_repr(high)}.")
+        raise ParameterError("sketches.high_out_of_range", high=safe_repr(high))
     return first, last
 
 

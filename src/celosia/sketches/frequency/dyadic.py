@@ -47,7 +47,7 @@ class DyadicCountMin(WeightedSketch):
 
     __slots__ = ("_exact", "_high", "_low", "_rows", "_sketches", "_width")
 
-    _MERGED_WITH = "a sketch of the same parameters can be merged with"
+    _NOT_ALIKE = "sketches.dyadic_not_alike"
 
     def __init__(self, low: int, high: int, *, rows: int, width: int, seed: int = 0) -> None:
         self._low, self._high = tree_limits(low, high)
@@ -128,7 +128,7 @@ class DyadicCountMin(WeightedSketch):
         """
         first, last = np.atleast_1d(lows), np.atleast_1d(highs)
         if first.ndim != 1 or last.ndim != 1 or (first.size != last.size and 1 not in (first.size, last.size)):
-            raise InputError("lows and highs must be one integer each, or one for each range.")
+            raise InputError("sketches.wrong_number_of_ranges")
         starts, ends = np.broadcast_arrays(self._places(first, "lows"), self._places(last, "highs") + 1)
         ends = np.maximum(ends, starts)
         sums = np.zeros((self._rows if self._sketches else 1, starts.size), dtype=np.int64)
@@ -177,9 +177,7 @@ class DyadicCountMin(WeightedSketch):
         counts = self._exact[nodes]
         for level, sketch in reversed(list(enumerate(self._sketches))):
             if nodes.size > _MAX_NODES:
-                raise ParameterError(
-                    f"share must be larger, because too many values may have {safe_repr(share)} of the total."
-                )
+                raise ParameterError("sketches.share_too_small", share=safe_repr(share))
             nodes = np.concatenate([2 * nodes, 2 * nodes + 1])
             nodes = nodes[nodes <= (self._high - self._low) >> level]  # the tree may go on beyond the largest number
             counts = self._over_rows(self._counts(sketch, nodes))
@@ -237,7 +235,7 @@ class DyadicCountMin(WeightedSketch):
             numbers = read_array(payload, np.int64, (leaves + levels * rows * width,))
             sketch = cls(first, last, rows=rows, width=width, seed=seed)
         except ParameterError as error:
-            raise FormatError("These bytes are not a DyadicCountMin: its parameters are out of range.") from error
+            raise FormatError("sketches.dyadic_bad_parameters") from error
         sketch._restore(numbers, signed_field(total), volume)
         return sketch
 
@@ -249,7 +247,7 @@ class DyadicCountMin(WeightedSketch):
         ]
         fits = volume <= MAX_COUNTER and int(exact.min()) >= -MAX_COUNTER and exact_sum(np.abs(exact)) <= volume
         if not fits or exact_sum(exact) != total or (volume - total) % 2:
-            raise FormatError("These bytes are not a DyadicCountMin: no stream leads to its counters.")
+            raise FormatError("sketches.dyadic_impossible_counters")
         self._exact, self._total, self._volume = exact, total, volume
 
     @property
@@ -258,9 +256,9 @@ class DyadicCountMin(WeightedSketch):
 
     def _places(self, numbers: "NDArray[np.int64] | None", name: str) -> "NDArray[np.int64]":
         if numbers is None or (numbers.size and numbers.dtype.kind not in "iu"):
-            raise InputError(f"{name} must be integers.")
+            raise InputError("sketches.not_integers", name=name)
         if numbers.size and (int(numbers.min()) < self._low or int(numbers.max()) > self._high):
-            raise InputError(f"{name} must lie between {self._low} and {self._high}.")
+            raise InputError("sketches.values_out_of_range", name=name, low=self._low, high=self._high)
         return numbers.astype(np.int64) - self._low
 
     def _counts(self, sketch: CountMin, nodes: "NDArray[np.int64]") -> "NDArray[np.int64]":

@@ -34,9 +34,7 @@ def table_shape(rows: int, width: int) -> tuple[int, int]:
     """Return the number of rows and of counters in each, or raise ``ParameterError``."""
     shape = exact_integer(rows, name="rows"), exact_integer(width, name="width")
     if shape[1] < 2 or shape[0] * shape[1] > _MAX_CELLS:
-        raise ParameterError(
-            f"width must be at least 2, and rows times width at most 2^32, not {safe_repr((rows, width))}."
-        )
+        raise ParameterError("sketches.table_shape_out_of_range", shape=safe_repr((rows, width)))
     return shape
 
 
@@ -53,7 +51,7 @@ class CounterTable(WeightedSketch):
 
     __slots__ = ("_counters", "_family", "_signs", "rows", "width")
 
-    _MERGED_WITH = "a sketch of the same kind, shape and seed can be merged with"
+    _NOT_ALIKE = "sketches.tables_not_alike"
     _KIND: ClassVar[Kind]
     _INDEPENDENCE: ClassVar[int] = 2
     _SIGNED: ClassVar[bool] = False
@@ -181,14 +179,14 @@ class CounterTable(WeightedSketch):
         CountMin(2, 2)
         """
         if counters.dtype != np.int64 or counters.ndim != 2:
-            raise FormatError("counters must be an array of 64-bit integers in rows.")
+            raise FormatError("sketches.counters_not_integers")
         try:
             table = cls(counters.shape[0], counters.shape[1], seed=seed)
         except ParameterError as error:
-            raise FormatError(f"These bytes are not a {cls.__name__}: its parameters are out of range.") from error
+            raise FormatError("sketches.table_bad_parameters", kind=cls.__name__) from error
         table._counters, table._total, table._volume = counters.copy(), total, volume
         if not table._consistent():
-            raise FormatError(f"These bytes are not a {cls.__name__}: no stream leads to its counters.")
+            raise FormatError("sketches.table_impossible_counters", kind=cls.__name__)
         return table
 
     def _consistent(self) -> bool:

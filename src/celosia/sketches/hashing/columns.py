@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from celosia.core.errors import InputError
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +52,7 @@ class Column:
             return
         offsets = self.offsets
         if offsets.size == 0 or offsets[0] < 0 or offsets[-1] > self.data.size or np.any(offsets[1:] < offsets[:-1]):
-            raise InputError("The offsets of a column of texts or bytes must not decrease nor leave its data.")
+            raise InputError("sketches.bad_column_offsets")
 
     def __len__(self) -> int:
         return self.offsets.size - 1 if self.integers is None else self.integers.size
@@ -98,9 +99,7 @@ def read_column(values: Values, *, name: str = "values") -> Column:
     if isinstance(values, Column):
         return values
     if isinstance(values, str | bytes | bytearray | int | float | np.generic) or values is None:
-        raise InputError(
-            f"{name} must be a list, an array or a column, not one {type(values).__name__}: wrap it in a list."
-        )
+        raise InputError("sketches.single_value_given", name=name, type=type(values).__name__)
     if isinstance(values, range):
         values = np.arange(values.start, values.stop, values.step)
     if isinstance(values, np.ndarray):
@@ -127,15 +126,15 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> Column:
     except OverflowError:
         raise _range_error(name) from None
     except (UnicodeError, pa.ArrowException):  # half a surrogate pair
-        raise InputError(f"{name} must be texts that UTF-8 can encode.") from None
-    raise _column_error(name, "a mixture or another type")
+        raise InputError("sketches.texts_not_utf8", name=name) from None
+    raise _column_error(name, "sketches.found_mixture")
 
 
 def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
     if values.ndim != 1:
-        raise InputError(f"{name} must have one dimension, not {values.ndim}.")
+        raise InputError("sketches.not_one_dimensional", name=name, dimensions=values.ndim)
     if np.ma.isMaskedArray(values):
-        raise _column_error(name, "an array with a mask")
+        raise _column_error(name, "sketches.found_mask")
     if values.dtype.kind in "bi":
         return _of_integers(values)
     if values.dtype.kind == "u":
@@ -148,7 +147,7 @@ def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
         if values.size == 0 and values.dtype.kind != "O":
             return Column(offsets=np.zeros(1, dtype=np.int64), data=_NO_BYTES, text=True)
         return _from_list(values.tolist(), name)
-    raise _column_error(name, f"a NumPy array of {values.dtype}")
+    raise _column_error(name, "sketches.found_numpy_array", type=values.dtype)
 
 
 def _from_library(values: Any, name: str) -> Column:
@@ -173,7 +172,7 @@ def _as_arrow(values: Any, name: str) -> "pa.Array":
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.cast(_large(values.type.value_type)).take(values.indices)
     except Exception:  # noqa: BLE001 - the error of a library may quote values
-        raise _column_error(name, f"a {type(values).__name__} that cannot be read as one Arrow column") from None
+        raise _column_error(name, "sketches.found_unreadable_type", type=type(values).__name__) from None
     return values
 
 
@@ -197,7 +196,7 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
 
     kind = array.type
     if array.null_count:
-        raise _column_error(name, "a column with nulls")
+        raise _column_error(name, "sketches.found_nulls")
     if pa.types.is_null(kind):  # an empty column without a known type
         return _of_integers(_EMPTY)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
@@ -207,7 +206,7 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
         kind = array.type
     if kind in {pa.string(), pa.large_string(), pa.binary(), pa.large_binary()}:
         return _of_buffers(array)
-    raise _column_error(name, f"an Arrow column of {kind}")
+    raise _column_error(name, "sketches.found_arrow_column", type=kind)
 
 
 def _of_integers(values: "NDArray[Any]") -> Column:
@@ -244,11 +243,9 @@ def _frozen(array: "NDArray[Any]", kind: type[np.generic]) -> "NDArray[Any]":
 
 
 def _range_error(name: str) -> InputError:
-    return InputError(f"{name} must be integers from -2^63 to 2^63 - 1: write larger ones as texts.")
+    return InputError("sketches.integers_too_large", name=name)
 
 
-def _column_error(name: str, what: str) -> InputError:
-    return InputError(
-        f"{name} must be all integers, all texts or all bytes, without nulls, not {what}: "
-        "drop or fill what is missing, and write floats as texts or integers of a unit."
-    )
+def _column_error(name: str, code: str, **fields: object) -> InputError:
+    """Return the error of a column that cannot be read; code and fields are those of what was found."""
+    return InputError("sketches.unsupported_column", name=name, found=Message(code, **fields))

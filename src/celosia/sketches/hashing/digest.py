@@ -51,7 +51,7 @@ def as_seed(seed: int) -> np.uint64:
     """Return a seed as 64 bits, or raise ``ParameterError``."""
     number = exact_integer(seed, name="seed", least=0)
     if number >= 2**64:
-        raise ParameterError(f"seed must be less than 2^64, not {safe_repr(seed)}.")
+        raise ParameterError("sketches.seed_too_large", seed=safe_repr(seed))
     return np.uint64(number)
 
 

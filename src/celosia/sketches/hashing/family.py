@@ -103,7 +103,7 @@ class HashFamily:
         for name, most in (("rows", _MAX_ROWS), ("width", _MAX_WIDTH), ("independence", _MAX_INDEPENDENCE)):
             number = exact_integer(getattr(self, name), name=name)
             if number > most:
-                raise ParameterError(f"{name} must be at most {most}, not {safe_repr(number)}.")
+                raise ParameterError("core.above_maximum", name=name, most=most, value=safe_repr(number))
             object.__setattr__(self, name, number)
         object.__setattr__(self, "seed", int(as_seed(self.seed)))
         object.__setattr__(self, "coefficients", _coefficients(self.rows, self.independence, self.seed))
@@ -155,9 +155,9 @@ class HashFamily:
     def _pair(self, digests: "ArrayLike", rows: "ArrayLike") -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
         words, where = _words(digests), np.asarray(rows)
         if where.dtype.kind not in "iu" or where.shape not in {(), words.shape}:
-            raise InputError("rows must be one integer for each digest, or one for all.")
+            raise InputError("sketches.wrong_number_of_rows")
         if where.size and (int(where.min()) < 0 or int(where.max()) >= self.rows):
-            raise InputError(f"rows must be from 0 to {self.rows - 1}.")
+            raise InputError("sketches.row_out_of_range", most=self.rows - 1)
         return words, np.ascontiguousarray(np.broadcast_to(where, words.shape), dtype=np.int64)
 
 
@@ -169,7 +169,7 @@ def collision_chance(width: int) -> float:
 def width_for(chance: float, *, name: str, given: object) -> int:
     """Return a width, at least 2, whose ``collision_chance`` is at most ``chance``; errors name the parameter."""
     if chance <= 1 / _MAX_WIDTH + _GRAIN:
-        raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {safe_repr(given)}.")
+        raise ParameterError("sketches.error_too_small_for_table", name=name, value=safe_repr(given))
     width = max(2, math.ceil(1 / (chance - _GRAIN)))
     return width if collision_chance(width) <= chance else width + 1  # rounding may miss by one
 
@@ -177,7 +177,7 @@ def width_for(chance: float, *, name: str, given: object) -> int:
 def _words(digests: "ArrayLike") -> "NDArray[np.uint64]":
     words = np.asarray(digests)
     if words.dtype != np.uint64 or words.ndim != 1:
-        raise InputError("digests must be an array of 64-bit unsigned integers, as celosia.sketches.digest returns.")
+        raise InputError("sketches.not_digests")
     return np.ascontiguousarray(words)
 
 

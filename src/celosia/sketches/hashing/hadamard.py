@@ -38,12 +38,12 @@ def sign(index: "ArrayLike", column: "ArrayLike") -> "NDArray[np.int64]":
     indices, columns = np.asarray(index), np.asarray(column)
     for name, array in (("index", indices), ("column", columns)):
         if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
-            raise InputError(f"{name} must be integers that are not negative.")
+            raise InputError("sketches.negative_or_not_integers", name=name)
     try:
         out = np.empty(np.broadcast_shapes(indices.shape, columns.shape), dtype=np.int64)
     except ValueError:
         raise InputError(
-            f"index and column must go together, not the shapes {indices.shape} and {columns.shape}."
+            "sketches.index_and_column_differ", index_shape=indices.shape, column_shape=columns.shape
         ) from None
     left, right = (
         array.astype(np.int64, copy=False)
@@ -64,14 +64,12 @@ def transform(array: "NDArray[_Number]") -> "NDArray[_Number]":
     """
     given: object = array
     if not isinstance(given, np.ndarray) or given.dtype not in {np.dtype(np.int64), np.dtype(np.float64)}:
-        raise InputError("array must be a NumPy array of int64 or float64.")
+        raise InputError("sketches.unsupported_array")
     size = array.shape[-1] if array.ndim else 0
     if array.ndim not in {1, 2} or size < 1 or size & (size - 1):
-        raise InputError(
-            f"array must have one or two dimensions, the last a power of two, not the shape {array.shape}."
-        )
+        raise InputError("sketches.length_not_a_power", shape=array.shape)
     if not array.flags.c_contiguous or not array.flags.writeable:
-        raise InputError("array must be contiguous and writable, because it is transformed in place: pass a copy.")
+        raise InputError("sketches.array_not_writable")
     _transform_rows(array.reshape(-1, size))
     return array
 

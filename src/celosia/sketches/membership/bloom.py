@@ -42,7 +42,7 @@ class BloomFilter(ArraySketch):
 
     __slots__ = ("bits", "hashes")
 
-    _MERGED_WITH = "a filter with the same parameters can be taken together with"
+    _NOT_ALIKE = "sketches.filters_not_alike"
 
     bits: Final[int]
     """The number of bits, m."""
@@ -188,7 +188,7 @@ class BloomFilter(ArraySketch):
         try:
             shape_of_filter(bits, hashes)
         except ParameterError as error:
-            raise FormatError("These bytes are not a Bloom filter: its parameters are out of range.") from error
+            raise FormatError("sketches.bloom_bad_parameters") from error
         return cls.from_words(read_array(payload, np.uint64, ((bits + 63) // 64,)), bits, hashes, seed=seed)
 
     @classmethod
@@ -204,9 +204,7 @@ class BloomFilter(ArraySketch):
             or words.shape != ((size + 63) // 64,)
             or (size % 64 and int(words[-1]) >> (size % 64))
         ):
-            raise FormatError(
-                "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
-            )
+            raise FormatError("sketches.bad_bloom_words")
         filled = cls(size, hashes, seed=seed)
         filled._state = words.copy()
         return filled
@@ -222,9 +220,9 @@ def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
     """Return the numbers of bits and of hashes of a filter, or raise ``ParameterError``."""
     shape = exact_integer(bits, name="bits"), exact_integer(hashes, name="hashes")
     if shape[0] > _MAX_BITS:
-        raise ParameterError(f"bits must be at most 2^32, not {safe_repr(bits)}.")
+        raise ParameterError("sketches.too_many_bits", bits=safe_repr(bits))
     if shape[1] > _MAX_HASHES:
-        raise ParameterError(f"hashes must be at most {_MAX_HASHES}, not {safe_repr(hashes)}.")
+        raise ParameterError("sketches.too_many_hashes", most=_MAX_HASHES, hashes=safe_repr(hashes))
     return shape
 
 

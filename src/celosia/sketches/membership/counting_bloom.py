@@ -39,7 +39,7 @@ class CountingBloomFilter(ArraySketch):
 
     __slots__ = ("_most", "counters", "hashes", "width")
 
-    _MERGED_WITH = "a filter with the same parameters can be merged into"
+    _NOT_ALIKE = "sketches.counting_filters_not_alike"
 
     counters: Final[int]
     """The number of counters."""
@@ -54,7 +54,7 @@ class CountingBloomFilter(ArraySketch):
         self.counters, self.hashes = shape_of_filter(counters, hashes)
         self.width = exact_integer(width, name="width")
         if self.width not in _TYPES:
-            raise ParameterError(f"width must be 8 or 16 bits, not {safe_repr(width)}.")
+            raise ParameterError("sketches.unknown_counter_width", width=safe_repr(width))
         self._most = 2**self.width - 1
         super().__init__(seed)
         self._state: NDArray[np.uint8] | NDArray[np.uint16] = np.zeros(self.counters, dtype=_TYPES[self.width])
@@ -90,7 +90,7 @@ class CountingBloomFilter(ArraySketch):
         column = read_column(values)
         times, start = read_weights(weights, len(column)), 0
         if times.size and int(times.min()) < 0:
-            raise InputError("weights must be 0 or greater: to take values out, use remove.")
+            raise InputError("sketches.negative_weights")
         for digests in digest_chunks(column, self.seed):
             part = times[start : start + digests.size] if times.size > 1 else times
             add_to_counters(digests, part, self._state, self.hashes, self._most)
@@ -203,14 +203,12 @@ class CountingBloomFilter(ArraySketch):
         """
         (size, hashes, width, seed), payload = unpack(data, kind=Kind.COUNTING_BLOOM, fields=4)
         if width not in _TYPES:
-            raise FormatError("These bytes are not a counting Bloom filter: its counters have no width that is known.")
+            raise FormatError("sketches.counting_bloom_unknown_width")
         counters = read_array(payload, _TYPES[width], (size,))
         try:
             filled = cls(size, hashes, width=width, seed=seed)
         except ParameterError as error:
-            raise FormatError(
-                "These bytes are not a counting Bloom filter: its parameters are out of range."
-            ) from error
+            raise FormatError("sketches.counting_bloom_bad_parameters") from error
         filled._state = counters
         return filled
 

@@ -98,7 +98,7 @@ def mean(  # noqa: PLR0913 - the bounds, and the terms of a release
     (61.939, [61.938, 61.94])
     """
     if method not in ("joint", "half-half"):
-        raise ParameterError(f'method must be "joint" or "half-half", not {safe_repr(method)}.')
+        raise ParameterError("statistics.unknown_method", method=safe_repr(method))
     column = read_numbers(array)
     kind = kind_for(column, bounds, grid=grid, null=null)
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)

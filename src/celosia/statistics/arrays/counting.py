@@ -92,7 +92,7 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     [6, 1]
     """
     if (edges is None) == (categories is None):
-        raise ParameterError("Give either edges, of bins, or categories.")
+        raise ParameterError("statistics.edges_or_categories")
     if edges is not None:
         cuts = _parse_edges(edges)
         places, bins = _assign_bins(read_numbers(array), cuts, null), len(cuts) - 1
@@ -110,10 +110,10 @@ def _count_different(values: NDArray[Any]) -> int:
 
 def _parse_edges(edges: Sequence[Exact]) -> NDArray[np.float64]:
     if isinstance(edges, str) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= _MAX_EDGES:
-        raise ParameterError(f"edges must be a list of 2 to {_MAX_EDGES} numbers, not {safe_repr(edges)}.")
+        raise ParameterError("statistics.wrong_number_of_edges", most=_MAX_EDGES, edges=safe_repr(edges))
     cuts = np.array([double_at_least(exact(edge, name="edges")) for edge in edges])
     if not np.all(np.diff(cuts) > 0):
-        raise ParameterError("edges must be in increasing order, each larger than the one before.")
+        raise ParameterError("statistics.edges_not_increasing")
     return cuts
 
 

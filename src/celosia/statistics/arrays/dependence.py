@@ -76,10 +76,10 @@ def correlation(  # noqa: PLR0913 - the bounds, and the terms of a release
 def _release_cross_moment(
     quantity: str, arrays: tuple[object, object], bounds: "Bounds", null: Exact, terms: Terms
 ) -> "Release[float]":
-    pairs = pair(bounds, "bounds must be ((low, high), (low, high)), one pair for each column")
+    pairs = pair(bounds, "statistics.bounds_not_two_pairs")
     columns = [read_numbers(array, name=name) for array, name in zip(arrays, "xy", strict=True)]
     if len(columns[0].values) != len(columns[1].values):
-        raise InputError("x and y must be of one length: each row has a value of both.")
+        raise InputError("statistics.lengths_differ")
     kinds = [kind_for(column, ends, grid=None, null=null) for column, ends in zip(columns, pairs, strict=True)]
     measure = CrossMoments(kinds[0].axis, kinds[1].axis, degree=1 if quantity == "covariance" else 2)
     found = [steps_on(axis, column, kind) for axis, column, kind in zip(measure.axes, columns, kinds, strict=True)]

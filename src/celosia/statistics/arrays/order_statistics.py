@@ -184,5 +184,5 @@ def _take_number(interval: "Interval") -> "Interval":
 
 def _check_shares(qs: Iterable[Exact]) -> tuple[Exact, ...]:
     if isinstance(qs, str) or not isinstance(qs, Iterable):
-        raise ParameterError(f"qs must be a list of numbers between 0 and 1, not {safe_repr(qs)}.")
+        raise ParameterError("statistics.qs_not_probabilities", qs=safe_repr(qs))
     return tuple(qs)

@@ -48,7 +48,7 @@ def read_column(array: object, *, name: str = "array") -> Column:
     if framed is not None:
         return framed
     if isinstance(array, str | bytes) or not isinstance(array, Sequence) or hasattr(array, "dtype"):
-        raise InputError(f"{name} must be an array, a list or a column of a frame, not {type(array).__name__}.")
+        raise InputError("statistics.not_a_column", name=name, type=type(array).__name__)
     items = np.empty(len(array), dtype=object)
     items[:] = list(array)
     return _from_objects(items)
@@ -62,11 +62,11 @@ def read_numbers(array: object, *, name: str = "array") -> Column:
             return _make_reals(quick)
     column = read_column(array, name=name)
     if column.texts:
-        raise InputError(f"{name} must hold numbers, not texts: convert it before.")
+        raise InputError("statistics.texts_instead_of_numbers", name=name)
     if column.values.dtype.kind in "if":
         return column
     if column.values.dtype.kind != "O":
-        raise InputError(f"{name} must hold numbers, not {column.values.dtype.name}.")
+        raise InputError("statistics.column_not_numeric", name=name, dtype=column.values.dtype.name)
     return _make_reals(np.array([_to_double(item) for item in column.values], dtype=np.float64))
 
 
@@ -85,7 +85,7 @@ def _make_reals(values: NDArray[np.float64]) -> Column:
 
 def _from_numpy(array: NDArray[Any], name: str) -> Column:
     if array.ndim != 1:
-        raise InputError(f"{name} must be one column, not an array of {array.ndim} dimensions.")
+        raise InputError("statistics.not_one_dimensional", name=name, dimensions=array.ndim)
     masked = isinstance(array, np.ma.MaskedArray)
     mask = np.ma.getmaskarray(array) if masked else np.zeros(array.shape, dtype=bool)
     plain = np.asarray(np.ma.getdata(array))
@@ -103,7 +103,7 @@ def _from_numpy(array: NDArray[Any], name: str) -> Column:
             texts = plain.dtype.kind != "O"
             return Column(values=column.values, present=column.present & ~mask, nullable=True, texts=texts)
         case _:
-            raise InputError(f"{name} must hold numbers, texts or times, not {plain.dtype.name}.")
+            raise InputError("statistics.unsupported_column_type", name=name, kind=plain.dtype.name)
 
 
 def _to_int64(array: NDArray[Any]) -> NDArray[np.int64]:
@@ -155,9 +155,7 @@ def _from_frame(array: object, name: str) -> Column | None:
         else:
             arrow = _combine_chunks(array.to_arrow() if is_polars_series(array) else array)
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
-        raise InputError(
-            f"{name} could not be read: convert the {type(array).__name__} to numbers, texts or times before."
-        ) from None
+        raise InputError("statistics.unreadable_column", name=name, type=type(array).__name__) from None
     return None if arrow is None else _from_arrow(arrow, name)
 
 
@@ -199,4 +197,4 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
         return _make_reals(np.full(len(array), math.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True, texts=True)
-    raise InputError(f"{name} must hold numbers, texts or times, not {kind}.")
+    raise InputError("statistics.unsupported_column_type", name=name, kind=kind)

@@ -25,17 +25,17 @@ _MAX_INT64_SUM = 2**62
 
 def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | None, null: Exact) -> Integer | Real:
     """Return the kind of a column of numbers between bounds: integers keep steps of one."""
-    low, high = pair(bounds, "bounds must be (low, high), known without a look at the data")
+    low, high = pair(bounds, "statistics.bounds_not_a_pair")
     whole = not isinstance(low, bool) and hasattr(low, "__index__") and hasattr(high, "__index__")
     if column.integral and whole and grid is None:
         return Integer(low, high, null=null)  # type: ignore[arg-type]  # it says what it needs
     return Real(low, high, grid=grid, null=null)
 
 
-def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
-    """Return the two items of a pair, or raise an error that begins with ``wanted``."""
+def pair(bounds: object, code: str) -> tuple[Any, Any]:
+    """Return the two items of a pair, or raise the error of a code."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(f"{wanted}, not {safe_repr(bounds)}.")
+        raise ParameterError(code, value=safe_repr(bounds))
     return bounds[0], bounds[1]
 
 

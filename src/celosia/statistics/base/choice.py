@@ -21,6 +21,7 @@ from celosia.core.errors import InputError
 from celosia.core.events import ExponentialEvent, PermuteAndFlipEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_positive
 from celosia.core.guarantees import ZCDP, Guarantee, PureDP
+from celosia.core.messages.message import Message
 from celosia.core.structure import RepeatedEvent
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.selection.choices import choose_each, flip_each
@@ -101,7 +102,7 @@ class Choice(ABC):
     @abstractmethod
     def explain(
         self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
-    ) -> tuple[str, ...]:
+    ) -> tuple[Message, ...]:
         """Return sentences for a preview: how the answer is chosen, and why not otherwise."""
 
     @abstractmethod
@@ -171,7 +172,7 @@ class Choice(ABC):
     def _check_counts(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
         numbers = np.asarray(counts)
         if numbers.ndim != 2 or numbers.shape[1] != self.width or numbers.dtype.kind not in "iuO":
-            raise InputError(f"counts must be a table of integers with {self.width} columns, one for each candidate.")
+            raise InputError("statistics.counts_not_a_table", width=self.width)
         if numbers.dtype.kind == "i":
             return numbers.astype(np.int64, copy=False)
         return np.minimum(numbers, _MAX_COUNT).astype(np.int64)  # clipping keeps neighbours as near as they were

@@ -215,7 +215,10 @@ class Measure(ABC):
     def _check(self, quantity: str) -> None:
         if quantity not in self.quantities:
             raise ParameterError(
-                f"{type(self).__name__} answers {', '.join(self.quantities)}, not {safe_repr(quantity)}."
+                "statistics.unknown_quantity",
+                type=type(self).__name__,
+                known=", ".join(self.quantities),
+                quantity=safe_repr(quantity),
             )
 
 

@@ -58,9 +58,7 @@ class ContributionBounds:
         object.__setattr__(self, "adjacency", exact_adjacency(self.adjacency))
         object.__setattr__(self, "unit", exact_text(self.unit, name="unit"))
         if self.groups > self.cells:
-            raise ParameterError(
-                f"groups must be at most the number of cells, {self.cells}, not {safe_repr(self.groups)}."
-            )
+            raise ParameterError("statistics.more_groups_than_cells", cells=self.cells, groups=safe_repr(self.groups))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +102,7 @@ class RowSensitivity:
         Sensitivity(l1=12, l2_squared=36)
         """
         if self.l1 * bounding.rows > _MAX_STEPS_PER_UNIT:
-            raise ParameterError(
-                f"rows must be smaller than {safe_repr(bounding.rows)}: one unit would contribute more than 2^51 "
-                "steps. Allow fewer rows of a unit in a group, or declare a coarser grid."
-            )
+            raise ParameterError("statistics.contribution_too_large", rows=safe_repr(bounding.rows))
         l1, l2_squared = self.l1, self.l2_squared
         if bounding.adjacency is not AddRemove:
             l1, l2_squared = self.replace_l1, self.replace_l2_squared
@@ -263,11 +258,11 @@ class Noise:
         [[112], [51]]
         """
         if summary.shape != (self.cells, self.width):
-            raise InputError(f"The summary must have {self.cells} cells of {self.width} coordinates.")
+            raise InputError("statistics.wrong_summary_shape", cells=self.cells, width=self.width)
         if summary.dtype == object:  # Python's integers, where 64 bits could be too few
             summary = np.minimum(np.maximum(summary, -_MAX_SUM), _MAX_SUM).astype(np.int64)
         if summary.dtype.kind not in "iu":
-            raise InputError(f"The summary must hold integers, not {summary.dtype}.")
+            raise InputError("statistics.summary_not_integers", dtype=summary.dtype)
         noisy: NDArray[np.int64] = self.mechanism.release(summary, source=source).value
         return noisy
 

@@ -23,7 +23,7 @@ def sum_margin(mechanism: Laplace | Gaussian | KNorm, count: int, failure: float
     The bound is one-sided; by symmetry the same holds below 0.
     """
     if isinstance(mechanism, KNorm):
-        raise ParameterError("Sums are known of noises that are drawn one by one, of Laplace or Gaussian mechanisms.")
+        raise ParameterError("statistics.no_noise_sums")
     if isinstance(mechanism, Gaussian):
         return math.sqrt(2 * count * float(mechanism.event.variance) * -math.log(failure))
     largest = 1 / float(mechanism.event.scale)

@@ -50,9 +50,7 @@ class SolvedSums(Measure):
         return None
 
     def _check(self, quantity: str) -> None:
-        raise ParameterError(
-            f"{type(self).__name__} can answer no {safe_repr(quantity)}: an estimator solves for what it wants."
-        )
+        raise ParameterError("statistics.no_quantity_to_answer", type=type(self).__name__, quantity=safe_repr(quantity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,12 @@ class Products(SolvedSums):
         for monomial in self.monomials:
             if len(monomial) > 2 or not all(0 <= place < len(self.columns) for place in monomial):
                 raise ParameterError(
-                    f"A monomial names at most two of {len(self.columns)} columns, not {safe_repr(monomial)}."
+                    "statistics.invalid_monomial", columns=len(self.columns), monomial=safe_repr(monomial)
                 )
         if self.weights is not None:
             if len(self.weights) != len(self.monomials):
                 raise ParameterError(
-                    f"weights must be one for each of {len(self.monomials)} monomials, not {len(self.weights)}."
+                    "statistics.wrong_number_of_weights", wanted=len(self.monomials), found=len(self.weights)
                 )
             object.__setattr__(self, "weights", tuple(exact_integer(weight, name="weights") for weight in self.weights))
 

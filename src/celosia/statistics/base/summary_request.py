@@ -133,7 +133,7 @@ class SummaryRequest:
         """
         flat = np.concatenate([np.asarray(array).reshape(-1) for array in sums])
         if len(flat) != self.sum_count:
-            raise InputError(f"The sums must be {self.sum_count} integers.")
+            raise InputError("statistics.wrong_number_of_sums", wanted=self.sum_count)
         if self.combination is None:
             return flat
         return _product(self.combination, flat)
@@ -145,7 +145,7 @@ class SummaryRequest:
             _MAX_SUM - 40 * self.noise.variance**0.5, _MAX_SUM / 2
         )  # where a sum that was cut off is found, noisy
         if np.abs(noisy).max(initial=0) >= edge:
-            raise InputError("There are more rows than can be added up exactly: fit a random part of them.")
+            raise InputError("core.too_many_rows")
         return noisy
 
 
@@ -251,8 +251,5 @@ def check_learner(estimator: object) -> "Learner":
     celosia.core.errors.ParameterError: int is no estimator of celosia.learn that learns from sums alone: take one, ...
     """
     if not isinstance(estimator, Learner):
-        raise ParameterError(
-            f"{type(estimator).__name__} is no estimator of celosia.learn that learns from sums alone: take one, or "
-            "fit in memory, with estimator.fit(X, y)."
-        )
+        raise ParameterError("statistics.estimator_not_from_sums", type=type(estimator).__name__)
     return estimator

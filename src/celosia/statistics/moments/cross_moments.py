@@ -49,7 +49,7 @@ class CrossMoments(RatioMeasure):
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
-            raise ParameterError(f"degree must be 1 (covariance) or 2 (correlation too), not {safe_repr(self.degree)}.")
+            raise ParameterError("statistics.unknown_degree", degree=safe_repr(self.degree))
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -42,7 +42,7 @@ class CutOffMeasure(Measure):
 
     def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - no row has features of its own
         """Raise an error: the cut-off rows depend on all rows of a person, so engines count them."""
-        raise QueryError("What limits cut off is no sum over rows.")
+        raise QueryError("statistics.cut_off_not_a_sum")
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the share that the limits keep in all cells together, between 0 and 1.

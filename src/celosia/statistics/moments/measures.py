@@ -197,9 +197,7 @@ class CentredSum(Measure):
     def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
         """Return twice the range in half steps; only under replace-one of single rows is their number public."""
         if bounding.adjacency is AddRemove or (bounding.groups, bounding.rows, bounding.cells) != (1, 1, 1):
-            raise ParameterError(
-                "The number of rows is public only under ReplaceOne, for single rows and without groups."
-            )
+            raise ParameterError("statistics.row_count_not_public")
         return self.row_sensitivity.sensitivity(bounding)
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:

@@ -53,11 +53,9 @@ class SharedMoments(Measure):
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.columns) <= MAX_SHARED_COLUMNS or len(self.nullable) != len(self.columns):
-            raise ParameterError(
-                f"From 1 to {MAX_SHARED_COLUMNS} columns can share a measurement, not {len(self.columns)}."
-            )
+            raise ParameterError("statistics.wrong_number_of_columns", most=MAX_SHARED_COLUMNS, found=len(self.columns))
         if not (self.with_rows or all(self.nullable)):
-            raise ParameterError("The rows are counted wherever a column never misses a value: with_rows=True.")
+            raise ParameterError("statistics.rows_not_counted")
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from celosia.core.exact import Exact, exact_integer, exact_level
+from celosia.core.messages.message import Message
 from celosia.statistics.base.choice import Choice, Selections, choose_largest, count_rate, gap_at_most
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class CommonValues(Choice):
 
     def explain(
         self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
-    ) -> tuple[str, ...]:
+    ) -> tuple[Message, ...]:
         """Return how the values are chosen.
 
         >>> from celosia.statistics.base.noise import ContributionBounds
@@ -63,11 +64,11 @@ class CommonValues(Choice):
         The mode is chosen among 49 values by permute-and-flip; with probability 95 % it has at most 7 rows less than
         the most common value.
         """
-        how = "permute-and-flip" if pure and rho is None else "the exponential mechanism"
+        how = Message("statistics.permute_and_flip" if pure and rho is None else "statistics.exponential_mechanism")
         return (self._describe(how, math.ceil(self.spread(epsilon, bounding, rho=rho, pure=pure))),)
 
     @abstractmethod
-    def _describe(self, how: str, less: int) -> str:
+    def _describe(self, how: Message, less: int) -> Message:
         """Return the sentence of ``explain``: the name of the mechanism, and the bound in rows."""
 
 
@@ -92,11 +93,8 @@ class Mode(CommonValues):
         """
         return 1
 
-    def _describe(self, how: str, less: int) -> str:
-        return (
-            f"The mode is chosen among {self.candidates} values by {how}; with probability 95 % it has at most "
-            f"{less} rows less than the most common value."
-        )
+    def _describe(self, how: Message, less: int) -> Message:
+        return Message("statistics.mode_chosen", candidates=self.candidates, how=how, rows=less)
 
     def _choose(self, counts: "NDArray[np.int64]", selections: Selections) -> "NDArray[np.int64]":
         rate = count_rate(selections.each, selections.bounding)

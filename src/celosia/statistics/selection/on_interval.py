@@ -80,7 +80,7 @@ def choose(  # noqa: PLR0913 - the interval, the utility and the options of a me
     first, last = _bounds(low, high)
     count = exact_integer(pieces, name="pieces")
     if count > _MAX_PIECES:
-        raise ParameterError(f"pieces must be at most {_MAX_PIECES}, not {safe_repr(pieces)}.")
+        raise ParameterError("statistics.too_many_pieces", most=_MAX_PIECES, pieces=safe_repr(pieces))
     edges, utilities = (
         _evaluate_utility(utility, first, last, count) if callable(utility) else _check_utility(utility, first, last)
     )
@@ -91,7 +91,7 @@ def _bounds(low: Exact, high: Exact) -> tuple[float, float]:
     """Return the interval in doubles, no wider than it was given."""
     first, last = double_at_least(exact(low, name="low")), double_at_most(exact(high, name="high"))
     if not first < last:
-        raise ParameterError(f"low must be less than high, not {safe_repr(low)} and {safe_repr(high)}.")
+        raise ParameterError("core.low_not_below_high", low=safe_repr(low), high=safe_repr(high))
     return first, last
 
 
@@ -101,19 +101,17 @@ def _evaluate_utility(
     edges = np.linspace(low, high, pieces + 1)
     utilities = np.asarray(utility((edges[:-1] + edges[1:]) / 2))
     if utilities.shape != (pieces,):
-        raise InputError(f"utility must return one number for each of the {pieces} points that it is given.")
+        raise InputError("statistics.wrong_number_of_utilities", points=pieces)
     return edges, utilities
 
 
 def _check_utility(utility: object, low: float, high: float) -> "tuple[NDArray[np.float64], ArrayLike]":
     if not isinstance(utility, tuple) or len(utility) != 2:
-        raise ParameterError(
-            f"utility must be a function of points or (edges, utilities), not {type(utility).__name__}."
-        )
+        raise ParameterError("statistics.not_a_utility", type=type(utility).__name__)
     try:
         inner = np.asarray(utility[0], dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("The edges of a utility must be numbers.") from None
+        raise InputError("statistics.utility_edges_not_numbers") from None
     if inner.ndim != 1 or np.isnan(inner).any():
-        raise InputError("The edges of a utility must be a list of numbers, without NaN.")
+        raise InputError("statistics.utility_edges_not_a_list")
     return np.concatenate([[low], np.clip(inner, low, high), [high]]), utility[1]

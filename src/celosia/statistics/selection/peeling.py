@@ -12,6 +12,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.messages.message import Message
 from celosia.statistics.base.choice import Selections, choose_largest, count_rate
 from celosia.statistics.selection.most_common import CommonValues
 
@@ -38,7 +39,7 @@ class TopK(CommonValues):
         object.__setattr__(self, "k", exact_integer(self.k, name="k"))
         if self.k > self.candidates:
             raise ParameterError(
-                f"k must be at most the number of candidates, {self.candidates}, not {safe_repr(self.k)}."
+                "statistics.more_choices_than_candidates", candidates=self.candidates, k=safe_repr(self.k)
             )
 
     def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
@@ -50,11 +51,8 @@ class TopK(CommonValues):
         """
         return self.k
 
-    def _describe(self, how: str, less: int) -> str:
-        return (
-            f"The {self.k} most common of {self.candidates} values are chosen one after another by {how}; with "
-            f"probability 95 % each has at most {less} rows less than the best that was left."
-        )
+    def _describe(self, how: Message, less: int) -> Message:
+        return Message("statistics.top_k_chosen", k=self.k, candidates=self.candidates, how=how, rows=less)
 
     def _choose(self, counts: "NDArray[np.int64]", selections: Selections) -> "NDArray[np.int64]":
         rate, source = count_rate(selections.each, selections.bounding), selections.source

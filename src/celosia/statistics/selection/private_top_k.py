@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, exact_integer
+from celosia.core.messages.message import Message, name_unit
 from celosia.mechanisms.selection.stable_keys import StableKeys
 from celosia.statistics.base.choice import Choice
 
@@ -65,7 +66,7 @@ class PrivateTopK(Choice):
         15
         """
         if epsilon is None:
-            raise ParameterError("Texts that nobody listed need an epsilon and a delta.")
+            raise ParameterError("statistics.unlisted_texts_need_epsilon")
         return StableKeys(
             epsilon=epsilon, delta=self.delta, groups=self.groups, adjacency=bounding.adjacency, unit=bounding.unit
         )
@@ -106,7 +107,7 @@ class PrivateTopK(Choice):
         *,
         rho: Exact | None = None,  # noqa: ARG002 - as above
         pure: bool = True,  # noqa: ARG002 - as above
-    ) -> tuple[str, ...]:
+    ) -> tuple[Message, ...]:
         """Return how the texts are found.
 
         >>> from celosia.statistics.base.noise import ContributionBounds
@@ -114,19 +115,20 @@ class PrivateTopK(Choice):
         The texts are private: at most 10 are shown, in the order of their noisy numbers of rows, each within 3 with
         probability 95 %. A text can be shown from 15 noisy rows on; one of 17 or more is found with probability 95 %.
         """
-        keys, several = self.keys(epsilon, bounding), f"{bounding.unit}s"
-        sentence = (
-            f"The texts are private: at most {self.k:,} are shown, in the order of their noisy numbers of {several}, "
-            f"each within {keys.error():,} with probability 95 %. A text can be shown from {keys.threshold:,} noisy "
-            f"{several} on; one of {keys.sure_count():,} or more is found with probability 95 %."
+        keys = self.keys(epsilon, bounding)
+        sentence = Message(
+            "statistics.texts_shown",
+            most=self.k,
+            units=name_unit(bounding.unit, several=True),
+            error=keys.error(),
+            threshold=keys.threshold,
+            sure=keys.sure_count(),
         )
-        limit = f"One {bounding.unit} counts for at most {self.groups} of the texts."
+        limit = Message("statistics.texts_of_one_unit", unit=name_unit(bounding.unit), most=self.groups)
         return (sentence,) if bounding.unit == "row" else (sentence, limit)
 
     def _choose(self, *_counts: object, **_options: object) -> "NDArray[np.int64]":
-        raise QueryError(
-            "Texts that nobody listed are no columns of counts: an engine finds them, and best() sorts them."
-        )
+        raise QueryError("statistics.unlisted_texts_without_columns")
 
     def best(
         self, cells: "NDArray[np.int64]", texts: "list[str]", counts: "NDArray[np.int64]", number: int

@@ -9,13 +9,14 @@ Stemmer 2022; the proof is in ``proofs/quantiles.md``.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_level, exact_positive, exact_probability, safe_repr
+from celosia.core.messages.message import Message, name_unit
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.choice import Choice, Selections, gap_at_most
 from celosia.statistics.base.measure import Estimate
@@ -42,6 +43,13 @@ def bins_for(axis: Axis, cells: int = 1) -> int:
     (121, 4194)
     """
     return max(2, min(axis.steps + 1, _MAX_BINS, _MAX_COUNTS // exact_integer(cells, name="cells")))
+
+
+_NAMED_QUANTILES: Final = {
+    Fraction(0): "statistics.minimum_chosen",
+    Fraction(1, 2): "statistics.median_chosen",
+    Fraction(1): "statistics.maximum_chosen",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -72,10 +80,10 @@ class Quantiles(Choice):
     ) -> None:
         shares = tuple(exact_probability(share, name="quantiles") for share in quantiles)
         if not 1 <= len(shares) <= _MAX_QUANTILES:
-            raise ParameterError(f"quantiles must be 1 to {_MAX_QUANTILES} numbers between 0 and 1, not {len(shares)}.")
+            raise ParameterError("statistics.wrong_number_of_quantiles", most=_MAX_QUANTILES, found=len(shares))
         count = bins_for(axis) if bins is None else exact_integer(bins, name="bins", least=2)
         if count > _MAX_COUNTS:
-            raise ParameterError(f"bins must be at most {_MAX_COUNTS}, not {safe_repr(bins)}.")
+            raise ParameterError("statistics.too_many_bins", most=_MAX_COUNTS, bins=safe_repr(bins))
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "quantiles", shares)
         object.__setattr__(self, "bins", min(count, axis.steps + 1))
@@ -176,7 +184,7 @@ class Quantiles(Choice):
 
     def explain(
         self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
-    ) -> tuple[str, ...]:
+    ) -> tuple[Message, ...]:
         """Explain how quantiles are chosen, and why adding noise to them would be hopeless.
 
         >>> from celosia.statistics.base.noise import ContributionBounds
@@ -189,12 +197,7 @@ class Quantiles(Choice):
         end, so the noise would have scale 120, as wide as the axis for any number of rows.
         """
         far = math.ceil(self.spread(epsilon, bounding, rho=rho, pure=pure))
-        how = (
-            f"{self._subject()} chosen by rank among {self.width} {'values' if self.bin_width == 1 else 'bins'} "
-            f"by the exponential mechanism{self._rounds()}; with probability 95 % at most {far} rows lie between "
-            f"{'it and the truth' if len(self._sorted_quantiles) == 1 else 'each and the truth'}."
-        )
-        sentences = [how, self._explain_noise(epsilon, bounding)]
+        sentences = [self._explain_choice(far), self._explain_noise(epsilon, bounding)]
         each = self.each(epsilon, bounding, rho=rho)
         if self.interval and self._inner:
             sentences.append(self._explain_ends(each, bounding))
@@ -202,67 +205,50 @@ class Quantiles(Choice):
             sentences.append(self._explain_extremes(each, bounding))
             sentences += self._explain_bounds() if self.interval else []
         if self.bin_width > 1:
-            sentences.append(
-                f"A bin is {_format(self.bin_width * self.axis.grid)} wide; inside it rows are taken to be spread "
-                "evenly."
-            )
+            sentences.append(Message("statistics.bin_width", width=_format(self.bin_width * self.axis.grid)))
         return tuple(sentences)
 
-    def _subject(self) -> str:
-        names = {Fraction(0): "The minimum is", Fraction(1, 2): "The median is", Fraction(1): "The maximum is"}
-        if len(self._sorted_quantiles) > 1:
-            return f"{len(self._sorted_quantiles)} quantiles are"
-        return names.get(self._sorted_quantiles[0], f"The quantile {_format(self._sorted_quantiles[0])} is")
+    def _explain_choice(self, rows: int) -> Message:
+        candidates = Message("statistics.values" if self.bin_width == 1 else "statistics.bins", number=self.width)
+        number, share = len(self._sorted_quantiles), self._sorted_quantiles[0]
+        if number > 1:
+            code = "statistics.quantiles_chosen"
+            return Message(code, number=number, candidates=candidates, rounds=number.bit_length(), rows=rows)
+        if share in _NAMED_QUANTILES:
+            return Message(_NAMED_QUANTILES[share], candidates=candidates, rows=rows)
+        return Message("statistics.quantile_chosen", quantile=_format(share), candidates=candidates, rows=rows)
 
-    def _rounds(self) -> str:
-        levels = len(self._sorted_quantiles).bit_length()
-        if levels == 1:
-            return ""
-        return (
-            f" in {levels} rounds, the middle one first and then those on either side of it, so that they are in order"
-        )
-
-    def _explain_noise(self, epsilon: Exact | None, bounding: "ContributionBounds") -> str:
+    def _explain_noise(self, epsilon: Exact | None, bounding: "ContributionBounds") -> Message:
         low, high, reach = self.axis.low, self.axis.high, self.axis.high - self.axis.low
-        scale = f"scale {_format(reach)} / epsilon"
+        scale = f"{_format(reach)} / epsilon"
         if epsilon is not None:
-            scale = f"scale {_format(reach * bounding.groups / exact_positive(epsilon, name='epsilon'))}"
-        return (
-            f"Laplace noise would be hopeless: one {bounding.unit} can move a median from {_format(low)} to "
-            f"{_format(high)}, if half of the rows are at either end, so the noise would have {scale}, "
-            "as wide as the axis for any number of rows."
-        )
+            scale = _format(reach * bounding.groups / exact_positive(epsilon, name="epsilon"))
+        unit = name_unit(bounding.unit)
+        return Message("statistics.noise_hopeless", unit=unit, low=_format(low), high=_format(high), scale=scale)
 
-    def _explain_extremes(self, each: Fraction, bounding: "ContributionBounds") -> str:
+    def _explain_extremes(self, each: Fraction, bounding: "ContributionBounds") -> Message:
         ends = [problem for level in problems(self._sorted_quantiles) for problem in level if problem.share in (0, 1)]
         ranks = sorted({self._rank(problem, self._rate(problem, each, bounding)) for problem in ends})
-        return (
-            f"A minimum or maximum is looked for {' or '.join(map(str, ranks))} rows from the end, and in the middle "
-            "of the rows if there are fewer than twice as many: the empty values beyond the rows are many, and "
-            "together they would be chosen nearly always."
-        )
+        if len(ranks) > 1:
+            return Message("statistics.extremes_looked_for", rank=ranks[0], other=ranks[1])
+        return Message("statistics.extreme_looked_for", rank=ranks[0])
 
-    def _explain_ends(self, each: Fraction, bounding: "ContributionBounds") -> str:
+    def _explain_ends(self, each: Fraction, bounding: "ContributionBounds") -> Message:
         far = rows_beyond(self._inner, lambda problem: self._rate(problem, each, bounding), bins=self.width)
         levels = 2 * len(self._inner).bit_length()
-        return (
-            f"The ends of the interval are private choices too and take {levels} of {self.parts(bounding)} parts of "
-            f"the cost; with probability {100 * LEVEL:g} % at most {math.ceil(far)} rows lie between an end and the "
-            "truth."
-        )
+        rows, level = math.ceil(far), float(100 * LEVEL)
+        return Message("statistics.ends_chosen", levels=levels, parts=self.parts(bounding), level=level, rows=rows)
 
-    def _explain_bounds(self) -> list[str]:
+    def _explain_bounds(self) -> list[Message]:
         """Explain the bound at the open side of an interval."""
         sides = [
-            ("minimum", self.axis.low) if share == 0 else ("maximum", self.axis.high)
+            ("statistics.minimum_at_bound", self.axis.low)
+            if share == 0
+            else ("statistics.maximum_at_bound", self.axis.high)
             for share in self._sorted_quantiles
             if share in (0, 1)
         ]
-        return [
-            f"The interval of the {name} reaches to the bound {_format(bound)}: no private answer can rule out a "
-            f"single row there. What lies beyond the bound counts as the bound: a {name} there means clipped at it."
-            for name, bound in sides
-        ]
+        return [Message(code, bound=_format(bound)) for code, bound in sides]
 
     @property
     def _sorted_quantiles(self) -> tuple[Fraction, ...]:

@@ -160,7 +160,9 @@ class NoisyCountMin(ReprMixin):
 
         if isinstance(values, CountMin):
             if (values.rows, values.width, values.seed) != (self.rows, self.width, self.seed):
-                raise InputError(f"The sketch must have rows={self.rows}, width={self.width} and seed={self.seed}.")
+                raise InputError(
+                    "statistics.count_min_parameters_differ", rows=self.rows, width=self.width, seed=self.seed
+                )
             return values.counters
         sketch = CountMin(self.rows, self.width, seed=self.seed)
         sketch.update(values)
@@ -178,7 +180,7 @@ class NoisyCountMin(ReprMixin):
 
         counters = np.asarray(table)
         if counters.shape != (self.rows, self.width) or counters.dtype.kind not in "iu":
-            raise InputError(f"table must be what release gave: integers, {self.rows} by {self.width}.")
+            raise InputError("statistics.not_a_released_table", rows=self.rows, width=self.width)
         family = HashFamily(self.rows, self.width, independence=2, seed=self.seed)
         columns = family.table(digest(values, seed=self.seed))
         cells = np.take_along_axis(counters.astype(np.int64), columns, axis=1)

@@ -100,11 +100,9 @@ class NoisyDistinct(ReprMixin):
             mergeable=mergeable,
         )
         if self.levels > sketch.levels or self.levels * self.bitmaps > _MAX_BITS:
-            raise ParameterError(
-                f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {safe_repr(levels)}."
-            )
+            raise ParameterError("statistics.too_many_levels", most=sketch.levels, levels=safe_repr(levels))
         if not isinstance(mergeable, bool):
-            raise ParameterError(f"mergeable must be True or False, not {safe_repr(mergeable)}.")
+            raise ParameterError("statistics.mergeable_not_boolean", mergeable=safe_repr(mergeable))
         self._set(adjacency=adjacency, unit=unit)
         guarantee = self.guarantee
         self._set(adjacency=guarantee.adjacency, unit=guarantee.unit)
@@ -125,7 +123,7 @@ class NoisyDistinct(ReprMixin):
         # A set bit becomes a fair coin, which it stays however often it is merged.
         coin = RandomizedResponse(coins=(Fraction(1, 2), exp_at_least(-share) * _ROUNDING_FACTOR / 2), unit=self.unit)
         if coin.epsilon > share:
-            raise ParameterError(f"epsilon is too small for tables that can be merged: {safe_repr(self.epsilon)}.")
+            raise ParameterError("statistics.epsilon_too_small_to_merge", epsilon=safe_repr(self.epsilon))
         return coin
 
     @property
@@ -181,7 +179,7 @@ class NoisyDistinct(ReprMixin):
 
         if isinstance(values, FlajoletMartin):
             if (values.bitmaps, values.seed) != (self.bitmaps, self.seed):
-                raise InputError(f"The sketch must have bitmaps={self.bitmaps} and seed={self.seed}.")
+                raise InputError("statistics.distinct_parameters_differ", bitmaps=self.bitmaps, seed=self.seed)
             return values.table(self.levels)
         sketch = FlajoletMartin(self.bitmaps, seed=self.seed)
         sketch.update(values)
@@ -199,9 +197,7 @@ class NoisyDistinct(ReprMixin):
         True
         """
         if not self.mergeable:
-            raise ParameterError(
-                "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
-            )
+            raise ParameterError("statistics.tables_not_mergeable")
         merged = np.zeros((self.bitmaps, self.levels), dtype=np.bool_)
         for table in tables:
             merged ^= self._check_table(table)
@@ -234,9 +230,7 @@ class NoisyDistinct(ReprMixin):
 
         if_set, if_clear = (math.exp(float(self.coin.log_masses(bit, [1])[0])) for bit in (True, False))
         if tables > 1 and not self.mergeable:
-            raise ParameterError(
-                "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
-            )
+            raise ParameterError("statistics.tables_not_mergeable")
         return BitLikelihood(
             ones=table.sum(axis=0, dtype=np.int64),
             bits=self.bitmaps,
@@ -248,7 +242,7 @@ class NoisyDistinct(ReprMixin):
     def _check_table(self, table: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
         bits = np.asarray(table)
         if bits.dtype != np.bool_ or bits.shape != (self.bitmaps, self.levels):
-            raise InputError(f"A table must be what flip gave: booleans, {self.bitmaps} by {self.levels}.")
+            raise InputError("statistics.not_a_flipped_table", bitmaps=self.bitmaps, levels=self.levels)
         return bits
 
 

@@ -51,7 +51,9 @@ def check_engine(open_engine: "Callable[[Mapping[str, Table]], Engine]") -> tupl
                     engine.check(case.plan)
                     found, expected = _answers(engine, case), _expect(case)
                 except CelosiaError as error:
-                    raise ConformanceError(f"{name}: the engine raised {type(error).__name__}: {error}") from error
+                    raise ConformanceError(
+                        "testing.engine_raised", name=name, type=type(error).__name__, error=error
+                    ) from error
                 _compare(name, found, expected)
                 passed.append(Check(name=name, found=f"{sum(map(_size, expected))} integers"))
     return tuple(passed)
@@ -80,7 +82,7 @@ def _answers(engine: "Engine", case: Case) -> list[Any]:
 
 def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
     if len(found) != len(expected):
-        raise ConformanceError(f"{name}: {len(expected)} arrays were expected, not {len(found)}.")
+        raise ConformanceError("testing.wrong_number_of_arrays", name=name, wanted=len(expected), found=len(found))
     for place, (mine, right) in enumerate(zip(found, expected, strict=True)):
         if isinstance(right, dict):
             equal = mine == right
@@ -88,7 +90,11 @@ def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
             equal = mine.shape == right.shape and mine.dtype.kind in "iO" and bool(np.all(mine == right))
         if not equal:
             raise ConformanceError(
-                f"{name}: request {place} is {_format_answer(mine)}, but {_format_answer(right)} is right."
+                "testing.engine_answer_wrong",
+                name=name,
+                place=place,
+                found=_format_answer(mine),
+                wanted=_format_answer(right),
             )
 
 

@@ -78,4 +78,4 @@ def _telling(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.
 
 
 def _fail(check: str, what: str) -> None:
-    raise ConformanceError(f"{check}: {what}")
+    raise ConformanceError("testing.conduct_check_failed", check=check, finding=what)

@@ -93,7 +93,7 @@ def check_protocol(
     """
     exact_integer(samples, name="samples", least=100)
     if not 0 < failure < 1:
-        raise ParameterError(f"failure must be a probability greater than 0 and less than 1, not {safe_repr(failure)}.")
+        raise ParameterError("testing.failure_out_of_range", failure=safe_repr(failure))
     source, share = Seeded(seed), failure / _RANDOM_CHECKS
     checks = [Check(name="form", found=check_form(protocol))]
     held_values = _values(protocol, values)
@@ -143,7 +143,7 @@ def _values(protocol: Protocol[Any], values: Sequence[Any] | None) -> Sequence[A
         values = _guess(protocol)
     values = list(values)
     if len(values) < 2 or any(one == two for index, one in enumerate(values) for two in values[:index]):
-        raise ParameterError("values must be at least two different ones, so that there are neighbours to compare.")
+        raise ParameterError("testing.too_few_values")
     return values
 
 
@@ -158,4 +158,4 @@ def _guess(protocol: Protocol[Any]) -> Sequence[Any]:
         except CelosiaError:
             continue
         return values
-    raise ParameterError(f"values must be given: no default values fit {type(protocol).__name__}.")
+    raise ParameterError("testing.missing_values", type=type(protocol).__name__)

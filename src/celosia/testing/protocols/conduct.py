@@ -154,9 +154,7 @@ def check_refusals(protocol: Protocol[Any]) -> str:
             if _SECRET in str(error):
                 _fail("refusals", "an error of the client quotes the value.")
         except Exception as error:
-            raise ConformanceError(
-                f"refusals: {type(error).__name__} was raised for invalid values: use InputError."
-            ) from error
+            raise ConformanceError("testing.wrong_refusal_error", type=type(error).__name__) from error
         else:
             _fail("refusals", f"the client takes a {type(values).__name__} that is no column of its values.")
     return f"{len(bad)} kinds of values refused"
@@ -166,7 +164,7 @@ def _again(protocol: Protocol[Any]) -> Protocol[Any]:
     try:
         return Protocol.from_json(protocol.to_json())
     except CelosiaError as error:
-        raise ConformanceError(f"form: the protocol does not come back from its own JSON: {error}") from error
+        raise ConformanceError("testing.protocol_not_read_back", error=error) from error
 
 
 def _reports(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> Reports:
@@ -243,10 +241,8 @@ def _absorb(aggregate: Aggregate[Any], hostile: Any, name: str) -> None:
     try:
         aggregate.absorb(hostile)
     except Exception as error:
-        raise ConformanceError(
-            f"hostile: {name} raised {type(error).__name__}; such reports are counted, never an error."
-        ) from error
+        raise ConformanceError("testing.hostile_report_raised", name=name, type=type(error).__name__) from error
 
 
 def _fail(check: str, what: str) -> None:
-    raise ConformanceError(f"{check}: {what}")
+    raise ConformanceError("testing.conduct_check_failed", check=check, finding=what)

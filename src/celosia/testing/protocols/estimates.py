@@ -256,4 +256,4 @@ def _reach(failure: float, tests: int, draws: int) -> float:
 
 
 def _fail(check: str, what: str) -> None:
-    raise ConformanceError(f"{check}: {what}")
+    raise ConformanceError("testing.conduct_check_failed", check=check, finding=what)

@@ -42,9 +42,7 @@ def client_draws(protocol: Memoised[Any], payload: Bytes) -> NDArray[np.int64]: 
     >>> int(client_draws(protocol, protocol.outputs()).max())
     191
     """
-    raise ConformanceError(
-        f"histories: no law of histories is known for {type(protocol).__name__}; register client_draws."
-    )
+    raise ConformanceError("testing.no_client_draws_registered", type=type(protocol).__name__)
 
 
 @singledispatch
@@ -58,9 +56,7 @@ def history_log_masses(protocol: Memoised[Any], history: History, payloads: Byte
     >>> np.exp(history_log_masses(protocol, (0, 0), twice)).round(3).tolist()
     [0.731, 0.0, 0.0, 0.269]
     """
-    raise ConformanceError(
-        f"histories: no law of histories is known for {type(protocol).__name__}; register history_log_masses."
-    )
+    raise ConformanceError("testing.no_history_masses_registered", type=type(protocol).__name__)
 
 
 @client_draws.register
@@ -261,4 +257,4 @@ def _check_draws(protocol: Memoised[Any], law: Law, reports: int, samples: int, 
 
 
 def _fail(what: str) -> None:
-    raise ConformanceError(f"histories: {what}")
+    raise ConformanceError("testing.histories_check_failed", finding=what)

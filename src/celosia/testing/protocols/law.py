@@ -81,7 +81,7 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
     try:
         price = pure(event)
     except NotPricedError as error:
-        raise ConformanceError(f"event: {name} cannot be priced as pure differential privacy.") from error
+        raise ConformanceError("testing.event_not_pure", name=name) from error
     if price > guarantee.epsilon:
         _fail("event", f"{name} is priced at {float(price):.9g}, more than {guarantee!r} says.")
     if law is None:
@@ -194,4 +194,4 @@ def _at_least(p_value: float, least: float, failure: float, check: str, samples:
 
 
 def _fail(check: str, what: str) -> None:
-    raise ConformanceError(f"{check}: {what}")
+    raise ConformanceError("testing.conduct_check_failed", check=check, finding=what)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -7,9 +8,11 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
+from celosia.core.messages.catalogue import find_template
+from celosia.core.messages.message import Message
 from celosia.guard.http.problems import problem_of
 from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.i18n.wording import Sentence, replace_guarantees, translate
+from celosia.guard.web.i18n.wording import Sentence, translate
 from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
 
@@ -63,23 +66,22 @@ def test_the_sentences_of_previews_have_spanish() -> None:
                     check_preview(sql, most, budget)
 
 
+def say(code: str, **fields: object) -> str:
+    """The Spanish of a message, with plain blanks."""
+    said = translate(Message(code, **fields), load_language("es"))
+    assert said.code == "es"
+    return said.text.replace("\N{NO-BREAK SPACE}", " ")
+
+
 def test_numbers_have_the_marks_of_the_language() -> None:
-    assert translate("Laplace noise of scale 0.2857", load_language("es")).text == "ruido de Laplace de escala 0,2857"
-    said = translate("exponential choice among 1,025 candidates", load_language("es")).text
-    assert said == "elección entre 1.025 candidatos por el mecanismo exponencial"
-    shared = translate("a.b, c come from one measurement and share its noise.", load_language("es")).text
+    assert say("query.noise", kind="Laplace", size=0.2857) == "ruido de Laplace de escala 0,2857"
+    assert say("query.exponential_choice", candidates=1025) == "elección exponencial entre 1.025 candidatos"
+    shared = say("query.shared_measurement", names=("a.b", "c"))
     assert shared == "a.b, c salen de una misma medición y comparten su ruido."
 
 
-def test_a_maximum_at_its_bound_is_said_in_spanish() -> None:
-    said = translate("most is 100, the bound of its column: values beyond it were clipped to it.", load_language("es"))
-    assert said == Sentence(
-        "most es 100, el límite de su columna: los valores más allá de él se recortaron hasta él.", "es"
-    )
-
-
 def test_english_stays_as_it_is() -> None:
-    said = translate("Laplace noise of scale 2", load_language("en"))
+    said = translate(Message("query.noise", kind="Laplace", size=2.0), load_language("en"))
     assert (said.text, said.code) == ("Laplace noise of scale 2", "en")
 
 
@@ -91,45 +93,49 @@ def test_what_is_not_known_stays_in_english() -> None:
 def test_what_is_refused_is_explained_in_spanish() -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("SELECT AVG(gender) FROM people", {}, "No hay ninguna columna 'gender'. Hay age,"),
-        ("SELECT AVG(agge) FROM people", {}, "¿Quería decir age?"),
-        ('SELECT COUNT(*) FROM people WHERE sex = "F"', {}, "Los textos van entre comillas simples."),
-        ("SELECT COUNT(*) FROM peopel", {}, "No hay ninguna tabla 'peopel'. ¿Quería decir people?"),
+        ("SELECT AVG(agge) FROM people", {}, "¿Se quería decir age?"),
+        ('SELECT COUNT(*) FROM people WHERE sex = "F"', {}, "Un texto se escribe entre comillas simples."),
+        ("SELECT COUNT(*) FROM peopel", {}, "No hay ninguna tabla 'peopel'. ¿Se quería decir people?"),
         ("SELECT * FROM people", {}, "mostraría filas"),
         ("SELECT DISTINCT sex FROM people", {}, "mostraría los valores"),
         ("SELEC COUNT(*) FROM people", {}, "no se entiende"),
         ("SELECT COUNT(*) FROM", {}, "no se entiende"),
-        ("", {}, "vacía"),
+        ("", {}, "vacío"),
         ("SELECT 1; SELECT 2", {}, "El texto tiene 2 instrucciones: debe ser un solo SELECT"),
         ("SELECT age, COUNT(*) FROM people", {}, "ni en GROUP BY ni dentro de un agregado"),
-        ("SELECT AVG(name) FROM people", {}, "no es un número (tipo: texto)"),
-        ("SELECT AVG(sex) FROM people", {}, "no es un número (tipo: categoría)"),
+        ("SELECT AVG(name) FROM people", {}, "name es Text, no un número"),
+        ("SELECT AVG(sex) FROM people", {}, "sex es Category, no un número"),
         ("SELECT COUNT(*) FROM people WHERE sex = 'X'", {}, "sex nunca es 'X'. Hay F, M."),
         ("SELECT COUNT(*) FROM people WHERE age = 'X'", {}, "age (un número) no se puede comparar con 'X' (un texto)"),
-        ("SELECT COUNT(*) FROM people WHERE sex < 'X'", {}, "enumere los valores"),
+        ("SELECT COUNT(*) FROM people WHERE sex < 'X'", {}, "hay que enumerar los valores"),
         ("SELECT SUM(LEAST(age, 'x')) FROM people", {}, "no se pueden"),
         ("SELECT COUNT(*) FROM people WHERE age", {}, "condición"),
         ("SELECT COUNT(*) FROM people WHERE COUNT(*) > 1", {}, "HAVING"),
         ("SELECT COUNT(*) FROM people WHERE age = NULL", {}, "IS NULL"),
         ("SELECT SUM(name + 1) FROM people", {}, "calcula con números, no con name (un texto)"),
-        ("SELECT who, COUNT(*) FROM people GROUP BY who", {}, "dice de quién es la fila"),
+        ("SELECT who, COUNT(*) FROM people GROUP BY who", {}, "es la columna de persona"),
         ("DELETE FROM people", {}, "nunca se escribe nada"),
         ("SELECT COUNT(*), COUNT(*) FROM people UNION SELECT 1", {}, "solo se lee un SELECT"),
-        ("SELECT ROW_NUMBER() OVER () FROM people", {}, "no se pueden mirar una junto a otra"),
-        ("SELECT COUNT(*) FROM people LIMIT 0", {}, "LIMIT toma un número entero"),
+        ("SELECT ROW_NUMBER() OVER () FROM people", {}, "no se pueden mirar unas junto a otras"),
+        ("SELECT COUNT(*) FROM people LIMIT 0", {}, "LIMIT toma un literal entero de 1 a 1.000.000"),
         ("SELECT COUNT(*) FROM people ORDER BY 7", {}, "no es una posición"),
-        ("SELECT TOP_K(sex, 9) FROM people", {}, "TOP_K necesita"),
+        ("SELECT TOP_K(sex, 9) FROM people", {}, "top_k necesita"),
         ("SELECT MODE(name) FROM people", {}, "valores sean públicos"),
-        ("SELECT COUNT(*) FROM people", {"epsilon": "much"}, "ε debe ser un número, como 0,1 o 1e-6, no 'much'."),
-        ("SELECT COUNT(*) FROM people", {"epsilon": "-1"}, "ε debe ser mayor que 0, no '-1'."),
-        ("SELECT COUNT(*) FROM people", {"epsilon": "1e9"}, "más allá no se promete nada"),
+        (
+            "SELECT COUNT(*) FROM people",
+            {"epsilon": "much"},
+            'epsilon debe ser un número como "0.1", "1e-6" o "1/3", y es \'much\'.',
+        ),
+        ("SELECT COUNT(*) FROM people", {"epsilon": "-1"}, "epsilon debe ser mayor que 0, y es '-1'."),
+        ("SELECT COUNT(*) FROM people", {"epsilon": "1e9"}, "más allá no se garantiza nada"),
         ("SELECT COUNT(*) FROM people", {"epsilon": None}, "El presupuesto es un ε"),
         ("SELECT COUNT(*) FROM people", {"rho": "1"}, "El presupuesto es un ε"),
         ("SELECT AVG(age) FROM people", {"epsilon": None, "error": "5"}, "depende del número de filas"),
         ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": "0.0001"}, "Ni todo el presupuesto (ε = 2; δ = "),
-        ("SELECT COUNT(*) FROM people", {"delta": "7"}, "δ"),
-        ("SELECT MEDIAM(age) FROM people", {}, "MEDIAM no se puede usar aquí: escriba MEDIAN, si"),
-        ("SELECT COUNT(*) FROM people", {"epsilon": "1e-30"}, "ε es demasiado pequeño"),
-        ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": 1, "confidence": 2}, "La probabilidad debe ser"),
+        ("SELECT COUNT(*) FROM people", {"delta": "7"}, "delta debe ser 0, o al menos 1e-200"),
+        ("SELECT MEDIAM(age) FROM people", {}, "MEDIAM no se puede usar aquí: hay que escribir MEDIAN, si"),
+        ("SELECT COUNT(*) FROM people", {"epsilon": "1e-30"}, "epsilon es demasiado pequeño"),
+        ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": 1, "confidence": 2}, "confidence debe ser"),
     ]
     for sql, target, words in cases:
         asked = session(
@@ -137,34 +143,15 @@ def test_what_is_refused_is_explained_in_spanish() -> None:
         )
         with pytest.raises(CelosiaError) as refused:
             asked.sql(sql).preview(**{"epsilon": "0.5"} | target)
-        said = translate(str(refused.value), load_language("es"))
+        said = translate(refused.value.message, load_language("es"))
         assert said.code == "es", said.text
         assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words"),
-    [
-        ("An analyst may not read the log.", "leer el registro"),
-        ("There is no answer 'zz' that you may see.", "No hay ninguna respuesta 'zz' que usted pueda ver."),
-        ("There is no data set 'zz' that you may see.", "ningún conjunto de datos 'zz'"),
-        (
-            "The answer would have 11858 cells, and 10000 are allowed: group by less, or list keys.",
-            "La respuesta tendría 11858 casillas, y se permiten 10000: agrupe por menos.",
-        ),
-        (
-            (
-                "The question costs PureDP(epsilon=5), and data set 'd' has PureDP(epsilon='2.5') left: it is used up, "
-                "so ask the owner of the data for more."
-            ),
-            "La pregunta cuesta ε = 5, y al conjunto de datos",
-        ),
-    ],
-)
-def test_what_the_guard_refuses_is_explained_in_spanish(sentence: str, words: str) -> None:
-    said = translate(sentence, load_language("es"))
-    assert said.code == "es"
-    assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
+def test_what_the_guard_refuses_is_explained_in_spanish() -> None:
+    assert say("guard.no_answer", name="'zz'") == "No hay ninguna respuesta 'zz' que se pueda ver."
+    assert say("guard.no_dataset", name="'zz'").startswith("No hay ningún conjunto de datos 'zz'")
+    assert say("guard.too_many_cells", cells=11858, most=10000).endswith("y se permiten 10000: agrupe por menos.")
 
 
 def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
@@ -177,18 +164,18 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
                 cl.PureDP(epsilon="0.4"),
                 None,
                 (
-                    "al conjunto de datos 'deaths' le queda ε = 0,4: pida un ε de 0,4 como mucho, "
-                    "o más presupuesto al responsable de los datos."
+                    "en el conjunto de datos 'deaths' queda ε = 0,4: hay que preguntar con un epsilon de 0.4 como "
+                    "mucho, o pedir más"
                 ),
             ),
-            (Policy(limit=cl.PureDP(epsilon=9), window=week), None, "le queda ε = 0,3 hasta el "),
-            (cl.PureDP(epsilon="0.2"), "ana", "al presupuesto de 'ana' en el conjunto de datos 'deaths' le queda"),
+            (Policy(limit=cl.PureDP(epsilon=9), window=week), None, "queda ε = 0,3 hasta "),
+            (cl.PureDP(epsilon="0.2"), "ana", "en la cuenta de 'ana' para el conjunto de datos 'deaths' queda"),
         ):
             ledger.set_budget(policy, dataset="deaths", analyst=analyst)
             with pytest.raises(CelosiaError) as refused:
                 ledger.reserve(event, dataset="deaths", analyst=analyst)
-            spanish = translate(str(refused.value), load_language("es")).text.replace("\N{NO-BREAK SPACE}", " ")
-            english = translate(str(refused.value), load_language("en")).text.replace("\N{NO-BREAK SPACE}", " ")
+            spanish = translate(refused.value.message, load_language("es")).text.replace("\N{NO-BREAK SPACE}", " ")
+            english = translate(refused.value.message, load_language("en")).text.replace("\N{NO-BREAK SPACE}", " ")
             assert "La pregunta cuesta ε = 0,5, y " in spanish
             assert words in spanish
             assert "The question costs ε = 0.5, and " in english
@@ -198,42 +185,53 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("cost", "left", "words"),
     [
-        (cl.ZCDP(rho=2), cl.ZCDP(rho="0.01"), "pida un ρ de 0,01 como mucho"),
-        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-7"), "pida un δ de 1e-07 como mucho"),
-        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta=0), "su δ está agotado"),
-        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-6"), "pida un δ menor"),
-        (cl.GaussianDP(mu=2), cl.GaussianDP(mu=0), "cuesta más de lo que al presupuesto le queda: está agotado"),
+        (cl.ZCDP(rho=2), cl.ZCDP(rho="0.01"), "un rho de 0.01 como mucho"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-7"), "un delta de 1e-07 como mucho"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta=0), "su delta está agotado"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-6"), "un delta menor"),
+        (cl.GaussianDP(mu=2), cl.GaussianDP(mu=0), "cuesta más de lo que"),
     ],
 )
 def test_every_advice_is_said_in_spanish(cost: cl.Guarantee, left: cl.Guarantee, words: str) -> None:
     for until in (None, "2026-01-02 00:00 UTC"):
-        said = translate(describe_refusal(cost, left, "the budget", lambda _: False, until=until), load_language("es"))
+        refusal = describe_refusal(cost, left, Message("ledger.scope_budget"), lambda _: False, until=until)
+        said = translate(refusal, load_language("es"))
         assert said.code == "es"
-        assert words.replace("le queda: ", f"le queda hasta el {until}: " if until else "le queda: ") in said.text
+        assert words in said.text
+        assert (f"hasta {until}" in said.text) == (until is not None)
 
 
-def test_what_speaks_python_is_said_otherwise_in_english() -> None:
-    told = "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or error=."
+def test_what_tells_python_is_said_otherwise_on_pages() -> None:
+    told = Message("query.query_must_spend_epsilon", given="")
+    assert told.endswith("give epsilon=, such as epsilon='0.5', or error=.")
     assert translate(told, load_language("en")).text.endswith("fill it in, or say the largest error.")
+    assert translate(told, load_language("es")).text.endswith("dígalo, o diga el error máximo.")
 
 
-def test_costs_are_rounded_up_and_rests_down() -> None:
-    text = "It costs PureDP(epsilon='0.12345'), and ZCDP(rho='1/3') is left."
-    assert (
-        replace_guarantees(text, "en").replace("\N{NO-BREAK SPACE}", " ")
-        == "It costs ε = 0.1235, and ρ = 0.3333 is left."
-    )
-    assert replace_guarantees("There is no table 'PureDP(x)'.", "en") == "There is no table 'PureDP(x)'."
+def test_every_sentence_of_the_pages_has_a_code_and_its_gaps() -> None:
+    for code in ("en", "es"):
+        texts = load_language(code).texts
+        names = [name.removeprefix("message.") for name in texts if name.startswith("message.")]
+        assert len(names) > 5
+        for name in names:
+            template = find_template(name, "en")
+            assert template is not None, name
+            gaps = set(re.findall(r"\{(\w+)", texts[f"message.{name}"]))
+            assert gaps <= set(re.findall(r"\{(\w+)", template)), name
 
 
-def test_a_part_that_is_not_known_leaves_the_whole_in_english() -> None:
-    sentence = "FOO is not supported: a hint that is new."
-    assert translate(sentence, load_language("es")) == Sentence(sentence, "en")
+def test_costs_are_rounded_up_and_remainders_down() -> None:
+    fields = {"cost": cl.PureDP(epsilon="0.12345"), "left": cl.ZCDP(rho="1/3"), "scope": "the budget", "advice": "no"}
+    said = translate(Message("ledger.cost_too_high", **fields), load_language("en"))
+    wanted = "The question costs ε = 0.1235, and the budget has ρ = 0.3333 left: no."
+    assert said.text.replace("\N{NO-BREAK SPACE}", " ") == wanted
+    missing = translate(Message("query.suggest_close", name="PureDP(x)"), load_language("en"))
+    assert missing.text == "Did you mean PureDP(x)?"
 
 
-def test_a_long_sentence_is_not_tried_on_every_shape() -> None:
-    sentence = f"There is no column 'x'. There are {'a, ' * 500}b."
-    assert translate(sentence, load_language("es")).code == "en"
+def test_a_part_without_spanish_leaves_the_whole_in_english() -> None:
+    message = Message("query.not_supported", name="FOO", hint=Message("a hint of a plug-in"))
+    assert translate(message, load_language("es")) == Sentence("FOO is not supported: a hint of a plug-in.", "en")
 
 
 @pytest.mark.parametrize("error", [EngineError("x"), LedgerError("x"), MissingExtraError("x")])
@@ -250,6 +248,4 @@ def test_what_a_question_takes_of_the_budget_is_said_in_spanish() -> None:
     )
     note = asked.sql("SELECT COUNT(*) FROM people").preview(epsilon="0.1").notes[-1]
     assert note == "It costs an epsilon of 0.1 alone; of the budget it takes 0.012."
-    assert (
-        translate(note, load_language("es")).text == "Por sí sola cuesta un épsilon de 0,1; del presupuesto toma 0,012."
-    )
+    assert translate(note, load_language("es")).text == "Por sí sola cuesta un ε de 0,1; del presupuesto toma 0,012."

@@ -52,7 +52,7 @@ def test_charts_and_files(site: Site) -> None:
     assert [row["sex"] for row in rows] == ["F", "M"]
     assert float(rows[0]["count_low"]) < float(rows[0]["count"]) < float(rows[0]["count_high"])
     whole = browser.get(f"{path}/answer.json").json()
-    assert whole["release"]["version"] == 2
+    assert whole["release"]["version"] == 3
     assert whole["state"] == "committed"
 
 
@@ -180,7 +180,7 @@ def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
     assert "as the limits for each person leave it" in english
     assert "The limits may cut off more: the true number can lie outside the noise interval." in english
     assert "intervalo de ruido del 95 %" in spanish
-    assert "Los límites pueden dejar fuera más" in spanish
+    assert "Los límites pueden recortar más" in spanish
     chart = browser.get(f"{path}/chart.json?column=count&level=0.95&lang=es").json()
     assert "intervalo de ruido del 95 %" in str(chart).replace("\N{NO-BREAK SPACE}", " ")
 

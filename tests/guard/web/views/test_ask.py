@@ -124,9 +124,9 @@ def test_shares_of_one_measurement_are_told_once(site: Site) -> None:
     ("fields", "words"),
     [
         ({"sql": "SELECT AVG(gender) FROM people"}, "No hay ninguna columna &#39;gender&#39;."),
-        ({"sql": "SELECT COUNT(*) FROM peopel"}, "¿Quería decir people?"),
+        ({"sql": "SELECT COUNT(*) FROM peopel"}, "¿Se quería decir people?"),
         ({"sql": SQL, "epsilon": "x"}, "debe ser un número"),
-        ({"tab": "form", "aggregate": "sum"}, "Elija una columna"),
+        ({"tab": "form", "aggregate": "sum"}, "Hay que elegir una columna"),
     ],
 )
 def test_what_is_wrong_is_explained_in_spanish(site: Site, fields: dict[str, str], words: str) -> None:
@@ -136,7 +136,7 @@ def test_what_is_wrong_is_explained_in_spanish(site: Site, fields: dict[str, str
 
 
 def test_a_refusal_speaks_of_epsilon_and_not_of_python(site: Site) -> None:
-    for lang, words in (("en", "costs ε = 5, and data set &#39;people&#39; has ε = 3"), ("es", "cuesta ε = 5, y al")):
+    for lang, words in (("en", "costs ε = 5, and data set &#39;people&#39; has ε = 3"), ("es", "cuesta ε = 5, y en")):
         browser = site.browser("analyst", lang=lang)
         browser.get(ASK)
         reply = browser.post(ASK, tab="sql", sql=SQL, epsilon="5", key=key_in(browser))

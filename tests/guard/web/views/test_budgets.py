@@ -58,7 +58,7 @@ def test_a_curator_sets_a_preset(site: Site) -> None:
     assert line.policy.limit == ApproxDP(epsilon="0.5", delta="1e-6")
     wrong = browser.post("/budget", dataset="people", kind="preset", preset="usual", persons="30.000")
     assert wrong.status_code == 422
-    assert "El número de personas debe ser un número entero de 1 a 10^12, no &#39;30.000&#39;." in wrong.text
+    assert "El número de personas debe ser un número entero de 1 a 10^12, y es &#39;30.000&#39;." in wrong.text
     assert 'value="30.000"' in wrong.text
 
 

@@ -41,7 +41,7 @@ def cost_of(answer: "Answer") -> Guarantee | None:
 
 
 def _read_guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
-    from celosia.query.serial.release import record_from_json
+    from celosia.query.serial.records import record_from_json
 
     try:
         return record_from_json(Guarantee, cost)  # type: ignore[type-abstract] # one of its kinds
@@ -125,7 +125,7 @@ def _load_release(answer: "Answer") -> "TableRelease":
     from celosia.query.serial.release import release_from_json
 
     if answer.release is None:
-        raise NotFoundError(kind="answer", name=answer.id)
+        raise NotFoundError("guard.no_answer", name=answer.id)
     return release_from_json(answer.release)
 
 
@@ -162,7 +162,7 @@ def _specification(web_session: "WebSession") -> dict[str, object]:
     columns = chart_columns(release)
     column = web_session.query_field("column") or next(iter(columns), "")
     if column not in columns:
-        raise NotFoundError(kind="chart", name=column)
+        raise NotFoundError("guard.no_chart", name=column)
     dark = web_session.query_field("theme") == "dark"
     return chart_specification(
         release, column, level=float(_level(web_session)), language=web_session.language, dark=dark

@@ -40,12 +40,12 @@ def parse_limit(form: "Mapping[str, str]") -> Guarantee:
         case "preset":
             return parse_preset_budget(form)
         case other:
-            raise ParameterError(f"kind must be preset, pure, approx or zcdp, not {safe_repr(other)}.")
+            raise ParameterError("guard.unknown_budget_kind", value=safe_repr(other))
 
 
 def _require_number(numbers: "Mapping[str, str]", name: str) -> str:
     if not numbers[name]:
-        raise ParameterError(f"{name} must be given, such as {'1e-6' if name == 'delta' else '1'}.")
+        raise ParameterError("guard.number_missing", name=name, example="1e-6" if name == "delta" else "1")
     return numbers[name]
 
 
@@ -73,7 +73,7 @@ def _replace_amount(limit: Guarantee, name: str, part: str) -> Guarantee:
 
 def _parse_days(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_DAYS):
-        raise ParameterError(f"days must be an integer from 1 to {_MAX_DAYS}, not {safe_repr(text)}.")
+        raise ParameterError("guard.days_out_of_range", most=_MAX_DAYS, value=safe_repr(text))
     return int(text)
 
 

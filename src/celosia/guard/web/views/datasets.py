@@ -77,7 +77,7 @@ def _set_bounds(web_session: "WebSession") -> "Response":
     try:
         low, high = web_session.form_field("low"), web_session.form_field("high")
         if not low or not high:
-            raise ParameterError("low and high must both be given.")
+            raise ParameterError("guard.missing_bounds")
         web_session.guard.set_bounds(web_session.identity, name, column, low, high)
     except CelosiaError as error:
         return _render_curation(web_session, problem=form_problem(error).detail, column=column, status=422)

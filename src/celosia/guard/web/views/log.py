@@ -64,7 +64,7 @@ def _verify(web_session: "WebSession") -> "Response":
     try:
         verification = web_session.guard.verify(web_session.identity, wanted or None)
     except ParameterError as error:  # not a head
-        return _render(web_session, wanted=wanted, problem=str(error), status=422)
+        return _render(web_session, wanted=wanted, problem=error.message, status=422)
     return _render(web_session, verification=verification, wanted=wanted)
 
 

@@ -53,7 +53,7 @@ def _parse_expiry(web_session: "WebSession") -> dt.datetime | None:
     if not days:
         return None
     if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MAX_DAYS):
-        raise ParameterError(f"days must be an integer from 1 to {_MAX_DAYS}, not {safe_repr(days)}.")
+        raise ParameterError("guard.days_out_of_range", most=_MAX_DAYS, value=safe_repr(days))
     return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
 
 

@@ -116,7 +116,7 @@ def _copy(source: str, target: str, columns: Sequence[str], person: str | None) 
                 writer = stack.enter_context(pq.ParquetWriter(target, table.schema))
             writer.write_table(table)
         if others.take(1).num_rows:
-            raise EngineError("A file has changed while it was read.")
+            raise EngineError("query.file_changed_while_reading")
 
 
 def _batches(file: Any, columns: Sequence[str]) -> "Iterator[pa.Table]":

@@ -1,0 +1,1 @@
+"""Messages for readers: ``message`` makes them from codes, ``catalogue`` has the sentences of each language."""
