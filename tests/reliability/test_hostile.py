@@ -240,7 +240,10 @@ def on_the_wire(key: str) -> dict[str, bytes]:
         "broken JSON in chunks": wire(chunked(honest[:9], honest[10:]), auth, kind, one, chunks, length=False),
         "a chunk of no size": wire(b"zz\r\nx\r\n0\r\n\r\n", auth, kind, one, chunks, length=False),
         "a chunk of great size": wire(b"f" * 40 + b"\r\nx", auth, kind, one, chunks, length=False),
-        "length and chunks": wire(chunked(honest), auth, kind, chunks),
+        "length and chunks": wire(chunked(honest), auth, kind, one, chunks),
+        "length and chunks, kept alive": wire(chunked(honest), auth, kind, one, chunks).replace(
+            b"Connection: close", b"X: y"
+        ),
         "two lengths": wire(honest, auth, kind, one, b"Content-Length: 3"),
         "a length below zero": wire(honest, auth, kind, one, b"Content-Length: -3", length=False),
         "a length of words": wire(honest, auth, kind, one, b"Content-Length: many", length=False),

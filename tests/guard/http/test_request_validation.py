@@ -51,3 +51,11 @@ def test_a_header_that_decides_is_there_once(name: bytes) -> None:
 
 def test_headers_that_are_lists_may_come_in_pieces() -> None:
     assert let_in("/", (b"accept", b"one"), (b"accept", b"two")) is True
+
+
+def test_a_body_has_one_length() -> None:
+    length, chunks = (b"content-length", b"5"), (b"transfer-encoding", b"chunked")
+    assert let_in("/", length) is True
+    assert let_in("/", chunks) is True
+    assert let_in("/", length, chunks) == 400
+    assert let_in("/", chunks, (b"accept", b"x"), length) == 400

@@ -1,7 +1,8 @@
 """Refuse ambiguous requests before anything reads them.
 
 A path with a control character can match a route that a comparison of paths does not: the router ignores a last line
-break. A repeated header is the first value to one reader and the last to another. No honest client sends either.
+break. A repeated header is the first value to one reader and the last to another. A body with two lengths ends at one
+place for a proxy and at another for us (RFC 9112, section 6.3). No honest client sends any of these.
 """
 
 import unicodedata
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _SINGLE_HEADERS: Final = (b"authorization", b"content-type", b"host", b"idempotency-key")
+_BODY_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _CONTROL_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, surrogates, line and paragraph separators
 
 
@@ -29,6 +31,9 @@ class RequestValidation:
             if not _is_printable(scope["path"]):
                 raise HttpError(404, Message("guard.no_such_address"))
             names = [name for name, _ in scope["headers"]]
+            if _BODY_LENGTHS.issubset(names):
+                two = Message("guard.two_body_lengths")
+                raise HttpError(400, two, error="FormatError", headers={"Connection": "close"})
             for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
