@@ -15,8 +15,10 @@ import pytest
 
 import celosia as cl
 from celosia.core import ApproxDP, PureDP
+from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.http.problems import STATUSES
+from celosia.query.serial.messages import message_from_json
 from tests.reliability.hostile import HONEST, Hostile, hostile_bodies, hostile_requests
 from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
 from tests.reliability.serving import DATASET, PATIENCE, question, start_server
@@ -89,7 +91,10 @@ def check_refusal(reply: Reply, sent: bytes = b"") -> None:
     assert 400 <= reply.status < 500, (reply.status, reply.body[:300])
     assert reply.headers["content-type"] == "application/problem+json"
     told = reply.json
-    assert told.keys() == {"type", "title", "status", "detail", "error", "request"}
+    assert told.keys() == {"type", "title", "status", "detail", "error", "code", "fields", "request"}
+    assert Message(told["detail"]) == message_from_json(
+        {"code": told["code"], "fields": told["fields"], "text": told["detail"]}
+    )
     assert told["status"] == reply.status
     assert told["error"] in STATUSES
     assert told["title"]

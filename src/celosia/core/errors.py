@@ -47,7 +47,7 @@ class CelosiaError(Exception):
 
     def __init__(self, code: str = "", /, **fields: object) -> None:
         given = code.fields if isinstance(code, Message) else {}
-        self.code = code.code if isinstance(code, Message) else code
+        self.code = code.code if isinstance(code, Message) else str(code)  # others may pass anything
         self.fields = freeze_fields({**given, **fields})
         super().__init__(self.code)
 
