@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.core import errors
-from celosia.core.messages.catalogue import LANGUAGES, load_catalogue
+from celosia.core.messages.message import LANGUAGES, load_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.errors import BudgetExceededError, CelosiaError, MissingExtraError, ParameterError
-from celosia.core.messages.catalogue import find_template
 from celosia.core.messages.message import (
     Message,
+    find_template,
     freeze_fields,
     join_messages,
     join_names,

@@ -1,1 +1,1 @@
-"""Messages for readers: ``message`` makes them from codes, ``catalogue`` has the sentences of each language."""
+"""Messages for readers: ``message`` makes them from codes; the sentences of each language are in TOML files."""

@@ -1,15 +1,17 @@
-"""Sentences for readers, made from a code and fields by the catalogue of a language.
+"""Sentences for readers, made from a code and fields by one catalogue for each language.
 
-Programs compare codes and fields, and never read the sentence.
+The code ``query.no_table`` is the entry ``no_table`` of ``<language>/query.toml``; its sentence has a gap in braces for
+each field. Programs compare codes and fields, and never read the sentence.
 """
 
+import re
+import tomllib
+from functools import cache
+from importlib import resources
 from operator import index
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, Union
 
-from celosia.core.messages.catalogue import GAP, find_template
-
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Mapping, Sequence
 
     from celosia.core.guarantees import Guarantee
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 Field: TypeAlias = "Union[str, int, float, Message, Guarantee, tuple[Field, ...], None]"  # noqa: UP007 - recursive
 """What a sentence can name: plain values, guarantees, other sentences, and lists of these."""
 
+LANGUAGES: Final = {"en": "English", "es": "Español"}
+"""The languages by code; the first is the default."""
+
+_GAP: Final = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
+_CODE: Final = re.compile(r"([a-z][a-z_]*)\.([a-z][a-z0-9_]*)")
 _SPANISH_MARKS: Final = str.maketrans(",.", ".,")
 
 
@@ -161,4 +168,22 @@ def render_message(
         name: str | None = gap[1]
         return gap[0][0] if name is None else write(name, fields.get(name), gap[2] or "")
 
-    return GAP.sub(fill, template)
+    return _GAP.sub(fill, template)
+
+
+def find_template(code: str, language: str) -> str | None:
+    """Return the sentence of a code with its gaps; None if the language has none, or it is not a code."""
+    match = _CODE.fullmatch(code)
+    return None if match is None else load_catalogue(language, match[1]).get(match[2])
+
+
+def list_gaps(template: str) -> set[str]:
+    """Return the names of the fields that a sentence has gaps for."""
+    return {gap[1] for gap in _GAP.finditer(template) if gap[1] is not None}
+
+
+@cache
+def load_catalogue(language: str, package: str) -> "Mapping[str, str]":
+    """Load the sentences of a package in a language, by the last part of their codes."""
+    file = resources.files("celosia.core.messages").joinpath(language, f"{package}.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from celosia.core.errors import NotAllowedError, TooManyRequestsError
+from celosia.core.messages.message import LANGUAGES
 from celosia.guard.errors import NotFoundError
 from celosia.guard.http.problems import HttpError, problem_of, request_number
 from celosia.guard.http.routing import get_shared
@@ -31,7 +32,7 @@ from celosia.guard.web.cookies import (
     read_secret,
     set_cookie,
 )
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, LANGUAGES, choose_language, load_language
+from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.rendering import error_title, redirect, render_page
 from celosia.guard.web.web_session import WebSession

@@ -7,8 +7,7 @@ from typing import Any
 
 from celosia.core.errors import FormatError
 from celosia.core.guarantees import Guarantee
-from celosia.core.messages.catalogue import find_template, list_gaps
-from celosia.core.messages.message import Field, Message
+from celosia.core.messages.message import Field, Message, find_template, list_gaps
 from celosia.query.serial.json_fields import read_fields, read_list, read_text
 from celosia.query.serial.records import record_from_json, record_to_json
 

@@ -5,7 +5,8 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.web.i18n.language import LANGUAGES, choose_language, load_language
+from celosia.core.messages.message import LANGUAGES
+from celosia.guard.web.i18n.language import choose_language, load_language
 
 
 def gaps(text: str) -> set[str]:

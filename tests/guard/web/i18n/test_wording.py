@@ -8,8 +8,7 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
-from celosia.core.messages.catalogue import find_template
-from celosia.core.messages.message import Message
+from celosia.core.messages.message import Message, find_template
 from celosia.guard.http.problems import problem_of
 from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.i18n.wording import Sentence, translate

@@ -1,7 +1,7 @@
 """The language of a page: from the address, a cookie, or the browser's preference.
 
-Texts are in one TOML file for each language, under the same names; a test compares them. English sentences of other
-packages are translated by :mod:`celosia.guard.web.i18n.wording`.
+Texts are in one TOML file for each language, under the same names; a test compares them. Messages of other packages are
+written by :mod:`celosia.guard.web.i18n.wording`.
 """
 
 import re
@@ -12,8 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-LANGUAGES: Final = {"en": "English", "es": "Español"}
-"""The languages by code; the first is the default."""
+from celosia.core.messages.message import LANGUAGES
 
 LANGUAGE_COOKIE: Final = "__Host-celosia-language"
 """The cookie of the chosen language."""
