@@ -33,6 +33,13 @@ def test_a_message_is_read_back_in_every_language() -> None:
         assert again.render("es") == message.render("es")
 
 
+def test_a_number_that_is_not_finite_is_still_json() -> None:
+    for number in (float("inf"), float("-inf"), float("nan")):
+        message = Message("query.gaussian_noise", size=number)
+        written = json.loads(json.dumps(message_to_json(message), allow_nan=False))
+        assert message_from_json(written) == message
+
+
 def test_of_a_newer_writer_the_sentence_is_kept() -> None:
     newer = message_to_json(SHARED) | {"code": "query.not_yet_known", "text": "What is new."}
     assert message_from_json(newer) == "What is new."

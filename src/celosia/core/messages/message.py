@@ -6,7 +6,7 @@ each field. Programs compare codes and fields, and never read the sentence.
 
 import re
 import tomllib
-from functools import cache
+from functools import lru_cache
 from importlib import resources
 from operator import index
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, Union
@@ -24,6 +24,7 @@ LANGUAGES: Final = {"en": "English", "es": "Español"}
 
 _GAP: Final = re.compile(r"\{\{|\}\}|\{(\w+)(?::([^{}]*))?\}")
 _CODE: Final = re.compile(r"([a-z][a-z_]*)\.([a-z][a-z0-9_]*)")
+_MAX_CATALOGUES: Final = 64  # kept: a code of another program may name any package
 _SPANISH_MARKS: Final = str.maketrans(",.", ".,")
 
 
@@ -182,7 +183,7 @@ def list_gaps(template: str) -> set[str]:
     return {gap[1] for gap in _GAP.finditer(template) if gap[1] is not None}
 
 
-@cache
+@lru_cache(_MAX_CATALOGUES)
 def load_catalogue(language: str, package: str) -> "Mapping[str, str]":
     """Load the sentences of a package in a language, by the last part of their codes."""
     file = resources.files("celosia.core.messages").joinpath(language, f"{package}.toml")

@@ -3,6 +3,7 @@
 A reader whose catalogue does not have the code, because the writer is newer, keeps the sentence.
 """
 
+import math
 from typing import Any
 
 from celosia.core.errors import FormatError
@@ -29,6 +30,8 @@ def _field_to_json(value: Field) -> Any:
             return {"guarantee": record_to_json(value)}
         case tuple():
             return [_field_to_json(each) for each in value]
+        case float() if not math.isfinite(value):  # JSON has none
+            return str(value)
         case _:
             return value
 
