@@ -14,6 +14,7 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import (
+    ApprovalRequiredError,
     BudgetExceededError,
     CelosiaError,
     EngineError,
@@ -27,12 +28,15 @@ from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.errors import NotFoundError
-from celosia.guard.queries.pace import delay_until_visible
+from celosia.guard.queries.pace import delay_end, delay_until_visible
 from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
-from celosia.ledger import Policy, Window
+from celosia.guard.storage.tables import APPROVALS
+from celosia.ledger import Policy, Request, Window
+from celosia.query import interruption
 from celosia.query.answering import release_table as answering
+from celosia.query.engines.duckdb import DuckDBEngine
 from tests.reliability.serving import add_expired_user
 
 if TYPE_CHECKING:
@@ -121,6 +125,12 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "ask": ({"analyst"}, lambda p, w: p.guard.ask(w, COUNT, "k")),
     "answer": ({"analyst"}, lambda p, w: p.guard.answer(w, p.guard.ask(p.who("ana"), COUNT, "a").id)),
     "answers": ({"analyst"}, lambda p, w: p.guard.answers(w)),
+    "cancel": ({"analyst"}, lambda p, w: p.guard.cancel(w, p.guard.ask(p.who("ana"), COUNT, "a").id)),
+    "approvals": ({"owner", "curator", "analyst"}, lambda p, w: p.guard.approvals(w)),
+    "decide_approval": (
+        {"owner", "curator"},
+        lambda p, w: p.guard.decide_approval(w, _file_approval(p), granted=True),
+    ),
     "budget": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.budget(w)),
     "set_budget": ({"owner", "curator"}, lambda p, w: p.guard.set_budget(w, cl.PureDP(epsilon=9), dataset="deaths")),
     "users": ({"owner"}, lambda p, w: p.guard.users(w)),
@@ -132,6 +142,11 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
 }
 NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "identify"}
 PEOPLE = {"owner": "olga", "curator": "cora", "analyst": "ana", "auditor": "alda"}
+
+
+def _file_approval(place: Place) -> str:
+    costly = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths"}
+    return place.guard._approvals.file("ana", Request(key="k", digest="d"), costly, cl.PureDP(epsilon=1)).id
 
 
 def _births(place: Place) -> str:
@@ -505,6 +520,7 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
 
     read = "celosia.query.session.answer"
     monkeypatch.setattr(read, record_call("read", (lambda *_: 1 / 0) if fails else answering.answer))
+    monkeypatch.setattr("celosia.guard.service.delay_end", record_call("work", delay_end))
     config = replace(place.guard.config, slot_milliseconds=40)
     with Guard.open(config) as guard:
         for name in ("commit", "fail"):
@@ -514,8 +530,8 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
         [answer] = guard.answers(place.who("ana"))
     closed = "fail" if fails else "commit"
     assert answer.state == {"fail": "failed", "commit": "committed"}[closed]
-    assert times[f"{closed} begun"] >= times["read begun"] + delay_until_visible(
-        times["read ended"] - times["read begun"], slot
+    assert times[f"{closed} begun"] >= times["work begun"] + delay_until_visible(
+        times["read ended"] - times["work begun"], slot
     )
 
 
@@ -746,3 +762,178 @@ def test_the_whole_works_on_postgresql_too(tmp_path: Path, postgres: str, monkey
         assert place.guard.verify(place.who("alda")).ok
     finally:
         place.guard.close()
+
+
+# --------------------------------------------------------------------------------------- fairness, limits, approvals
+
+
+def test_one_analyst_who_asks_much_does_not_stop_another(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty questions of one analyst wait, one of them in the engine; the count of another is answered."""
+    ana, eva, inside, go_on = place.who("ana"), place.who("eva"), threading.Event(), threading.Event()
+    other = threading.current_thread()
+
+    def answer_slowly(*args: Any) -> Any:
+        if threading.current_thread() is not other:
+            inside.set()
+            assert go_on.wait(600)
+        return answering.answer(*args)
+
+    monkeypatch.setattr("celosia.query.session.answer", answer_slowly)
+    questions = [replace(BY_SEX, epsilon=f"0.000001{number:02}") for number in range(40)]
+    threads = [
+        threading.Thread(target=place.guard.ask, args=(ana, question, f"k{number}"), daemon=True)
+        for number, question in enumerate(questions)
+    ]
+    for thread in threads:
+        thread.start()
+    assert inside.wait(600)
+    assert place.guard.ask(eva, COUNT, "k").state == "committed"
+    assert place.guard.preview(eva, COUNT).affordable
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert {answer.state for answer in place.guard.answers(ana)} == {"committed"}
+
+
+def test_a_question_is_cancelled_from_another_process(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process is another guard on the same store. Only the analyst's own question ends; it stays paid."""
+    monkeypatch.setattr(interruption, "_POLL_SECONDS", 0.01)
+    ana, reading = place.who("ana"), threading.Event()
+    plain = DuckDBEngine.run
+
+    def run_endlessly(engine: DuckDBEngine, query: Any) -> Any:
+        reading.set()
+        engine.backend.con.execute("SELECT max(hash(a.range, b.range)) FROM range(1000000000) a, range(1000000000) b")
+        yield from plain(engine, query)
+
+    monkeypatch.setattr(DuckDBEngine, "run", run_endlessly)
+    caught: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            place.guard.ask(ana, COUNT, "k")
+        except EngineError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    assert reading.wait(600)
+    with Guard.open(place.guard.config) as other:
+        [answer] = other.answers(ana)
+        with pytest.raises(NotFoundError):
+            other.cancel(place.who("eva"), answer.id)
+        assert other.cancel(ana, answer.id).state == "reserved"
+        thread.join()
+        assert other.answer(ana, answer.id).state == "failed"
+        assert other.cancel(ana, answer.id).state == "failed"  # it has ended
+        lines = [line.body for line in other.ledger.entries() if line.kind == "query cancelled"]
+    assert [getattr(error, "code", "") for error in caught] == ["query.question_cancelled"]
+    assert lines == [{"id": answer.id, "by": "ana"}]
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    monkeypatch.setattr(DuckDBEngine, "run", plain)
+    assert place.guard.ask(ana, COUNT, "other").state == "committed"  # by the same session
+
+
+def test_a_question_that_takes_too_long_is_interrupted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait_long(engine: DuckDBEngine, _: Any) -> Any:
+        engine.backend.con.execute("SELECT max(hash(a.range, b.range)) FROM range(1000000000) a, range(1000000000) b")
+        yield from ()
+
+    monkeypatch.setattr(DuckDBEngine, "run", wait_long)
+    with Guard.open(replace(place.guard.config, limits=Limits(query_seconds=1))) as guard:
+        with pytest.raises(EngineError, match="longer than 1 seconds"):
+            guard.ask(place.who("ana"), COUNT, "k")
+        assert guard.ask(place.who("ana"), COUNT, "k").state == "failed"
+
+
+def test_points_of_complexity_are_shown_and_limited(place: Place) -> None:
+    ana, many = place.who("ana"), ", ".join(f"QUANTILE(age, 0.{n:02})" for n in range(1, 40))
+    quantiles = replace(COUNT, sql=f"SELECT sex, {many} FROM deaths GROUP BY sex")
+    small, large = (place.guard.preview(ana, query).complexity for query in (COUNT, quantiles))
+    assert small == 1_001
+    assert large > small
+    with Guard.open(replace(place.guard.config, limits=Limits(complexity=large - 1))) as guard:
+        for call in (guard.preview, lambda who, query: guard.ask(who, query, "k")):
+            with pytest.raises(QueryError, match="points of complexity"):
+                call(ana, quantiles)
+        assert guard.preview(ana, COUNT).complexity == small
+    assert place.spent() == 0
+
+
+def limit_costs(place: Place, **rules: str) -> None:
+    place.guard.set_budget(LOCAL, Policy(limit=cl.PureDP(epsilon=1), **rules), dataset="deaths")  # type: ignore[arg-type]
+
+
+def test_a_costly_question_is_answered_once_it_is_approved(place: Place) -> None:
+    limit_costs(place, approval_above="0.2")
+    ana, cora, costly = place.who("ana"), place.who("cora"), replace(COUNT, epsilon="0.3")
+    for _ in range(2):
+        with pytest.raises(ApprovalRequiredError) as caught:
+            place.guard.ask(ana, costly, "k")
+    assert place.spent() == 0
+    [pending] = place.guard.approvals(cora, state="pending")
+    assert pending == place.guard.approvals(ana)[0]
+    assert (pending.id, pending.analyst, pending.question) == (caught.value.fields["name"], "ana", costly.sql)
+    assert not place.guard.approvals(place.who("eva"))
+    place.guard.decide_approval(cora, pending.id, granted=False, reason="too much")
+    with pytest.raises(NotAllowedError, match=r"cora denied .* too much"):
+        place.guard.ask(ana, costly, "k")
+    place.guard.decide_approval(cora, pending.id, granted=True)
+    with pytest.raises(RequestConflictError):
+        place.guard.ask(ana, replace(costly, epsilon="0.9"), "k")  # not what was approved
+    for who, key in ((ana, "other key"), (place.who("eva"), "k")):
+        with pytest.raises(ApprovalRequiredError):
+            place.guard.ask(who, costly, key)
+    answer = place.guard.ask(ana, costly, "k")
+    assert answer.state == "committed"
+    assert place.guard.ask(ana, costly, "k") == answer  # a retry pays once
+    assert place.spent() == cl.PureDP(epsilon="0.3").epsilon
+    [used] = [one for one in place.guard.approvals(ana) if one.key == "k"]
+    assert used.answer == answer.id
+    with pytest.raises(ParameterError, match="has been answered"):
+        place.guard.decide_approval(cora, pending.id, granted=False)
+    assert place.guard.ask(ana, COUNT, "cheap").state == "committed"
+    assert place.guard.verify(place.who("alda")).ok
+
+
+def test_approvals_that_nobody_gave_are_found(place: Place) -> None:
+    limit_costs(place, approval_above="0.2")
+    with pytest.raises(ApprovalRequiredError):
+        place.guard.ask(place.who("ana"), replace(COUNT, epsilon="0.3"), "k")
+    with place.guard.ledger.store.transaction() as connection:
+        connection.execute(APPROVALS.update().values(state="granted"))
+    found = place.guard.verify(place.who("alda"))
+    assert not found.ok
+    assert "does not agree with the log" in str(found.problem)
+
+
+def test_bad_approvals_change_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_costs(place, approval_above="0.2")
+    monkeypatch.setattr("celosia.guard.queries.approvals._MAX_PENDING", 1)
+    ana, cora, costly = place.who("ana"), place.who("cora"), replace(COUNT, epsilon="0.3")
+    with pytest.raises(ApprovalRequiredError):
+        place.guard.ask(ana, costly, "k")
+    [pending], head = place.guard.approvals(cora), place.guard.ledger.head
+    with pytest.raises(ParameterError, match="waiting for an approval"):
+        place.guard.ask(ana, costly, "k2")
+    for reason in ("x" * 1_001, "\0", 7):
+        with pytest.raises(ParameterError, match="reason"):
+            place.guard.decide_approval(cora, pending.id, granted=True, reason=reason)  # type: ignore[arg-type]
+    with pytest.raises(NotFoundError):
+        place.guard.decide_approval(cora, "0f", granted=True)
+    with pytest.raises(ParameterError, match="state must be one of"):
+        place.guard.approvals(cora, state="open")
+    assert place.guard.ledger.head == head
+
+
+def test_the_least_cost_and_the_share_of_an_analyst(place: Place) -> None:
+    limit_costs(place, least_cost="0.01", analyst_share="0.3")
+    ana = place.who("ana")
+    with pytest.raises(ParameterError, match="least cost"):
+        place.guard.ask(ana, replace(COUNT, epsilon="1e-6"), "k")
+    assert place.spent() == 0
+    place.guard.ask(ana, replace(COUNT, epsilon="0.3"), "k")
+    with pytest.raises(BudgetExceededError):
+        place.guard.ask(ana, COUNT, "k2")
+    assert place.guard.ask(place.who("eva"), COUNT, "k").state == "committed"
+    assert [line.scope.analyst for line in place.guard.budget(ana)] == [None, "ana"]

@@ -13,6 +13,7 @@
 from typing import Final
 
 from celosia.core.errors import (
+    ApprovalRequiredError,
     BudgetExceededError,
     CelosiaError,
     ConformanceError,
@@ -52,6 +53,7 @@ _CODES: Final[dict[type[CelosiaError], int]] = {
     ExhaustedError: BUDGET,
     QueryError: REFUSED,
     NotAllowedError: REFUSED,
+    ApprovalRequiredError: REFUSED,
     TooManyRequestsError: REFUSED,
     EngineError: FAILED,
     LedgerError: FAILED,

@@ -2,6 +2,7 @@
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, SameChanges
 from celosia.core.errors import (
+    ApprovalRequiredError,
     BudgetExceededError,
     CelosiaError,
     ConformanceError,
@@ -63,6 +64,7 @@ __all__ = [
     "AboveThresholdEvent",
     "AddRemove",
     "Adjacency",
+    "ApprovalRequiredError",
     "ApproxDP",
     "BoundedLaplaceEvent",
     "BudgetExceededError",

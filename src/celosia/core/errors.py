@@ -14,6 +14,7 @@
     ├── NotPricedError            (TypeError)        an event for which an accountant has no theorem
     ├── ExhaustedError            (PermissionError)  an interactive mechanism has no answers left
     ├── BudgetExceededError       (PermissionError)  an event costs more than the remaining budget
+    ├── ApprovalRequiredError     (PermissionError)  an event costs more than an analyst may spend without approval
     ├── RequestConflictError      (ValueError)       an idempotency key already used for another request
     ├── NotAllowedError           (PermissionError)  no valid key, or a role without the right
     ├── TooManyRequestsError      (PermissionError)  the rate limit is exceeded
@@ -102,6 +103,10 @@ class ExhaustedError(CelosiaError, PermissionError):
 
 class BudgetExceededError(CelosiaError, PermissionError):
     """An event costs more than the remaining budget; nothing was spent."""
+
+
+class ApprovalRequiredError(CelosiaError, PermissionError):
+    """A query costs more than an analyst may spend without an approval; nothing was spent."""
 
 
 class EngineError(CelosiaError, RuntimeError):

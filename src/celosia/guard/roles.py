@@ -60,6 +60,7 @@ class Permission(StrEnum):
     ADD_DATASETS = "guard.permission_add_datasets"
     MANAGE_USERS = "guard.permission_manage_users"
     READ_LOG = "guard.permission_read_log"
+    APPROVE = "guard.permission_approve"
 
 
 PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
@@ -71,6 +72,7 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
             Permission.SET_VERSIONS,
             Permission.ADD_DATASETS,
             Permission.MANAGE_USERS,
+            Permission.APPROVE,
         }
     ),
     Role.CURATOR: frozenset(
@@ -81,6 +83,7 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
             Permission.SET_SCHEMAS,
             Permission.SET_VERSIONS,
             Permission.ADD_DATASETS,
+            Permission.APPROVE,
         }
     ),
     Role.ANALYST: frozenset(

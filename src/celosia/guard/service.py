@@ -7,13 +7,22 @@ process opens its own.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.closing import Closing
-from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
+from celosia.core.errors import (
+    ApprovalRequiredError,
+    EngineError,
+    NotAllowedError,
+    ParameterError,
+    RequestConflictError,
+)
 from celosia.core.exact import safe_repr
+from celosia.core.guarantees import Guarantee
+from celosia.core.messages.message import Message
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
@@ -26,15 +35,16 @@ from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
-from celosia.guard.queries.pace import Pace
+from celosia.guard.queries.approvals import STATES, Approval, Approvals
+from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
+from celosia.guard.queries.pace import Turns, delay_end
 from celosia.guard.queries.requests import Answer, QueryRequest
 from celosia.guard.roles import Permission, Role, require
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
 
 if TYPE_CHECKING:
-    from celosia.core import Guarantee
-    from celosia.ledger import Ledger, LogLine, Policy, Reservation, StatementLine, Verification
+    from celosia.ledger import Ledger, LogLine, Policy, Request, Reservation, StatementLine, Verification
     from celosia.query import Preview
 
 _MAX_KEY_LENGTH: Final = 200
@@ -54,11 +64,19 @@ class Guard(Closing):
     def __init__(self, config: Config, ledger: "Ledger") -> None:
         create_tables(ledger)
         self.config, self.ledger = config, ledger
-        pace = Pace(milliseconds=config.slot_milliseconds)
         self.catalogue, self._directory = Catalogue(ledger), Directory(ledger)
-        self._web_sessions, self._sessions = (
-            WebSessions(ledger, self._directory),
-            Sessions(ledger, pace, confirm=self.catalogue.confirm),
+        self._web_sessions, self._turns = WebSessions(ledger, self._directory), Turns()
+        self._approvals = Approvals(ledger)
+        options = {
+            "pace": partial(delay_end, config.slot_milliseconds),
+            "time_limit": config.limits.query_seconds,
+            "is_cancelled": partial(is_cancelled, ledger),
+        }
+        self._sessions = Sessions(
+            ledger,
+            options=options,
+            slot_milliseconds=config.slot_milliseconds,
+            confirm=self.catalogue.confirm,
         )
         self._tokens = None
         if config.oidc is not None:
@@ -196,10 +214,10 @@ class Guard(Closing):
         """Return the cost and the expected error of a query. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
         dataset = self._find_visible(identity, query.dataset)
-        session = self._sessions.session(dataset)
-        plan = self._sessions.plan(query, dataset, session, self.config.limits)
-        target = query.target() | ({} if query.level is None else {"level": query.level})
-        return session.for_analyst(identity.name).preview(plan, **target)
+        with self._turns.take(identity.name), self._sessions.lend(dataset) as session:
+            plan = self._sessions.plan(query, dataset, session, self.config.limits)
+            target = query.target() | ({} if query.level is None else {"level": query.level})
+            return session.for_analyst(identity.name).preview(plan, **target)
 
     def ask(self, identity: Identity, query: QueryRequest, key: str) -> Answer:
         """Answer a query, or return the stored answer of a repeated request.
@@ -213,6 +231,7 @@ class Guard(Closing):
 
         require(identity, Permission.ASK)
         request = Request(key=_check_key(key), digest=query.digest)
+        request = replace(request, approval=self._approvals.find_granted(identity.name, request))
         with self.ledger.state.reading() as page:  # one read of the store
             known = find_request(page.connection, identity.name, request.key)
             found = self.catalogue.find(query.dataset, connection=page.connection) if known is None else None
@@ -222,22 +241,65 @@ class Guard(Closing):
                 raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(key))
             return self._make_answer(known[1].reservation)
         dataset = _check_visible(identity, query.dataset, found)
-        session = self._sessions.session(dataset, policy)
-        plan = self._sessions.plan(query, dataset, session, self.config.limits)
         try:
-            result = session.for_analyst(identity.name).ask(plan, request=request, **query.target())
-        except EngineError:
-            self._sessions.forget(query.dataset)
+            with self._turns.take(identity.name), self._sessions.lend(dataset, policy) as session:
+                plan = self._sessions.plan(query, dataset, session, self.config.limits)
+                result = session.for_analyst(identity.name).ask(plan, request=request, **query.target())
+        except EngineError as error:
+            if error.code not in INTERRUPTED:
+                self._sessions.forget(query.dataset)
+            raise
+        except ApprovalRequiredError as error:
+            self._file_approval(identity, request, query.to_json(), error)
             raise
         return self._make_answer(result.reservation)
+
+    def _file_approval(
+        self, identity: Identity, request: "Request", content: "Mapping[str, Any]", error: ApprovalRequiredError
+    ) -> None:
+        """File an approval; raise with its id, or with the reason if it was denied."""
+        cost = error.fields["cost"]
+        assert isinstance(cost, Guarantee)  # noqa: S101 - for the type checker: the ledger gives one
+        filed = self._approvals.file(identity.name, request, content, cost)
+        if filed.state == "denied":
+            reason = filed.reason or Message("guard.no_reason_given")
+            raise NotAllowedError("guard.approval_denied", name=filed.id, by=filed.by, reason=reason)
+        raise ApprovalRequiredError("guard.approval_requested", name=filed.id, key=repr(request.key), **error.fields)
+
+    def approvals(self, identity: Identity, *, state: str | None = None, limit: int = 100) -> tuple[Approval, ...]:
+        """Return the approvals of this analyst, or for curators those of all, latest first."""
+        require(identity, Permission.APPROVE, Permission.ASK)
+        if state is not None and state not in STATES:
+            raise ParameterError("guard.unknown_approval_state", known=", ".join(STATES), value=safe_repr(state))
+        analyst = None if identity.may(Permission.APPROVE) else identity.name
+        return self._approvals.list(analyst=analyst, state=state, limit=_check_limit(limit))
+
+    def decide_approval(self, identity: Identity, id: str, *, granted: bool, reason: str = "") -> Approval:  # noqa: A002 - its name in the API
+        """Grant or deny an approval; a decision can be changed until the query is answered."""
+        require(identity, Permission.APPROVE)
+        return self._approvals.decide(id, granted=granted, reason=reason, by=identity.name)
+
+    def cancel(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - its name in the API
+        """Interrupt a query of this analyst, in whichever process it runs; its cost stays spent.
+
+        Returns its state, which changes soon. A query that has ended stays as it is.
+        """
+        require(identity, Permission.ASK)
+        reservation = self._find_reservation(identity, id)
+        if reservation.state == "reserved":
+            cancel(self.ledger, reservation.id, by=identity.name)
+        return self._make_answer(reservation)
 
     def answer(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - its name in the API
         """Return an answer of this analyst with its release; raise ``NotFoundError`` if there is none."""
         require(identity, Permission.READ_ANSWERS)
+        return self._make_answer(self._find_reservation(identity, id))
+
+    def _find_reservation(self, identity: Identity, id: str) -> "Reservation":  # noqa: A002 - its name in the API
         reservation = self.ledger.reservation(id)
         if reservation is None or reservation.analyst != identity.name:
             raise NotFoundError("guard.no_answer", name=id)
-        return self._make_answer(reservation)
+        return reservation
 
     def answers(self, identity: Identity, limit: int = 100) -> tuple[Answer, ...]:
         """Return the answers of this analyst without their releases, latest first."""

@@ -85,7 +85,7 @@ class Account(NonCopyable):
         with self._ledger.state.reading() as snapshot:
             left = snapshot.state.tracker(self._scope).remaining
             for scope in list_scopes(self._dataset, self._analyst):
-                if scope in snapshot.state.policies:
+                if snapshot.state.policy(scope) is not None:
                     window = snapshot.window(scope)
                     left = _least(left, snapshot.state.tracker(scope).remaining)
                     left = left if window is None else _least(left, window.remaining)

@@ -141,9 +141,12 @@ class Ledger(Closing, NonCopyable):
         ["data set 'deaths'"]
         """
         with self.state.reading() as snapshot:
-            scopes = [scope for scope in snapshot.state.policies if applies_to_query(scope, dataset, analyst)]
-            scopes.sort(key=lambda scope: (scope.dataset or "", scope.analyst or ""))
-            return tuple(make_statement_line(snapshot, scope) for scope in scopes)
+            scopes = {scope for scope in snapshot.state.policies if applies_to_query(scope, dataset, analyst)}
+            if analyst is not None:  # shares of data sets
+                shared = {Scope(dataset=scope.dataset, analyst=analyst) for scope in scopes if scope.dataset}
+                scopes |= {scope for scope in shared if snapshot.state.policy(scope) is not None}
+            found = sorted(scopes, key=lambda scope: (scope.dataset or "", scope.analyst or ""))
+            return tuple(make_statement_line(snapshot, scope) for scope in found)
 
     def reserve(
         self,

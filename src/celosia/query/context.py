@@ -12,8 +12,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import EngineError
+from celosia.core.errors import EngineError, ParameterError
 from celosia.core.exact import exact_text
+from celosia.data.sources.classify import IbisSource
 from celosia.query.engines.ibis import OPEN_FAILED, hide_driver_errors
 from celosia.query.engines.registry import open_engine
 from celosia.query.engines.sanitize.preparation import PreparedTables
@@ -43,11 +44,15 @@ class SessionContext:
         engine: "Engine | None" = None,
         version: str | None = None,
         progress: "Callable[[float], None] | None" = None,
+        time_limit: float | None = None,
     ) -> None:
         self.tables = dict(tables)
         self.source = source
         self.secret = tuple(int(word) for word in source.words(4))
         self.engine = engine
+        self.time_limit = time_limit
+        self.reading = threading.Lock()
+        self._given = engine is not None
         self._version = None if version is None else exact_text(version, name="version")
         self._progress = Bar() if progress is None and sys.stderr.isatty() else progress
         self._contents: dict[str, str] | None = None
@@ -56,6 +61,15 @@ class SessionContext:
         states = [(table, data_version(table)) for table in self.tables.values()]
         self._file_states = [(table, state) for table, state in states if state is not None]
         self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(self.tables)
+
+    def duplicate(self) -> "SessionContext":
+        """Return the same state, with the same prepared tables, and an engine of its own."""
+        if self._given or any(isinstance(table.source, IbisSource) for table in self.tables.values()):
+            raise ParameterError("query.engine_not_duplicated")
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"engine": None, "reading": threading.Lock(), "_lock": threading.RLock()}
+        other._check_plan = functools.lru_cache(_MAX_CHECKED_PLANS)(_check_plan)
+        return other
 
     def is_current(self) -> bool:
         """Return whether the files are unchanged since the session opened."""
@@ -68,6 +82,7 @@ class SessionContext:
         with self._lock:
             if self.engine is None:
                 self.engine = open_engine(self._prepared.tables, progress=self._progress)
+                self.engine.time_limit = self.time_limit
             engine = self.engine
         self._check_plan(engine, plan)
         return engine

@@ -7,9 +7,10 @@ event stays spent, also after a failure, because a failure can reveal something 
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from celosia.core.closing import Closing
@@ -29,6 +30,7 @@ from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, 
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
 from celosia.query.history import Entry, QueryResult, make_entry
+from celosia.query.interruption import Interruption, interrupt_when
 from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
 from celosia.query.plan.to_sql import render
@@ -88,8 +90,13 @@ class Session(Closing, NonCopyable):
     progress
         Function that receives the share of the files read so far; by default a progress bar on the terminal.
     pace
-        Context manager entered while data are read and left before the commit. A server uses it to limit the number of
-        concurrent readers and to fix the time at which a result becomes visible.
+        Context manager entered while data are read and left before the commit. A server uses it to fix the time at
+        which a result becomes visible.
+    time_limit
+        Seconds that the reading of data may take. A query that takes longer is interrupted; its cost stays spent.
+    is_cancelled
+        Function that receives the id of a reservation while its data are read, about twice a second, and returns
+        whether to interrupt it.
 
     Examples
     --------
@@ -118,6 +125,8 @@ class Session(Closing, NonCopyable):
         engine: "Engine | None" = None,
         progress: "Callable[[float], None] | None" = None,
         pace: "Callable[[], AbstractContextManager[object]] | None" = None,
+        time_limit: float | None = None,
+        is_cancelled: "Callable[[str], bool] | None" = None,
     ) -> None:
         named, noise_source = tables_by_name(tables), source_or_system(source)
         if version is not None and ledger is None:
@@ -125,10 +134,14 @@ class Session(Closing, NonCopyable):
         if noise_source.seeded and ledger is not None:
             raise ParameterError("query.ledger_refuses_seeded_noise")
         # First the tables: unreadable ones must leave no budget in the ledger.
-        self._context = SessionContext(named, noise_source, engine=engine, version=version, progress=progress)
+        limit = None if time_limit is None else float(exact_positive(time_limit, name="time_limit"))
+        self._context = SessionContext(
+            named, noise_source, engine=engine, version=version, progress=progress, time_limit=limit
+        )
         self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
+        self._is_cancelled = is_cancelled
         self._costs: dict[str, Guarantee] = {}
 
     def for_analyst(self, name: str | None) -> "Session":
@@ -147,6 +160,22 @@ class Session(Closing, NonCopyable):
         other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._context.tables.values() if not table.public)
         other._account = self._ledger.account(self._dataset or dataset, name)
+        return other
+
+    def duplicate(self) -> "Session":
+        """Return a session with the same tables and account, whose engine can read at the same time as this one's.
+
+        Without a ledger, the budget in memory is shared too.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> release = session.duplicate().query().count().release(epsilon="0.1")
+        >>> session.spent
+        PureDP(epsilon='0.1')
+        """
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"_context": self._context.duplicate(), "_costs": {}}
         return other
 
     @property
@@ -527,17 +556,29 @@ class Session(Closing, NonCopyable):
         write: "Callable[[T], str] | None" = None,
     ) -> "tuple[T, str | None]":
         """Return what ``read`` finds for a reservation, and its text. Whatever happens here, it stays spent."""
+        error: CelosiaError = EngineError("query.query_failed_but_paid")
+        interrupted = Interruption()
         try:
-            with self._pace():
+            with self._pace(), self._watch(reservation) as interrupted:
                 found = read(*arguments)
                 return found, None if write is None else write(found)
-        except CelosiaError:
-            self._mark_failed(reservation)
-            raise
+        except CelosiaError as known:
+            error = known
         except Exception:  # noqa: BLE001, S110 - it could quote the data; the error below does not carry it
             pass
         self._mark_failed(reservation)
-        raise EngineError("query.query_failed_but_paid")
+        raise error if interrupted.reason is None else EngineError(interrupted.reason)
+
+    @contextlib.contextmanager
+    def _watch(self, reservation: "Reservation") -> "Iterator[Interruption]":
+        """Interrupt the engine if the time limit is reached or the query is cancelled."""
+        limit, ask, engine = self._context.time_limit, self._is_cancelled, self._context.engine
+        if engine is None or (limit is None and ask is None):
+            yield Interruption()
+            return
+        cancelled = None if ask is None else partial(ask, reservation.id)
+        with self._context.reading, interrupt_when(engine, limit, cancelled) as found:  # no other query is interrupted
+            yield found
 
     def _price(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """Return the guarantee of one event, if the budget is of a kind that can price it."""

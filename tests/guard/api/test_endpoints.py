@@ -10,6 +10,7 @@ import pytest
 from celosia.core import PureDP
 from celosia.guard.api.endpoints import ROUTER, parse_wait
 from celosia.guard.auth.identity import Identity
+from celosia.ledger import Request
 from tests.reliability.serving import DATASET, ROLES, Client, Served, add_expired_user, start_server
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("POST", "/v1/queries", ASK, "a"),
     ("GET", "/v1/queries", None, "a"),
     ("GET", "/v1/queries/{id}", None, "a"),
+    ("DELETE", "/v1/queries/{id}", None, "a"),
+    ("GET", "/v1/approvals", None, "oca"),
+    ("PUT", "/v1/approvals/{approval}", {"granted": True}, "oc"),
     ("GET", "/v1/budget", None, "ocau"),
     ("GET", f"/v1/budget?dataset={DATASET}", None, "ocau"),
     ("PUT", "/v1/budget", {"dataset": DATASET, "epsilon": 100}, "oc"),
@@ -74,6 +78,10 @@ def send(guard: Guard, client: Client, endpoint: tuple[str, str, Any, str], answ
     fresh = next(FRESH)
     if "expendable" in path:
         guard.add_user(Identity.local(), f"expendable{fresh}", "analyst")
+    if "{approval}" in path:
+        filed = Request(key=f"approval {fresh}", digest="0")
+        approval = guard._approvals.file("analyst", filed, {"dataset": DATASET, "sql": "SELECT"}, PureDP(epsilon=9))
+        path = path.replace("{approval}", approval.id)
     path = path.replace("{id}", answer).replace("{fresh}", str(fresh))
     if isinstance(body, dict) and "name" in body:
         body = body | {"name": body["name"].replace("{fresh}", str(fresh))}

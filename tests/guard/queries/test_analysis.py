@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from celosia.ledger import Ledger
+    from celosia.query import Session
 
 SCHEMA = '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
 DEATHS = cl.data.Table(
@@ -109,38 +110,43 @@ def test_deep_plans_are_refused() -> None:
             )
 
 
+def lent(sessions: Sessions, dataset: Dataset) -> Session:
+    with sessions.lend(dataset) as session:
+        return session
+
+
 def test_a_data_set_without_a_budget_cannot_be_asked_about(ledger: Ledger, dataset: Dataset) -> None:
     with pytest.raises(BudgetExceededError, match="has no budget yet"):
-        Sessions(ledger).session(dataset)
+        lent(Sessions(ledger), dataset)
 
 
 def test_one_session_serves_until_the_data_set_or_its_budget_changes(ledger: Ledger, dataset: Dataset) -> None:
     sessions = Sessions(ledger)
     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    first = sessions.session(dataset)
-    assert sessions.session(dataset) is first
+    first = lent(sessions, dataset)
+    assert lent(sessions, dataset) is first
     changed = Dataset(name="deaths", source=dataset.source, schema=SCHEMA.replace("120", "100"), revision=2)
-    second = sessions.session(changed)
+    second = lent(sessions, changed)
     assert second is not first
     assert second.tables["deaths"].schema == cl.Schema(age=cl.Integer(0, 100))
     ledger.set_budget(cl.PureDP(epsilon=2), dataset="deaths")
-    third = sessions.session(changed)
+    third = lent(sessions, changed)
     assert third is not second
     assert third.budget == cl.PureDP(epsilon=2)
     sessions.forget("deaths")
     sessions.forget("deaths")
-    assert sessions.session(changed) is not third
+    assert lent(sessions, changed) is not third
     sessions.close()
 
 
 def test_files_that_change_are_opened_anew(ledger: Ledger, dataset: Dataset) -> None:
     sessions = Sessions(ledger)
     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    first = sessions.session(dataset)
+    first = lent(sessions, dataset)
     file = Path(dataset.source)
     file.write_bytes(file.read_bytes() + b"71\n")
     assert not first.is_current()
-    second = sessions.session(dataset)
+    second = lent(sessions, dataset)
     assert second is not first
     assert second.is_current()
     sessions.close()
@@ -156,17 +162,26 @@ def test_data_sets_with_a_budget_are_opened_before_the_first_question(ledger: Le
     sessions.close()
 
 
-def test_many_threads_open_one_session(ledger: Ledger, dataset: Dataset) -> None:
+def test_questions_at_the_same_time_have_sessions_of_their_own(ledger: Ledger, dataset: Dataset) -> None:
     sessions = Sessions(ledger)
     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(sessions.session(dataset))) for _ in range(8)]
+    found: list[Session] = []
+    all_lent = threading.Barrier(4)
+
+    def hold() -> None:
+        with sessions.lend(dataset) as session:
+            found.append(session)
+            all_lent.wait(600)
+
+    threads = [threading.Thread(target=hold) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert len({id(session) for session in found}) == 1
+    assert len(set(map(id, found))) == 4
+    prepared = {id(session._context._prepared) for session in found}
+    assert len(prepared) == 1  # the rows are checked, and copied if need be, once
+    assert lent(sessions, dataset) in found  # and lent again
     sessions.close()
 
 
@@ -174,10 +189,10 @@ def test_what_is_wrong_with_a_data_set_is_not_told_to_whoever_asks(ledger: Ledge
     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     moved = Dataset(name="deaths", source="secret/place/deaths.csv", schema=SCHEMA)
     with pytest.raises(EngineError, match="cannot be opened now") as caught:
-        Sessions(ledger).session(moved)
+        lent(Sessions(ledger), moved)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
     person = "[table]\nperson = 'id'\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n" + SCHEMA
     other = Dataset(name="deaths", source=dataset.source, schema=person)  # whose budget is for rows
     with pytest.raises(EngineError, match="cannot be opened now"):
-        Sessions(ledger).session(other)
+        lent(Sessions(ledger), other)

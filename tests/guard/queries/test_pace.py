@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.queries.pace import Pace, delay_until_visible
+from celosia.guard.queries.pace import Turns, delay_end, delay_until_visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SLOT = 40
 NANOSECONDS = SLOT * 10**6
@@ -29,10 +33,9 @@ def test_what_is_visible_is_half_a_slot_doubled(took: int, slot: int) -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_whatever_happens_it_is_waited_for(fails: bool) -> None:  # noqa: FBT001
-    pace = Pace(milliseconds=SLOT)
     for work in (0, 0.03):
         begun = time.monotonic_ns()
-        with suppress(ZeroDivisionError), pace.reading("deaths"):
+        with suppress(ZeroDivisionError), delay_end(SLOT):
             time.sleep(work)
             _ = 1 / (not fails)
         assert time.monotonic_ns() - begun >= delay_until_visible(int(work * 1e9), NANOSECONDS)
@@ -40,66 +43,97 @@ def test_whatever_happens_it_is_waited_for(fails: bool) -> None:  # noqa: FBT001
 
 def test_the_phase_of_the_clock_does_not_matter() -> None:
     """QueryResult just before a tick of any clock, it takes as long as just behind it."""
-    pace = Pace(milliseconds=SLOT)
     for phase in range(0, NANOSECONDS, NANOSECONDS // 4):
         while time.monotonic_ns() % NANOSECONDS // (NANOSECONDS // 4) != phase // (NANOSECONDS // 4):
             time.sleep(0.001)
         begun = time.monotonic_ns()
-        with pace.reading("deaths"):
+        with delay_end(SLOT):
             pass
         assert time.monotonic_ns() - begun >= NANOSECONDS // 2
 
 
-def waves(pace: Pace, *datasets: str) -> list[int]:
-    """When each of some questions at once had its turn."""
-    turns: list[int] = []
+class Asking:
+    """Questions of analysts that wait for turns, end when told to, and are listed as they begin."""
 
-    def read(dataset: str) -> None:
-        with pace.reading(dataset):
-            turns.append(time.monotonic_ns())
+    def __init__(self, places: int) -> None:
+        self.turns, self.begun, self.ends = Turns(places), list[str](), dict[str, threading.Event]()
+        self._changed, self._threads = threading.Condition(), list[threading.Thread]()
 
-    threads = [threading.Thread(target=read, args=(dataset,)) for dataset in datasets]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(turns)
+    def ask(self, *names: str) -> None:
+        """Ask questions such as "a1", the first of analyst a; each is in the queue before the next is asked."""
+        for name in names:
+            self.ends[name] = threading.Event()
+            thread = threading.Thread(target=self._take, args=(name,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+            self.wait(lambda name=name: name in self.begun or self._count_waiting(name[0]) == self._asked(name[0]))  # type: ignore[misc]
+
+    def _take(self, name: str) -> None:
+        with self.turns.take(name[0]):
+            with self._changed:
+                self.begun.append(name)
+            self.ends[name].wait(600)
+
+    def _asked(self, analyst: str) -> int:
+        return sum(one[0] == analyst and one not in self.begun for one in self.ends)
+
+    def _count_waiting(self, analyst: str) -> int:
+        return len(self.turns._waiting.get(analyst, ()))
+
+    def wait(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, however busy the machine is."""
+        for _ in range(600_000):
+            if holds():
+                return
+            time.sleep(0.001)
+        raise AssertionError(self.begun)
+
+    def end(self, name: str, then: list[str]) -> None:
+        """End a question, and wait until those that should begin then have begun."""
+        before = len(self.begun)
+        self.ends[name].set()
+        self.wait(lambda: len(self.begun) >= before + len(then))
+        assert self.begun[before:] == then
+
+    def finish(self) -> None:
+        for event in self.ends.values():
+            event.set()
+        for thread in self._threads:
+            thread.join()
+        assert not self.turns._taken
+        assert not self.turns._waiting
 
 
-def test_the_next_turn_tells_no_more_than_the_answer() -> None:
-    first, second, third = waves(Pace(milliseconds=SLOT), "deaths", "deaths", "deaths")
-    assert min(second - first, third - second) >= NANOSECONDS // 2
+def test_an_analyst_who_asks_much_delays_no_other() -> None:
+    asking = Asking(places=2)
+    asking.ask(*(f"a{number}" for number in range(40)))
+    assert asking.begun == ["a0"]  # a second question of the same analyst waits, though a place is free
+    asking.ask("b0")
+    assert asking.begun == ["a0", "b0"]
+    asking.finish()
+    assert sorted(asking.begun) == sorted(asking.ends)
 
 
-def test_with_all_places_taken_the_same_holds_across_data_sets() -> None:
-    first, second = waves(Pace(milliseconds=SLOT, places=1), "deaths", "births")
-    assert second - first >= NANOSECONDS // 2
+def test_analysts_take_turns() -> None:
+    asking = Asking(places=1)
+    asking.ask("a0", "a1", "a2", "b0", "b1", "c0")
+    asking.end("a0", then=["b0"])  # b and c have waited longer than a for their next question
+    asking.end("b0", then=["c0"])
+    asking.end("c0", then=["a1"])
+    asking.end("a1", then=["b1"])
+    asking.end("b1", then=["a2"])
+    asking.finish()
 
 
-@pytest.mark.parametrize(("milliseconds", "names"), [(0, ["a"] * 6), (2, list("abcdef"))])
-def test_only_so_many_read_at_a_time(milliseconds: int, names: list[str]) -> None:
-    pace, inside, most = Pace(milliseconds=milliseconds, places=2), [0], [0]
-    lock, pair = threading.Lock(), threading.Barrier(2)  # two at a time, however busy the machine is
-
-    def read(name: str) -> None:
-        with pace.reading(name):
-            with lock:
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-            pair.wait(600)
-            with lock:
-                inside[0] -= 1
-
-    threads = [threading.Thread(target=read, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [2]
+def test_a_turn_ends_with_an_error_too() -> None:
+    turns = Turns(1)
+    for _ in range(3):
+        with suppress(ZeroDivisionError), turns.take("a"):
+            _ = 1 // 0
+    assert not turns._taken
 
 
 def test_bad_input() -> None:
-    cases: list[dict[str, int]] = [{"milliseconds": -1}, {"milliseconds": 0, "places": 0}]
-    for wrong in cases:
-        with pytest.raises(ParameterError, match=list(wrong)[-1]):
-            Pace(**wrong)
+    for wrong in (0, -1, "many", 1.5):
+        with pytest.raises(ParameterError, match="places"):
+            Turns(wrong)  # type: ignore[arg-type]

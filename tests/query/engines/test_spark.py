@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -179,3 +180,24 @@ def test_texts_are_compared_by_bytes_whatever_their_collation(spark: Any) -> Non
     zeros = cl.table(pa.table({"k": [0.0, -0.0]}), schema=cl.Schema(k=cl.Boolean()), name="z", public=True, key="k")
     with pytest.raises(SchemaError, match="key twice"):
         open_engine({"t": cl.table(frame, schema=schema, name="t"), "z": zeros})
+
+
+def test_it_is_interrupted(spark: Any) -> None:
+    engine: Any = open_engine({"t": cl.table(spark.range(3), name="t", schema=cl.Schema(id=cl.Integer(0, 9)))})
+    plain, asked = engine.backend.compile, threading.Event()
+
+    def compile_endless(_: Any) -> str:
+        asked.set()
+        engine.backend.compile = plain
+        return "SELECT max(hash(id)) AS n FROM range(0, 1000000000000, 1, 1)"
+
+    engine.backend.compile = compile_endless
+    session = cl.Session(
+        list(engine.tables.values()), budget=cl.PureDP(epsilon=1), engine=engine, is_cancelled=lambda _: asked.is_set()
+    )
+    with pytest.raises(EngineError, match="cancelled"):
+        session.query().count().release(epsilon="0.5")
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+    asked.clear()
+    assert session.query().count().release(epsilon="0.5").to_arrow().num_rows == 1
+    engine.close()

@@ -6,7 +6,7 @@ A window is a smaller limit for a period of days, in addition to the total limit
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,21 +42,37 @@ class BudgetOptions:
     ] = None
     window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The rho of a window.")] = None
 
+    least_cost: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The least epsilon or rho of one query of an analyst.")
+    ] = None
+    analyst_share: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The part of the budget of each analyst without one, such as 0.1."),
+    ] = None
+    approval_above: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="A query that costs more needs the approval of a curator.")
+    ] = None
+
     def policy(self) -> "Policy":
         """Return the policy of the options."""
         from celosia.ledger import Policy, Window
 
+        rules: dict[str, Any] = {
+            "least_cost": self.least_cost,
+            "analyst_share": self.analyst_share,
+            "approval_above": self.approval_above,
+        }
         limit = _limit(self.epsilon, self.delta, self.rho, prefix="")
         given = (self.window_epsilon, self.window_delta, self.window_rho)
         if self.window_days is None:
             if any(one is not None for one in given):
                 raise ParameterError("cli.missing_window_days")
-            return Policy(limit=limit)
+            return Policy(limit=limit, **rules)
         if self.window_days < 1:
             raise ParameterError("cli.window_days_too_small", window_days=self.window_days)
         delta = self.delta if self.window_delta is None and self.window_rho is None else self.window_delta
         inner = _limit(self.window_epsilon, delta, self.window_rho, prefix="window-")
-        return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner))
+        return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner), **rules)
 
 
 def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: str) -> Guarantee:

@@ -16,6 +16,7 @@ from rich.text import Text
 from celosia.cli.account.options import JsonOption, commands
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost
+from celosia.cli.guard.approvals import approval
 from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
@@ -136,3 +137,4 @@ def _format_field(name: str, value: Any) -> str:
 guard.add_typer(user)
 guard.add_typer(dataset)
 guard.add_typer(budget)
+guard.add_typer(approval)

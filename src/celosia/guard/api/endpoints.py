@@ -9,7 +9,7 @@ import datetime as dt
 import re
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import anyio
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 
 from celosia.core.errors import EngineError
 from celosia.guard.api import replies, serializers
-from celosia.guard.api.models import AskBody, BoundsBody, KeyBody, NewUserBody, PolicyBody
+from celosia.guard.api.models import AskBody, BoundsBody, DecisionBody, KeyBody, NewUserBody, PolicyBody
 from celosia.guard.http.routing import BEARER, Caller, StrictRoute, get_shared, problems
 from celosia.query.serial.json_fields import FORMATS
 from celosia.query.serial.preview import preview_to_json
@@ -36,6 +36,7 @@ _WAIT: Final = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?:$|[,;\s])",
 _NO_CONTROLS: Final = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$"  # no path contains one of these
 
 _Name = Annotated[str, Path(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
+_AnswerId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9a-f]+$")]
 _OptionalName = Annotated[str | None, Query(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
 _Key = Annotated[
     str,
@@ -166,15 +167,41 @@ async def _answers(request: Request, who: Caller, limit: Annotated[int, Query(ge
 
 
 @ROUTER.get("/queries/{id}", **_describe(replies.AnswerReply, _FIND_STATUSES, "Read an answer again"))
-async def _answer(
-    request: Request,
-    who: Caller,
-    number: Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^[0-9a-f]+$")],
-) -> Response:
+async def _answer(request: Request, who: Caller, id: _AnswerId) -> Response:  # noqa: A002 - its name in the path
     """One of your answers, or the state of its query. Costs nothing."""
     state = get_shared(request)
-    answer = await state.threads.read(state.guard.answer, who, number)
+    answer = await state.threads.read(state.guard.answer, who, id)
     return Response(answer.to_text(), media_type="application/json")
+
+
+@ROUTER.delete("/queries/{id}", **_describe(replies.AnswerReply, _FIND_STATUSES, "Cancel a query"))
+async def _cancel(request: Request, who: Caller, id: _AnswerId) -> Response:  # noqa: A002 - its name in the path
+    """Interrupt one of your queries while its data are read. Its cost stays spent."""
+    state = get_shared(request)
+    answer = await state.threads.read(state.guard.cancel, who, id)
+    return Response(answer.to_text(), media_type="application/json")
+
+
+@ROUTER.get("/approvals", **_describe(replies.ApprovalsReply, _READ_STATUSES, "List approvals"))
+async def _approvals(
+    request: Request,
+    who: Caller,
+    state: Annotated[Literal["pending", "granted", "denied"] | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Queries that cost more than one query may: yours, or for curators those of all analysts."""
+    shared = get_shared(request)
+    found = await shared.threads.read(shared.guard.approvals, who, state=state, limit=limit)
+    return JSONResponse({"approvals": [approval.to_json() for approval in found]})
+
+
+@ROUTER.put("/approvals/{id}", **_describe(replies.ApprovalReply, _WRITE_STATUSES, "Grant or deny an approval"))
+async def _decide(request: Request, who: Caller, id: _AnswerId, body: DecisionBody) -> Response:  # noqa: A002 - its name in the path
+    """Decide about a query of an analyst, who then sends it again with the same key. For curators."""
+    state = get_shared(request)
+    decide = state.guard.decide_approval
+    approval = await state.threads.read(decide, who, id, granted=body.granted, reason=body.reason)
+    return JSONResponse(approval.to_json())
 
 
 # ------------------------------------------------------------------------------------------------------------ budgets

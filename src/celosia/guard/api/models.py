@@ -19,7 +19,7 @@ from celosia.guard.queries.requests import (
     MAX_SQL_LENGTH,
     QueryRequest,
 )
-from celosia.ledger.budgets.policy import Policy, Window
+from celosia.ledger.budgets.policy import RULES, Policy, Window
 
 
 def _as_text(value: object) -> object:
@@ -124,11 +124,24 @@ class PolicyBody(LimitBody):
     accountant: Literal["basic", "combined", "gdp", "pure", "renyi", "zcdp"] | None = None
     window: WindowBody | None = None
     allow_real: bool = False
+    least_cost: BoundedNumberText | None = None
+    analyst_share: BoundedNumberText | None = None
+    approval_above: BoundedNumberText | None = None
 
     def policy(self) -> Policy:
         """Return the policy."""
         window = None if self.window is None else self.window.window()
-        return Policy(limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real)
+        rules: dict[str, Any] = {name: getattr(self, name) for name in RULES}
+        return Policy(
+            limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real, **rules
+        )
+
+
+class DecisionBody(_Incoming):
+    """A decision about an approval, and its reason."""
+
+    granted: bool
+    reason: Annotated[str, Field(max_length=1_000, pattern=r"^[^\u0000]*$")] = ""
 
 
 class BoundsBody(_Incoming):

@@ -96,11 +96,12 @@ class DatasetsReply(_Reply):
 class PreviewReply(_Reply):
     """The cost and the expected error of a query."""
 
-    version: Literal[2]
+    version: Literal[3]
     cost: _Record
     remaining: _Record
     affordable: bool
     cells: int | None
+    complexity: Annotated[int, Field(description="Points for the work of the database.")]
     level: float
     aggregates: list[dict[str, Any]]
     bounds: list[dict[str, Any]]
@@ -126,6 +127,32 @@ class AnswersReply(_Reply):
     queries: list[AnswerReply]
 
 
+class ApprovalReply(_Reply):
+    """A query that costs more than one query may, and the decision about it.
+
+    ``answer`` is the id of its answer, once the same request was sent again with the same key.
+    """
+
+    id: str
+    analyst: str
+    key: str
+    dataset: str
+    question: str
+    cost: _Record
+    request: dict[str, Any]
+    at: _Moment
+    state: Literal["pending", "granted", "denied"]
+    by: str | None
+    reason: str | None
+    answer: str | None
+
+
+class ApprovalsReply(_Reply):
+    """Approvals, latest first."""
+
+    approvals: list[ApprovalReply]
+
+
 class WindowReply(_Reply):
     """The limit of a period, and what remains until it begins again."""
 
@@ -143,6 +170,9 @@ class BudgetLine(_Reply):
     analyst: str | None
     accountant: str
     allow_real: bool
+    least_cost: str | None
+    analyst_share: str | None
+    approval_above: str | None
     limit: _Record
     spent: _Record
     remaining: _Record

@@ -92,6 +92,8 @@ def write_config(config: Config) -> str:
         f"body_bytes = {limits.body_bytes}",
         f"plan_nodes = {limits.plan_nodes}  # the largest query",
         f"cells = {limits.cells}  # the most groups of an answer",
+        f"complexity = {limits.complexity}  # the most points of a query, which its preview shows",
+        f"query_seconds = {limits.query_seconds}  # then the reading of data is interrupted",
         f"waiting = {limits.waiting}  # concurrent queries, a quarter of them of one key",
         f"patience_seconds = {limits.patience_seconds}  # then a query without an answer is reported as failed",
         "",

@@ -28,6 +28,8 @@ _RANGES: Final = {
     "body_bytes": (1_024, 16_777_216),
     "plan_nodes": (10, 100_000),
     "cells": (1, 10_000_000),
+    "complexity": (1_000, 1_000_000_000_000),
+    "query_seconds": (1, 604_800),
     "waiting": (1, 100_000),
     "patience_seconds": (1, 604_800),
 }
@@ -45,6 +47,8 @@ class Limits:
     body_bytes: int = 65_536
     plan_nodes: int = 500
     cells: int = 10_000
+    complexity: int = 10_000_000
+    query_seconds: int = 600
     waiting: int = 256
     patience_seconds: int = 900
 

@@ -31,6 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 """The media type of error replies."""
 
 STATUSES: Mapping[str, tuple[int, str]] = {
+    "ApprovalRequiredError": (403, "The question needs an approval"),
     "BudgetExceededError": (403, "The budget does not allow this question"),
     "CelosiaError": (400, "The request cannot be served"),
     "EngineError": (502, "The database did not answer"),

@@ -1,22 +1,23 @@
 """Read a query as a plan within the limits, and open the session that answers it.
 
-Each process keeps one session for each data set, shared by its analysts. It opens them at its start, and again when the
-data set, its files or its budget have changed, after checking that the data set agrees with the log. Errors of opening
-may contain paths and addresses: the command line shows them to the owner, analysts get a fixed message.
+Each process keeps sessions for each data set, one for each query that is answered at the same time, so that no query
+waits for the reading of another. It opens the first at its start, and again when the data set, its files or its budget
+have changed, after checking that the data set agrees with the log. Errors of opening may contain paths and addresses:
+the command line shows them to the owner, analysts get a fixed message.
 """
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import BudgetExceededError, CelosiaError, EngineError, LedgerError, QueryError
 from celosia.core.exact import safe_repr
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
-from celosia.guard.queries.pace import Pace
+from celosia.guard.queries.pace import delay_end
 from celosia.guard.queries.requests import QueryRequest
 from celosia.ledger.budgets.scope import Scope
 
@@ -45,26 +46,70 @@ def _read_keyed_plan(key: _PlanKey) -> "Plan":
     return read_plan(key.request, key.tables, key.limits)
 
 
+class _Pool:
+    """The sessions of one state of a data set: the first, and duplicates that are not in use."""
+
+    def __init__(self, state: "tuple[int, Policy]", first: "Session") -> None:
+        self.state, self.first = state, first
+        self._idle = [first]
+
+    @contextlib.contextmanager
+    def lend(self) -> "Iterator[Session]":
+        """Yield a session that nothing else uses."""
+        try:
+            session = self._idle.pop()  # pop and append are atomic
+        except IndexError:
+            session = self.first.duplicate()
+        try:
+            yield session
+        finally:
+            self._idle.append(session)
+
+    def close(self) -> None:
+        """Close the sessions that are not in use."""
+        for session in (self.first, *self._idle):
+            session.close()
+
+
 class Sessions:
-    """Open sessions of a process, one for each data set."""
+    """Open sessions of a process, by data set.
+
+    Parameters
+    ----------
+    ledger
+        The ledger of the budgets.
+    options
+        Further keyword arguments of every session.
+    slot_milliseconds
+        The slots at which the time of opening is visible; it depends on the rows.
+    confirm
+        Raises if a data set does not agree with the log.
+    """
 
     def __init__(
         self,
         ledger: "Ledger",
-        pace: Pace | None = None,
         *,
+        options: Mapping[str, Any] | None = None,
+        slot_milliseconds: int = 0,
         confirm: Callable[[Dataset], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._confirm = confirm
-        self._pace = pace or Pace(milliseconds=0)
+        self._options, self._slot = dict(options or {}), slot_milliseconds
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
-        self._open: dict[str, tuple[tuple[int, Policy], Session]] = {}
+        self._open: dict[str, _Pool] = {}
         self._read_plan = lru_cache(maxsize=_MAX_PLANS)(_read_keyed_plan)
 
-    def session(self, dataset: Dataset, policy: "Policy | None" = None) -> "Session":
-        """Return the session of the current data set, with the given ``policy`` or the current one."""
+    @contextlib.contextmanager
+    def lend(self, dataset: Dataset, policy: "Policy | None" = None) -> "Iterator[Session]":
+        """Yield a session of the current data set that nothing else uses."""
+        with self._pool(dataset, policy).lend() as session:
+            yield session
+
+    def _pool(self, dataset: Dataset, policy: "Policy | None") -> _Pool:
+        """Return the sessions of the current data set, with the given ``policy`` or the current one."""
         policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
         if policy is None:
             raise BudgetExceededError("guard.dataset_without_budget", name=safe_repr(dataset.name))
@@ -73,19 +118,19 @@ class Sessions:
             opening = self._opening.setdefault(dataset.name, threading.Lock())
         with opening:  # one thread opens, the others wait
             found = self._open.get(dataset.name)
-            if found is None or found[0] != state or not found[1].is_current():
+            if found is None or found.state != state or not found.first.is_current():
                 self._confirm(dataset)
-                with self._pace.reading(dataset.name):  # how long it takes depends on the rows
-                    session = _open_session(dataset, self._ledger, self._pace)
-                # The previous session is closed when its last query releases it.
-                found = self._open[dataset.name] = (state, session)
-            return found[1]
+                with delay_end(self._slot):
+                    session = _open_session(dataset, self._ledger, self._options)
+                # The previous sessions are closed when their last queries release them.
+                found = self._open[dataset.name] = _Pool(state, session)
+            return found
 
     def open_all(self, datasets: Iterable[Dataset]) -> None:
         """Open the sessions of data sets that have a budget, so that no query waits for the check of their rows."""
         for dataset in datasets:
             with contextlib.suppress(CelosiaError):  # reported by the next query, or by celosia guard dataset check
-                self.session(dataset)
+                self._pool(dataset, None)
 
     def plan(self, request: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
         """Return the plan of a query as ``read_plan`` does, cached."""
@@ -106,11 +151,11 @@ class Sessions:
     def close(self) -> None:
         """Close all sessions."""
         while self._open:
-            _, (_, session) = self._open.popitem()
-            session.close()
+            _, pool = self._open.popitem()
+            pool.close()
 
 
-def _open_session(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
+def _open_session(dataset: Dataset, ledger: "Ledger", options: Mapping[str, Any]) -> "Session":
     from celosia.query import Session
 
     session: Session | None = None
@@ -121,7 +166,7 @@ def _open_session(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
             dataset=dataset.name,
             version=str(dataset.version),
             progress=_no_progress,
-            pace=partial(pace.reading, dataset.name),
+            **options,
         )
     except LedgerError:
         raise
@@ -148,9 +193,11 @@ def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limi
     else:
         plan = parse_sql(request.sql or "", tables)
         _check_nodes(plan_to_json(plan), limits)
-    cells = analyze_plan(plan, tables).cells
-    if cells is not None and len(cells) > limits.cells:
-        raise QueryError("guard.too_many_cells", cells=len(cells), most=limits.cells)
+    analyzed = analyze_plan(plan, tables)
+    if analyzed.cells is not None and len(analyzed.cells) > limits.cells:
+        raise QueryError("guard.too_many_cells", cells=len(analyzed.cells), most=limits.cells)
+    if analyzed.complexity > limits.complexity:
+        raise QueryError("guard.too_complex", points=analyzed.complexity, most=limits.complexity)
     return plan
 
 

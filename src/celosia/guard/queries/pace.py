@@ -1,17 +1,18 @@
-"""Delay the visible end of a query to half a slot, one, two, four, … slots after it began.
+"""Turns of analysts, and the times at which the end of their queries is visible.
 
 ``slots`` delays replies, but a client can also poll whether a query is answered: by its id, by its key, by asking it
-again, or by asking another query and observing when its turn comes. The stored state therefore changes only at these
-times, counted from the start of the work and not on a global clock, whose phase a client could choose. Until then an
-answer or a failure stays invisible, and the data set stays locked. A client learns only the logarithm of the time,
-the same however often and whenever it polls.
+again, or by asking another query and observing when its turn comes. The stored state therefore changes only half a
+slot, one, two, four, … slots after the work began, counted from its start and not on a global clock, whose phase a
+client could choose. Until then an answer or a failure stays invisible, and the analyst's next query waits. A client
+learns only the logarithm of the time, the same however often and whenever it polls.
 """
 
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from celosia.core.exact import exact_integer
 
@@ -24,42 +25,61 @@ def delay_until_visible(took: int, slot: int) -> int:
     return half << (max(1, -(-took // half)) - 1).bit_length()
 
 
-class Pace:
-    """Limits how many queries read data at a time, and delays their visible end.
+@contextmanager
+def delay_end(milliseconds: int) -> Iterator[None]:
+    """Delay the end of a block until it may be visible, also if it raises. Slots of 0 milliseconds delay nothing."""
+    slot, begun = milliseconds * _NANOSECONDS_PER_MILLISECOND, time.monotonic_ns()
+    try:
+        yield
+    finally:
+        if slot:
+            until = begun + delay_until_visible(time.monotonic_ns() - begun, slot)
+            while (left := until - time.monotonic_ns()) > 0:
+                time.sleep(left / 1e9)
 
-    With slots, the queries of one data set run one after the other, each until its end is visible, so the start of the
-    next reveals no more than the answer. A query is reserved before it waits for its turn.
+
+class Turns:
+    """A fair queue: one query of each analyst at a time, of few analysts at once, who take turns.
+
+    However many queries an analyst sends, another waits for at most one query of each of the others. A turn lasts until
+    the end of its query is visible, so the start of the next reveals no more than the answer.
 
     Parameters
     ----------
-    milliseconds
-        The length of a slot; 0 disables delays.
     places
-        How many queries read at a time; by default one for each processor, at least four.
+        How many turns are taken at once; by default two for each processor, at least eight.
     """
 
-    def __init__(self, *, milliseconds: int, places: int | None = None) -> None:
-        self._slot = exact_integer(milliseconds, name="milliseconds", least=0) * _NANOSECONDS_PER_MILLISECOND
-        least = max(4, os.cpu_count() or 1)
-        self._places = threading.BoundedSemaphore(least if places is None else exact_integer(places, name="places"))
-        self._turns: dict[str, threading.Lock] = {}
+    def __init__(self, places: int | None = None) -> None:
+        most = max(8, 2 * (os.cpu_count() or 1))
+        self._places = most if places is None else exact_integer(places, name="places")
+        self._lock = threading.Lock()
+        self._taken: set[str] = set()
+        self._waiting: dict[str, deque[threading.Event]] = {}  # in the order in which analysts take turns
 
     @contextmanager
-    def reading(self, dataset: str) -> Iterator[None]:
-        """Hold the turn of a data set during the block and until its end is visible, also if it raises."""
-        with ExitStack() as held:
-            if self._slot:
-                held.enter_context(self._turns.setdefault(dataset, threading.Lock()))
-            held.enter_context(self._places)
-            begun = time.monotonic_ns()
-            try:
-                yield
-            finally:
-                self._wait(begun)
+    def take(self, analyst: str) -> Iterator[None]:
+        """Wait for the turn of an analyst, and hold it during the block."""
+        turn = threading.Event()
+        with self._lock:
+            self._waiting.setdefault(analyst, deque()).append(turn)
+            self._admit()
+        turn.wait()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken.remove(analyst)
+                if analyst in self._waiting:  # the others come first
+                    self._waiting[analyst] = self._waiting.pop(analyst)
+                self._admit()
 
-    def _wait(self, begun: int) -> None:
-        if not self._slot:
-            return
-        until = begun + delay_until_visible(time.monotonic_ns() - begun, self._slot)
-        while (left := until - time.monotonic_ns()) > 0:
-            time.sleep(left / 1e9)
+    def _admit(self) -> None:
+        """Begin the turns that can begin."""
+        for analyst in [*self._waiting]:
+            if len(self._taken) < self._places and analyst not in self._taken:
+                self._taken.add(analyst)
+                queue = self._waiting.pop(analyst)
+                queue.popleft().set()
+                if queue:
+                    self._waiting[analyst] = queue

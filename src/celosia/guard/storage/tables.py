@@ -62,6 +62,33 @@ DATASETS = sa.Table(
 )
 """Data sets with their sources and declarations. ``revision`` grows with every change of the row."""
 
+APPROVALS = sa.Table(
+    "celosia_approvals",
+    _METADATA,
+    sa.Column("id", sa.String(12), primary_key=True),
+    sa.Column("analyst", sa.String(256), nullable=False),
+    sa.Column("key", sa.String(256), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("dataset", sa.String(64), nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("cost", sa.Text, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("at", sa.String(32), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("by", sa.String(256)),
+    sa.Column("reason", sa.Text),
+    sa.UniqueConstraint("analyst", "key"),
+)
+"""Approvals of queries, by analyst and idempotency key."""
+
+CANCELLATIONS = sa.Table(
+    "celosia_cancellations",
+    _METADATA,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("at", sa.String(32), nullable=False),
+)
+"""Reservations whose query is cancelled. The log has a line for each; a row alone can only end a query."""
+
 
 def create_tables(ledger: "Ledger") -> None:
     """Create the tables that do not exist."""

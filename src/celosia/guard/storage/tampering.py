@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
 from celosia.guard.addresses import hide_secrets
-from celosia.guard.storage.tables import DATASETS, KEYS, USERS
+from celosia.guard.storage.tables import APPROVALS, DATASETS, KEYS, USERS
 from celosia.ledger.store.tables import LOG
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ _TAMPERED: Final = {
     "user": "guard.user_tampered_with",
     "key": "guard.key_tampered_with",
     "data set": "guard.dataset_tampered_with",
+    "approval": "guard.approval_tampered_with",
 }
 _USER_LINES: Final = ("user added", "key added", "key revoked")
+_APPROVAL_LINES: Final = ("approval requested", "approval granted", "approval denied")
 _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
 
 
@@ -60,6 +62,7 @@ def find_tampering(connection: "Connection") -> Message | None:
             for row in connection.execute(sa.select(KEYS))
         },
         "data set": {row.name: (row_digest(row._asdict()),) for row in connection.execute(sa.select(DATASETS))},
+        "approval": {row.id: (row.dataset, row.analyst, row.state) for row in connection.execute(sa.select(APPROVALS))},
     }
     for kind, those in expected.items():
         for name in sorted(those.keys() | found[kind].keys()):
@@ -72,16 +75,20 @@ def _replay_log(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]
     users: dict[str, tuple[Any, ...]] = {}
     keys: dict[str, tuple[Any, ...]] = {}
     datasets: dict[str, tuple[Any, ...]] = {}
-    for kind, body in _lines(connection, *_USER_LINES, *DATASET_LINES):
+    approvals: dict[str, tuple[Any, ...]] = {}
+    for kind, body in _lines(connection, *_USER_LINES, *DATASET_LINES, *_APPROVAL_LINES):
         if kind == "user added":
             users[body["user"]] = (body["role"],)
         elif kind == "key added":
             keys[body["key"]] = (body["user"], body.get("digest"), body["expires"], False)
         elif kind == "key revoked":
             keys[body["key"]] = (*keys.get(body["key"], (None, None, None))[:3], True)
+        elif kind in _APPROVAL_LINES:
+            state = kind.removeprefix("approval ").replace("requested", "pending")
+            approvals[body["approval"]] = (body["dataset"], body["analyst"], state)
         else:
             datasets[body["dataset"]] = (body.get("digest"),)
-    return {"user": users, "key": keys, "data set": datasets}
+    return {"user": users, "key": keys, "data set": datasets, "approval": approvals}
 
 
 def _lines(connection: "Connection", *kinds: str, latest_first: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from celosia.core.errors import BudgetExceededError, CelosiaError
+from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, CelosiaError
 from celosia.core.messages.message import LANGUAGES
 from celosia.guard.http.problems import problem_of
 from celosia.guard.roles import Permission
@@ -43,9 +43,11 @@ HTMX: Final = json.dumps(
 """Settings of htmx: no evaluation of code, no requests to other hosts, no page in the browser's storage."""
 
 _CORRECTABLE_STATUSES: Final = (404, 409, 422)
+_REFUSALS: Final = (ApprovalRequiredError, BudgetExceededError)  # another cost is a correction
 _MENU: Final = (
     ("datasets", "/datasets", (Permission.READ_SCHEMAS,)),
     ("answers", "/answers", (Permission.READ_ANSWERS,)),
+    ("approvals", "/approvals", (Permission.APPROVE, Permission.ASK)),
     ("budget", "/budget", (Permission.READ_OWN_BUDGET, Permission.READ_BUDGETS)),
     ("log", "/log", (Permission.READ_LOG,)),
     ("users", "/users", (Permission.MANAGE_USERS,)),
@@ -128,7 +130,7 @@ def error_title(web_session: "WebSession", problem: "Problem") -> str:
 def form_problem(error: CelosiaError) -> "Problem":
     """Return the problem to show beside the form; raise the error if changing the form cannot correct it."""
     problem = problem_of(error)
-    if problem is None or not (problem.status in _CORRECTABLE_STATUSES or isinstance(error, BudgetExceededError)):
+    if problem is None or not (problem.status in _CORRECTABLE_STATUSES or isinstance(error, _REFUSALS)):
         raise error
     return problem
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from celosia.guard.web.serving import make_endpoint
 from celosia.guard.web.static_files import serve_file
 from celosia.guard.web.views.answers import ANSWER_PAGES
+from celosia.guard.web.views.approvals import APPROVAL_PAGES
 from celosia.guard.web.views.ask import ASK_PAGES
 from celosia.guard.web.views.budgets import BUDGET_PAGES
 from celosia.guard.web.views.datasets import DATASET_PAGES
@@ -26,6 +27,7 @@ PAGES: "Final[tuple[Page, ...]]" = (
     *DATASET_PAGES,
     *ASK_PAGES,
     *ANSWER_PAGES,
+    *APPROVAL_PAGES,
     *BUDGET_PAGES,
     *LOG_PAGES,
     *USER_PAGES,

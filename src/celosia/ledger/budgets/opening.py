@@ -10,7 +10,8 @@ from celosia.accounting.accountants.sums import RenyiAccountant
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_text
 from celosia.core.guarantees import Guarantee, RenyiDP
-from celosia.ledger.budgets.policy import Policy
+from celosia.core.messages.message import join_names
+from celosia.ledger.budgets.policy import RULES, Policy
 from celosia.ledger.budgets.policy_json import policy_to_json
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.statement import StatementLine
@@ -23,6 +24,8 @@ def set_policy(snapshot: "Snapshot", scope: Scope, limit: Guarantee | Policy, by
     """Write a policy into the log, unless it is in force already; see ``Ledger.set_budget``."""
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
     author = exact_text(by, name="by")
+    if scope.analyst is not None and any(getattr(policy, rule) is not None for rule in RULES):
+        raise ParameterError("ledger.rules_are_for_datasets", names=join_names(RULES))
     before = snapshot.state.policies.get(scope)
     if before == policy:
         return
@@ -64,7 +67,8 @@ def applies_to_query(scope: Scope, dataset: str | None, analyst: str | None) -> 
 
 def make_statement_line(snapshot: "Snapshot", scope: Scope) -> StatementLine:
     """Return the line of a scope in a statement."""
-    policy, tracker, window = snapshot.state.policies[scope], snapshot.state.tracker(scope), snapshot.window(scope)
+    policy, tracker, window = snapshot.state.policy(scope), snapshot.state.tracker(scope), snapshot.window(scope)
+    assert policy is not None  # noqa: S101 - for the type checker: a tracker has one
     return StatementLine(
         scope=scope,
         policy=policy,

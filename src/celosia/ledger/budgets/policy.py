@@ -6,8 +6,9 @@ spending: a later choice could depend on the answers. A window never replaces th
 protected for their lives, not for a week.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.accounting.accountants.base import AdaptiveAccountant
@@ -16,7 +17,7 @@ from celosia.accounting.accountants.combined import CombinedAccountant
 from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.accounting.filters import Filter
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
-from celosia.core.exact import exact_integer, refuse_same_changes, safe_repr
+from celosia.core.exact import exact_integer, exact_positive, refuse_same_changes, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
 """The names of the accountants that a policy accepts."""
+
+RULES: Final = ("least_cost", "analyst_share", "approval_above")
+"""The rules for the analysts of a data set."""
 
 # Never change these: a filter's orders must stay while it is open, and ledgers stay open for years.
 _ORDERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
@@ -75,6 +79,10 @@ class Policy:
     delta, or Rényi divergences where they have more room. ``ZCDP``: sums of rho. ``RenyiDP``: sums of divergences.
     ``GaussianDP``: sums of squares of mu.
 
+    Three rules for the analysts of a data set compare the first number of a cost: epsilon, rho or mu. A query that
+    costs less than ``least_cost`` is refused. An analyst without a budget on the data set has the part
+    ``analyst_share`` of its limit. A query of an analyst that costs more than ``approval_above`` needs an approval.
+
     >>> Policy(limit=ZCDP(rho="0.5")).accountant
     'zcdp'
     >>> Policy(limit=PureDP(epsilon=1), accountant="pld")
@@ -87,6 +95,9 @@ class Policy:
     accountant: str | None = None
     window: Window | None = None
     allow_real: bool = False
+    least_cost: Fraction | None = None
+    analyst_share: Fraction | None = None
+    approval_above: Fraction | None = None
 
     def __post_init__(self) -> None:
         _check_limit(self.limit, "limit")
@@ -99,7 +110,36 @@ class Policy:
         if not isinstance(self.allow_real, bool):
             raise ParameterError("ledger.allow_real_not_boolean", allow_real=safe_repr(self.allow_real))
         self._check_window()
+        self._check_rules()
         self.open()
+
+    def _check_rules(self) -> None:
+        for name in RULES:
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, exact_positive(given, name=name))
+        if self.analyst_share is not None and self.analyst_share > 1:
+            raise ParameterError("ledger.share_above_one", value=safe_repr(self.analyst_share))
+        if self.accountant == "renyi" and (self.least_cost or self.approval_above):
+            raise ParameterError("ledger.rule_needs_one_number")
+
+    def share_among_analysts(self) -> "Policy | None":
+        """Return the policy of an analyst who has no budget of their own; None if the rule is not set.
+
+        >>> str(Policy(limit=PureDP(epsilon=1), analyst_share="0.1").share_among_analysts().limit.epsilon)
+        '1/10'
+        """
+        if self.analyst_share is None:
+            return None
+        limit = self.limit
+        numbers = {
+            field.name: getattr(limit, field.name) * self.analyst_share
+            for field in fields(limit)
+            if isinstance(getattr(limit, field.name), Fraction)
+        }
+        if isinstance(limit, RenyiDP):
+            numbers = {"epsilons": tuple(number * self.analyst_share for number in limit.epsilons)}
+        return Policy(limit=replace(limit, **numbers), accountant=self.accountant, allow_real=self.allow_real)
 
     def _check_window(self) -> None:
         if self.window is None:

@@ -107,10 +107,14 @@ class LogState:
         policy = policy_from_json(body["policy"])
         self._first[scope] = self._first_policy(scope, policy)
         self.policies[scope] = policy
-        self._trackers.pop(scope, None)
+        for tracked in [one for one in self._trackers if one.dataset == scope.dataset]:  # shares of it as well
+            del self._trackers[tracked]
         self._windows.pop(scope, None)
 
     def _first_policy(self, scope: Scope, policy: Policy) -> Policy:
+        if scope not in self.policies and self.policy(scope) == policy:
+            # A share has no line of its own. Before its first spending, the data set's first policy is settled as well.
+            return self._first[Scope(dataset=scope.dataset)]
         first = self._first.get(scope)
         return policy if first is None or first.accountant != policy.accountant or not self.charges(scope) else first
 
@@ -127,6 +131,14 @@ class LogState:
             elif charge.applies_to(scope):
                 tracker.count(self.event(charge.event))
 
+    def policy(self, scope: Scope) -> Policy | None:
+        """Return the policy of a scope: its own, or an analyst's share of a data set; None if there is neither."""
+        own = self.policies.get(scope)
+        if own is not None or scope.dataset is None or scope.analyst is None:
+            return own
+        whole = self.policies.get(Scope(dataset=scope.dataset))
+        return None if whole is None else whole.share_among_analysts()
+
     def charges(self, scope: Scope) -> Mapping[str, int]:
         """Return the events that a scope was charged with, as JSON, each with its number."""
         counted: dict[str, int] = {}
@@ -139,7 +151,10 @@ class LogState:
     def tracker(self, scope: Scope) -> SpendTracker:
         """Return the tracker of the permanent limit of a scope that has a policy."""
         if scope not in self._trackers:
-            self._trackers[scope] = self.new_tracker(scope, self.policies[scope])
+            policy = self.policy(scope)
+            if policy is None:
+                raise KeyError(scope)
+            self._trackers[scope] = self.new_tracker(scope, policy)
         return self._trackers[scope]
 
     def new_tracker(self, scope: Scope, policy: Policy) -> SpendTracker:
@@ -154,8 +169,8 @@ class LogState:
         self, scope: Scope, at: datetime, since: Callable[[datetime], Iterator[StoredLine]]
     ) -> SpendTracker | None:
         """Return the tracker of the window that contains a time; ``since`` returns the lines from a time on."""
-        policy = self.policies[scope]
-        if policy.window is None:
+        policy = self.policies.get(scope)
+        if policy is None or policy.window is None:
             return None
         start = policy.window.start(at)
         known = self._windows.get(scope)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from celosia.core.guarantees import Guarantee
-from celosia.ledger.budgets.policy import Policy
+from celosia.ledger.budgets.policy import RULES, Policy
 from celosia.ledger.budgets.scope import Scope
 
 
@@ -38,6 +38,7 @@ class StatementLine:
             "analyst": self.scope.analyst,
             "accountant": self.policy.accountant,
             "allow_real": self.policy.allow_real,
+            **{name: None if (rule := getattr(self.policy, name)) is None else str(rule) for name in RULES},
             "limit": _record(self.policy.limit),
             "spent": _record(self.spent),
             "remaining": _record(self.remaining),

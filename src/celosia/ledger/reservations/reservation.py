@@ -5,12 +5,13 @@ A reservation is made before data are read and stays spent whatever happens then
 store, at no cost to the data set.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from celosia.core.events import Event
 from celosia.core.exact import exact_text
+from celosia.ledger.log.chain import JSON
 
 ReservationState: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
 """The states of a reservation."""
@@ -20,16 +21,30 @@ ReservationState: TypeAlias = Literal["reserved", "committed", "failed", "repeat
 class Request:
     """The identity of a request, equal in every retry: a key drawn by its sender, and the digest of its content.
 
+    ``approval`` is the id of its approval, if it has one.
+
     >>> Request(key="7f3a", digest="9f86d081")
     Request(key='7f3a', digest='9f86d081')
     """
 
     key: str
     digest: str
+    approval: str | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", exact_text(self.key, name="key"))
         object.__setattr__(self, "digest", exact_text(self.digest, name="digest"))
+        if self.approval is not None:
+            object.__setattr__(self, "approval", exact_text(self.approval, name="approval"))
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the request as it is in the log.
+
+        >>> Request(key="7f3a", digest="9f86d081").to_json()
+        {'key': '7f3a', 'digest': '9f86d081'}
+        """
+        found: dict[str, JSON] = {"key": self.key, "digest": self.digest}
+        return found if self.approval is None else found | {"approval": self.approval}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

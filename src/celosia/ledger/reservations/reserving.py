@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import BudgetExceededError, ParameterError, RequestConflictError
+from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, ParameterError, RequestConflictError
 from celosia.core.events import Event
-from celosia.core.exact import exact_text, safe_repr
+from celosia.core.exact import exact_text, format_exact, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.ledger.budgets.advice import describe_refusal
@@ -67,7 +67,7 @@ class SpendRequest:
             "event": json.loads(self.event.to_json()),
             "question": self.text,
             "fingerprint": self.fingerprint,
-            "request": None if self.request is None else {"key": self.request.key, "digest": self.request.digest},
+            "request": None if self.request is None else self.request.to_json(),
         }
 
 
@@ -81,6 +81,7 @@ def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
     answer = _find_answer(snapshot, question)
     if answer is not None:
         return _repeat(snapshot, question, *answer)
+    _check_rules(get_policy(snapshot, question.dataset), question)
     _check_room(snapshot, list_scopes(question.dataset, question.analyst), question.event)
     return _write(snapshot, question)
 
@@ -104,6 +105,20 @@ def _check_policy(snapshot: "Snapshot", question: SpendRequest) -> None:
     policy = get_policy(snapshot, question.dataset)
     if not policy.allow_real and _is_real(question.event):
         raise ParameterError("ledger.inexact_noise_not_allowed", dataset=safe_repr(question.dataset))
+
+
+def _check_rules(policy: "Policy", question: SpendRequest) -> None:
+    """Refuse a query of an analyst that costs too little, or that needs an approval."""
+    if question.analyst is None or (policy.least_cost is None and policy.approval_above is None):
+        return
+    cost = price_under(policy, question.event)
+    if policy.least_cost is not None and first_number(cost) < policy.least_cost:
+        raise ParameterError("ledger.cost_below_least", cost=cost, least=format_exact(policy.least_cost).strip("'"))
+    approved = question.request is not None and question.request.approval is not None
+    if policy.approval_above is not None and first_number(cost) > policy.approval_above and not approved:
+        raise ApprovalRequiredError(
+            "ledger.approval_required", cost=cost, most=format_exact(policy.approval_above).strip("'")
+        )
 
 
 def _is_real(value: object) -> bool:
@@ -169,7 +184,7 @@ def draw_id() -> str:
 
 def has_room(snapshot: "Snapshot", scope: Scope, event: Event) -> bool:
     """Return whether a scope has room for an event, in its limit and its window; True without a policy."""
-    if scope not in snapshot.state.policies:
+    if snapshot.state.policy(scope) is None:
         return True
     window = snapshot.window(scope)
     return snapshot.state.tracker(scope).admits(event) and (window is None or window.admits(event))
@@ -181,12 +196,12 @@ def _check_room(snapshot: "Snapshot", scopes: "Iterable[Scope]", event: Event) -
     if refusals:
         # Guarantees of different kinds cannot be compared: take the least of the first kind.
         alike = [one for one in refusals if type(one[0]) is type(refusals[0][0])]
-        raise BudgetExceededError(min(alike, key=lambda one: _number(one[0]))[1])
+        raise BudgetExceededError(min(alike, key=lambda one: first_number(one[0]))[1])
 
 
 def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, Message]]":
     """Yield the remainder of a scope, and of its window, if the event does not fit there, with the message."""
-    policy = snapshot.state.policies.get(scope)
+    policy = snapshot.state.policy(scope)
     if policy is None:
         return
     tracker = snapshot.state.tracker(scope)
@@ -200,7 +215,8 @@ def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tup
         yield left, describe_refusal(cost, left, scope.message, window.admits, until=f"{renews} UTC")
 
 
-def _number(left: Guarantee) -> Fraction:
+def first_number(left: Guarantee) -> Fraction:
+    """Return the number that rules compare: rho, mu or epsilon; 0 for a guarantee of several."""
     return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
 
 

@@ -118,6 +118,7 @@ class LimitsPlan:
             bounds=(),
             notes=(note,),
             level=certain,
+            complexity=self.analyzed.complexity,
         )
 
     def _candidate(self, persons: "NDArray[np.float64]", groups: int, rows: int) -> Candidate:

@@ -54,9 +54,10 @@ class Request(Protocol):
 class Engine(Closing):
     """Computes exact integer summaries of the tables it is opened on.
 
-    A third party's engine implements ``check``, ``key_counts`` and ``summaries``, and may override ``check_types`` and
-    ``close``; no underscored method is part of the interface. The entry point group ``celosia.engines`` lists functions
-    that take the tables by name and return an engine, or None for tables of another kind.
+    A third party's engine implements ``check``, ``key_counts`` and ``summaries``, and may override ``check_types``,
+    ``interrupt`` and ``close``; no underscored method is part of the interface. The entry point group
+    ``celosia.engines`` lists functions that take the tables by name and return an engine, or None for tables of
+    another kind.
     ``celosia.testing.check_engine`` tests an engine against the reference.
 
     >>> from celosia.query.engines.registry import open_engine
@@ -68,6 +69,9 @@ class Engine(Closing):
     """
 
     tables: "Mapping[str, Table]"
+
+    time_limit: float | None = None
+    """The seconds that one statement may take, where the database can end it by itself."""
 
     @abstractmethod
     def check(self, plan: "Plan") -> None:
@@ -95,6 +99,9 @@ class Engine(Closing):
         cells: "Cells",
     ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":
         """Return one array per request, cells by width: int64, or Python integers if one is larger."""
+
+    def interrupt(self) -> None:  # an engine that cannot is waited for
+        """Make the running request raise, from another thread; if none runs, do nothing."""
 
     def close(self) -> None:  # most have nothing to close
         """Release the resources of the engine."""

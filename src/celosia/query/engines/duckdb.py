@@ -161,6 +161,10 @@ class DuckDBEngine(IbisEngine):
             reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
             yield from reader(_BATCH_ROWS)
 
+    def interrupt(self) -> None:
+        """Make the running query raise."""
+        self.backend.con.interrupt()
+
     def _check_default_collation(self) -> None:
         """Raise if the default collation of the owner's connection was changed: literals have no other."""
         if self._folder is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _BATCH_ROWS = 50_000
+_CANCEL_SECONDS = 5.0
 _NEGLIGIBLE = 1e-200  # a grid is at most 1e30: so near to zero, a number is at step 0
 _CLIP_MAGNITUDE = 10**40  # bounds are within 1e30
 _DECIMAL_PLACES = 60  # a grid is at least 1e-30
@@ -188,11 +189,17 @@ class PostgresEngine(IbisEngine):
         connection = self.backend.con
         with connection.transaction(), connection.cursor(name=f"celosia_{next(_UNIQUE_NUMBERS)}") as cursor:
             connection.execute("SET TRANSACTION READ ONLY")
+            if self.time_limit is not None:  # ends the query even if this process is gone
+                connection.execute(f"SET LOCAL statement_timeout = {round(self.time_limit * 1_000)}")
             cursor.execute(compile_query(query))
             while rows := cursor.fetchmany(_BATCH_ROWS):
                 columns = zip(*rows, strict=True)
                 arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
                 yield pa.record_batch(arrays, schema=schema)
+
+    def interrupt(self) -> None:
+        """Make the running query raise."""
+        self.backend.con.cancel_safe(timeout=_CANCEL_SECONDS)
 
     def connect(self) -> Any:
         """Return the owner's connection, or a new one to the address of the tables."""

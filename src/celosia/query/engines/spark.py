@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")  # of a thread
 _SETTINGS = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")  # what Ibis sets when it connects
 
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
@@ -115,8 +116,30 @@ class SparkEngine(IbisEngine):
         return self._dialect
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
-        """Run a query as a Spark job."""
-        yield from self._session.sql(self.backend.compile(query)).toArrow().to_batches()
+        """Run a query as a Spark job, of a job group of its own."""
+        with self._group_jobs():
+            yield from self._session.sql(self.backend.compile(query)).toArrow().to_batches()
+
+    @contextlib.contextmanager
+    def _group_jobs(self) -> Iterator[None]:
+        """Give the jobs of this thread a group that can be cancelled; then the thread's own group again."""
+        if _is_remote(self._session):
+            yield
+            return
+        jobs = self._session.sparkContext
+        before = {name: jobs.getLocalProperty(name) for name in _JOB_GROUP}
+        # Tags of the session do not reach the thread of the JVM that makes Arrow batches.
+        jobs.setJobGroup(self._group, "celosia", interruptOnCancel=True)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                jobs.setLocalProperty(name, value)
+
+    def interrupt(self) -> None:
+        """Make the running query raise; a server of Spark Connect is waited for."""
+        if not _is_remote(self._session):
+            self._session.sparkContext.cancelJobGroup(self._group)
 
     def drop_small_tables(self) -> None:
         """Drop the small tables of the last query."""
@@ -129,6 +152,7 @@ class SparkEngine(IbisEngine):
     def connect(self) -> Any:
         """Return the Ibis backend of the Spark session."""
         backend = self._open_backend()
+        self._group = f"celosia_{next(_UNIQUE_NUMBERS)}"
         self._dialect, self._public_dialect = SparkDialect(backend), SparkDialect(backend)
         self.call_on_close(self._public_dialect.drop_small_tables)
         return backend
@@ -212,6 +236,11 @@ def _collated_columns(frame: Any) -> list[str]:
     """Return the names of the columns that have a collation."""
     fields = frame.schema.fields
     return [str(field.name) for field in fields if getattr(field.dataType, "collation", _BINARY) != _BINARY]
+
+
+def _is_remote(session: Any) -> bool:
+    """Return whether a session is one of Spark Connect, which has no context here."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _expression(text: str) -> Any:

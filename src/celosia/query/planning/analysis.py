@@ -18,11 +18,11 @@ from celosia.data.schema.values import as_boolean, as_category, as_date, as_inte
 from celosia.query.plan.calendar_rules import add_months
 from celosia.query.plan.expressions import Call, Expression, Literal, columns_in, is_condition, kind_of, substitute
 from celosia.query.plan.nodes import Join, PerPerson, Plan, Projection, Relation
-from celosia.query.plan.relations import columns_of, counts_all_rows, reads_one_table, unit_of
+from celosia.query.plan.relations import columns_of, counts_all_rows, reads_one_table, tables_of, unit_of
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.cells import MAX_CELLS, Cells
 from celosia.query.planning.cut_off import cut_off_measurements
-from celosia.query.planning.measurements import Measurement, plan_measurements
+from celosia.query.planning.measurements import EXPECTED_KEYS, Measurement, plan_measurements
 from celosia.query.postprocessing.evaluate import rehearse
 from celosia.statistics import ContributionBounds, Measure, PrivateTopK, TopK
 
@@ -67,6 +67,13 @@ class AnalyzedPlan:
     def dimension(self) -> int:
         """The largest possible number of cells."""
         return MAX_CELLS if self.cells is None else len(self.cells)
+
+    @property
+    def complexity(self) -> int:
+        """Points for the work of the database: 1,000 for each measurement and table, and 1 for each number counted."""
+        cells = EXPECTED_KEYS if self.cells is None else len(self.cells)
+        numbers = sum(measurement.count_cells(cells) * measurement.measure.width for measurement in self.measurements)
+        return 1_000 * len(self.measurements) * len([*tables_of(self.plan.relation)]) + numbers
 
     @property
     def may_cut(self) -> bool:

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from celosia.statistics import ContributionBounds
 
 _MAX_BOUND = Fraction(2) ** 60  # bounds beyond stand for none
-_EXPECTED_KEYS = 1_000
+EXPECTED_KEYS: Final = 1_000
+"""The number of keys to plan for where they are private."""
+
 _MOMENTS: Final = ("count", "sum", "mean", "variance", "std")
 _CROSS: Final = ("covariance", "correlation")
 _QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": None, "max": Fraction(1)}
@@ -231,7 +233,7 @@ def _measure_quantiles(
     chosen = tuple(sorted(set(wanted)))
     serves = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
     # How many private keys will be shown is not known yet; when it is, the bins are cut again (``for_cells``).
-    cells = bounding.cells if bounding.cells < MAX_CELLS else _EXPECTED_KEYS
+    cells = bounding.cells if bounding.cells < MAX_CELLS else EXPECTED_KEYS
     unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
     measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
     return Measurement(measure=measure, columns=(column,), answers=serves, labels=labels, unit=unit)

@@ -58,6 +58,9 @@ class Line:
 class Preview:
     """Cost, expected error for each aggregate in each cell, and what was decided and why.
 
+    ``complexity`` are points for the work of the database: 1,000 for each measurement of each table, and 1 for each
+    number that is counted.
+
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
     >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
@@ -74,6 +77,7 @@ class Preview:
     bounds: tuple[tuple[str, str], ...]
     notes: tuple[Message, ...]
     level: float
+    complexity: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as plain values, for JSON."""
@@ -82,6 +86,7 @@ class Preview:
             "remaining": str(self.remaining),
             "affordable": self.affordable,
             "cells": self.cells,
+            "complexity": self.complexity,
             "level": self.level,
             "aggregates": [
                 {
@@ -173,6 +178,7 @@ def preview_of(
         bounds=tuple(_bounds(strategy)),
         notes=(*notes_of(strategy), *(_charge_notes(cost, charge) if affordable else ())),
         level=certain,
+        complexity=strategy.analyzed.complexity,
     )
 
 

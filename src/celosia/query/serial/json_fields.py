@@ -18,7 +18,7 @@ from celosia.core.messages.message import Message
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
-FORMATS: Final = {"plan": 1, "preview": 2, "release": 3}
+FORMATS: Final = {"plan": 1, "preview": 3, "release": 3}
 """The versions of what a client and a guard send each other."""
 
 _MAX_INTEGER = 2**64

@@ -26,7 +26,7 @@ from celosia.query.serial.records import record_from_json, record_to_json
 _MAX_VALUES = 1_000_000
 _MAX_DEPTH = 32
 _MAX_TEXT_LENGTH = 2**20
-_FIELDS = ("cost", "remaining", "affordable", "cells", "level", "aggregates", "bounds", "notes")
+_FIELDS = ("cost", "remaining", "affordable", "cells", "complexity", "level", "aggregates", "bounds", "notes")
 
 
 def preview_to_json(preview: Preview) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
         "remaining": record_to_json(preview.remaining),
         "affordable": preview.affordable,
         "cells": preview.cells,
+        "complexity": preview.complexity,
         "level": preview.level,
         "aggregates": [
             {
@@ -62,6 +63,7 @@ def preview_from_json(value: object) -> Preview:
         remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise
         affordable=read_boolean(found["affordable"], "affordable"),
         cells=None if found["cells"] is None else read_integer(found["cells"], "cells"),
+        complexity=read_integer(found["complexity"], "complexity"),
         level=_level(found["level"]),
         lines=tuple([_line(item) for item in read_list(found["aggregates"], "aggregates")]),
         bounds=tuple([_bound(item) for item in read_list(found["bounds"], "bounds")]),

@@ -14,6 +14,7 @@ from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
 from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
+from celosia.ledger.budgets.policy import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,8 +63,14 @@ def parse_policy(form: "Mapping[str, str]", present: "Policy | None") -> "Policy
         part = _require_number({name: form.get("share", "").strip()}, name)
         window = Window(seconds=_DAY * _parse_days(form["days"].strip()), limit=_replace_amount(limit, name, part))
     if present is None or type(present.limit) is not type(limit):
-        return Policy(limit=limit, window=window)
-    return replace(present, limit=limit, window=window)
+        present = Policy(limit=limit, window=window)
+    return replace(present, limit=limit, window=window, **_parse_rules(form))
+
+
+def _parse_rules(form: "Mapping[str, str]") -> dict[str, Any]:
+    """Return the rules that a form changes: an empty field leaves a rule as it is, 0 removes it."""
+    given = {name: form.get(name, "").strip() for name in RULES}
+    return {name: None if text == "0" else text for name, text in given.items() if text}
 
 
 def _replace_amount(limit: Guarantee, name: str, part: str) -> Guarantee:

@@ -1,0 +1,153 @@
+"""Approvals of queries that cost more than an analyst may spend on one query.
+
+The first request files the approval; nothing is spent. A curator grants or denies it, with a reason. The same request
+with the same idempotency key is then answered: the ledger takes each key once, so an approval pays for one answer. A
+decision can be changed until that answer. Every step is a line in the log, within the same transaction.
+"""
+
+import json
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from celosia.core.errors import ParameterError, RequestConflictError
+from celosia.core.exact import safe_repr
+from celosia.guard.auth.directory import draw_hexadecimal, now
+from celosia.guard.errors import NotFoundError
+from celosia.guard.storage.tables import APPROVALS, format_time
+from celosia.ledger.reservations.records import find_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from celosia.core.guarantees import Guarantee
+    from celosia.ledger import Ledger, Request
+
+STATES: Final = ("pending", "granted", "denied")
+"""The states of an approval."""
+
+_MAX_PENDING: Final = 100
+_MAX_REASON_LENGTH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """One approval.
+
+    ``request`` is the JSON of the request, ``cost`` that of its guarantee; ``answer`` is the id of its answer.
+
+    >>> Approval(id="0f", analyst="ana", key="k", digest="d", dataset="deaths", question="SELECT", cost={}, request={},
+    ...          at="2026-01-01T00:00:00.000000+00:00").state
+    'pending'
+    """
+
+    id: str
+    analyst: str
+    key: str
+    digest: str
+    dataset: str
+    question: str
+    cost: "Mapping[str, Any]"
+    request: "Mapping[str, Any]"
+    at: str
+    state: str = "pending"
+    by: str | None = None
+    reason: str | None = None
+    answer: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the approval as a JSON object, without the digest.
+
+        >>> Approval(id="0f", analyst="ana", key="k", digest="d", dataset="deaths", question="SELECT", cost={},
+        ...          request={}, at="2026-01-01T00:00:00.000000+00:00").to_json()["answer"]
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "digest"}
+
+
+class Approvals:
+    """The approvals of a store."""
+
+    def __init__(self, ledger: "Ledger") -> None:
+        self._ledger = ledger
+
+    def find_granted(self, analyst: str, request: "Request") -> str | None:
+        """Return the id of the approval of a request, if it is granted; raise if it is denied or of another request."""
+        with self._ledger.store.reading() as connection:
+            known = _find(connection, (APPROVALS.c.analyst == analyst) & (APPROVALS.c.key == request.key))
+        if known is None:
+            return None
+        if known.digest != request.digest:
+            raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
+        return known.id if known.state == "granted" else None
+
+    def file(self, analyst: str, request: "Request", content: "Mapping[str, Any]", cost: "Guarantee") -> Approval:
+        """File an approval, or return the one that was filed with the same key."""
+        with self._ledger.store.transaction() as connection:
+            own = APPROVALS.c.analyst == analyst
+            known = _find(connection, own & (APPROVALS.c.key == request.key))
+            if known is not None:
+                return known
+            waiting = sa.select(sa.func.count()).where(own & (APPROVALS.c.state == "pending"))
+            if connection.execute(waiting).scalar_one() >= _MAX_PENDING:
+                raise ParameterError("guard.too_many_approvals", most=_MAX_PENDING)
+            made = Approval(
+                id=draw_hexadecimal(12),
+                analyst=analyst,
+                key=request.key,
+                digest=request.digest,
+                dataset=str(content["dataset"]),
+                question=str(content.get("sql") or json.dumps(content.get("plan"), sort_keys=True)),
+                cost=json.loads(cost.to_json()),
+                request=content,
+                at=format_time(now()),
+            )
+            connection.execute(sa.insert(APPROVALS).values(**_row(made)))
+            body = {"approval": made.id, "dataset": made.dataset, "analyst": analyst, "question": made.question}
+            self._ledger.record("approval requested", body | {"cost": dict(made.cost)}, connection=connection)
+        return made
+
+    def decide(self, id: str, *, granted: bool, reason: str, by: str) -> Approval:  # noqa: A002 - its name in the API
+        """Grant or deny an approval; raise ``ParameterError`` if its answer was given."""
+        text: object = reason
+        if not isinstance(text, str) or len(text) > _MAX_REASON_LENGTH or "\0" in text:
+            raise ParameterError("guard.invalid_text", name="reason", most=_MAX_REASON_LENGTH)
+        with self._ledger.store.transaction() as connection:
+            known = _find(connection, APPROVALS.c.id == id)
+            if known is None:
+                raise NotFoundError("guard.no_approval", name=id)
+            if known.answer is not None:
+                raise ParameterError("guard.approval_used", name=safe_repr(id))
+            decided = replace(known, state="granted" if granted else "denied", by=by, reason=reason or None)
+            connection.execute(sa.update(APPROVALS).where(APPROVALS.c.id == id).values(**_row(decided)))
+            body = {"approval": id, "dataset": known.dataset, "analyst": known.analyst, "by": by, "reason": reason}
+            self._ledger.record(f"approval {decided.state}", body, connection=connection)
+        return decided
+
+    def list(self, *, analyst: str | None = None, state: str | None = None, limit: int) -> tuple[Approval, ...]:
+        """Return approvals, of one analyst or of all, in one state or in any, latest first."""
+        query = sa.select(APPROVALS).order_by(APPROVALS.c.at.desc(), APPROVALS.c.id).limit(limit)
+        query = query if analyst is None else query.where(APPROVALS.c.analyst == analyst)
+        query = query if state is None else query.where(APPROVALS.c.state == state)
+        with self._ledger.store.reading() as connection:
+            return tuple(_read(connection, row) for row in connection.execute(query).all())
+
+
+def _find(connection: sa.Connection, condition: "sa.ColumnElement[bool]") -> Approval | None:
+    row = connection.execute(sa.select(APPROVALS).where(condition)).first()
+    return None if row is None else _read(connection, row)
+
+
+def _read(connection: sa.Connection, row: Any) -> Approval:
+    values = row._asdict()
+    paid = find_request(connection, row.analyst, row.key)
+    answer = None if paid is None else paid[1].reservation.id
+    return Approval(**values | {name: json.loads(values[name]) for name in _AS_JSON}, answer=answer)
+
+
+_AS_JSON: Final = ("cost", "request")  # columns of a row
+
+
+def _row(approval: Approval) -> dict[str, Any]:
+    row = {field.name: getattr(approval, field.name) for field in fields(approval) if field.name != "answer"}
+    return row | {name: json.dumps(row[name], sort_keys=True) for name in _AS_JSON}
