@@ -5,21 +5,20 @@ A timestamp is cut to the parts that the declared dates have.
 
 import codecs
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PLAIN: Final = TextFormat()
 
-
-def encode_csv(batches: "Iterable[pa.RecordBatch]", text: TextFormat = _PLAIN) -> Iterator[bytes]:
+def encode_csv(batches: "Iterable[pa.RecordBatch]", text: TextFormat | None = None) -> Iterator[bytes]:
     """Yield the parts of a CSV file, one for each batch; nulls are empty cells."""
     import pyarrow as pa
     from pyarrow import csv
 
+    text = text or TextFormat()
     encoder = codecs.getincrementalencoder(text.encoding)("replace")  # which marks the beginning of UTF-16 once
     options = csv.WriteOptions(delimiter=text.delimiter or ",")
     for batch in batches:
