@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,11 +13,11 @@ from typer.testing import CliRunner
 from celosia.cli.app import app
 from celosia.cli.data import write_rows
 from celosia.core import ParameterError
-from celosia.data import RECIPES, generate, generate_batches
+from celosia.data import RECIPES, draw_dummy_rows, generate, generate_batches, parse_schema_file
+from celosia.query.engines.readability import count_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 def run(*arguments: object, code: int = 0) -> tuple[str, str]:
@@ -92,6 +94,62 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(ZeroDivisionError):
             write_rows(tmp_path / f"values.{suffix}", broken())
         assert list(tmp_path.iterdir()) == []
+
+
+SCHEMA = """
+[table]
+name = "visits"
+person = "who"
+max_groups_per_person = 2
+max_rows_per_group = 3
+delimiter = ";"
+decimal = ","
+date_format = "%d/%m/%Y"
+[columns.cost]
+kind = "real"
+low = 0
+high = 100
+grid = "0.01"
+[columns.day]
+kind = "date"
+low = "2021-01-01"
+high = "2021-12-31"
+"""
+
+
+def test_dummy_rows_are_those_of_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schema.toml").write_text(SCHEMA)
+    file = parse_schema_file(SCHEMA)
+    assert run("dummy", "schema.toml", "--rows", 50)[0] == "visits_dummy.csv\n"
+    assert re.fullmatch(
+        r'"who";"cost";"day"\n(\d+;"?\d*,?\d*"?;"?[\d/]*"?\n){50}', Path("visits_dummy.csv").read_text()
+    )
+    counts = count_cells(file.table("visits_dummy.csv"))
+    assert (counts.rows, [column.unreadable for column in counts.columns]) == (50, [0, 0])
+    run("dummy", "schema.toml", "--seed", 3, "--output", "rows.parquet")
+    drawn = pq.read_table("rows.parquet")
+    assert drawn.equals(draw_dummy_rows(file, seed=3).cast(drawn.schema))
+
+
+def test_dummy_rows_of_nothing_are_one_line_and_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schema.toml").write_text(SCHEMA)
+    Path("draft.toml").write_text(SCHEMA.replace("low = 0", "low = ?"))
+    Path("wrong.toml").write_text(SCHEMA.replace('person = "who"', 'person = "cost"'))
+    before = {file.name: file.read_text() for file in tmp_path.iterdir()}
+    cases: list[tuple[list[str], str]] = [
+        (["nowhere.toml"], "There is no schema file 'nowhere.toml'."),
+        (["draft.toml"], "The schema is not filled in: [columns.cost] needs low."),
+        (["wrong.toml"], "'cost'"),
+        (["schema.toml", "--rows", "0"], "rows must be at least 1, not 0."),
+        (["schema.toml", "--seed", "-1"], "seed must be at least 0, not -1."),
+        (["schema.toml", "--output", "rows.txt"], "output must end in .csv or .parquet, not 'rows.txt'."),
+        (["schema.toml", "--output", "schema.toml/rows.csv"], "there is no directory 'schema.toml'"),
+    ]
+    for arguments, message in cases:
+        assert message in run("dummy", *arguments, code=2)[1]
+        assert {file.name: file.read_text() for file in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def place(template: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "datasets": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.datasets(w)),
     "dataset": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dataset(w, "deaths")),
+    "dummy_rows": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dummy_rows(w, "deaths")),
     "add_dataset": ({"owner", "curator"}, lambda p, w: p.guard.add_dataset(w, "births", _births(p), SCHEMA)),
     "share_dataset": ({"owner", "curator"}, lambda p, w: p.guard.share_dataset(w, "deaths", ["ana"])),
     "set_schema": ({"curator"}, lambda p, w: p.guard.set_schema(w, "deaths", SCHEMA)),
@@ -257,6 +258,7 @@ def test_a_data_set_that_is_not_there_and_one_that_may_not_be_seen_look_alike(pl
     ana, guard = place.who("ana"), place.guard
     for call in (
         lambda name: guard.dataset(ana, name),
+        lambda name: guard.dummy_rows(ana, name),
         lambda name: guard.preview(ana, replace(COUNT, dataset=name)),
         lambda name: guard.ask(ana, replace(COUNT, dataset=name), "k"),
         lambda name: guard.budget(ana, dataset=name),
@@ -279,6 +281,22 @@ def test_cards_say_what_was_declared_and_no_more(place: Place) -> None:
     text = json.dumps(card.to_json())
     assert str(place.folder) not in text
     assert "1000" not in text
+
+
+def test_dummy_rows_need_no_data_and_cost_nothing(place: Place) -> None:
+    write_rows(place.folder, "births")
+    place.guard.add_dataset(LOCAL, "births", str(place.folder / "births.csv"), SCHEMA)
+    head, ana = place.guard.ledger.head, place.who("ana")
+    drawn = b"".join(place.guard.dummy_rows(ana, "deaths", rows=5000, seed=7))
+    assert drawn.startswith(b'"age","sex"\n')
+    assert drawn.count(b"\n") == 5001
+    (place.folder / "births.csv").write_text("age,sex\n1,F\n", encoding="utf-8")
+    (place.folder / "deaths.csv").unlink()
+    for name in ("deaths", "births"):  # of one declaration, and nothing else in common
+        assert b"".join(place.guard.dummy_rows(ana, name, rows=5000, seed=7)) == drawn
+    assert place.guard.ledger.head == head
+    with pytest.raises(ParameterError, match="rows must be at least 1"):
+        place.guard.dummy_rows(ana, "deaths", rows=0)
 
 
 def test_names_of_users_are_checked_where_they_are_given(place: Place) -> None:

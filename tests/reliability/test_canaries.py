@@ -153,6 +153,7 @@ def ask_the_api(one: Watcher, turn: Turn) -> None:
     one.api("GET", "/v1/datasets")
     for name in (*names, "nowhere"):
         one.api("GET", "/v1/datasets/{name}", name=name)
+        one.api("GET", "/v1/datasets/{name}/dummy", name=name)
         for place, sql in enumerate(turn.questions(one, name)):
             asked = {
                 "dataset": name,
@@ -340,6 +341,12 @@ def test_questions_were_answered_and_then_failed(everything: Everything) -> None
 
 def test_no_canary_is_in_any_reply(everything: Everything) -> None:
     assert found_in_replies(everything, everything.exchanges) == []
+
+
+def test_dummy_rows_are_the_same_whatever_became_of_the_data(everything: Everything) -> None:
+    kept = [one for one in everything.exchanges if one.route.endswith("/dummy") and one.status == 200]
+    assert len(kept) > 2 * len(everything.names)  # as programs and on pages, before and after the data were spoilt
+    assert len({one.body for one in kept}) == 1
 
 
 def test_no_canary_is_in_the_servers_log(everything: Everything) -> None:

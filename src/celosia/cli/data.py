@@ -1,10 +1,10 @@
-"""``celosia data``: generate the synthetic data sets by name.
+"""``celosia data``: generate the synthetic data sets by name, and dummy rows for a schema.
 
 The rows are written in batches to a file beside the target, which is renamed when it is complete: the target is always
 one complete data set, the old or the new.
 """
 
-import contextlib
+import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,9 @@ from celosia.core.errors import ParameterError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-data = commands("data", "Make synthetic data sets for experiments, by name.")
+    from celosia.data.sources.text_format import TextFormat
+
+data = commands("data", "Make synthetic data sets for experiments, by name, and dummy rows for a schema.")
 """The sub-command."""
 
 _SUFFIXES = (".csv", ".parquet")
@@ -63,13 +65,36 @@ def _generate(
     print_line(str(path))
 
 
+@data.command("dummy")
+def _dummy(
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A schema file; see celosia schema.")],
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draw; equal seeds give equal rows.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write, .csv or .parquet; by default NAME_dummy.csv here."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Draw dummy rows from a schema alone, to try code on; a CSV file is written as the schema declares it."""
+    from celosia.data.dummy import draw_dummy_batches
+    from celosia.data.schema_file import read_schema_file
+
+    file = read_schema_file(schema)
+    path = Path(f"{file.name or schema.stem}_dummy.csv") if output is None else output
+    write_rows(path, _show_progress(draw_dummy_batches(file, rows=rows, seed=seed)), text=file.text, force=force)
+    print_line(str(path))
+
+
 def _show_progress(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     console = Console(stderr=True)
     words = "Drawing rows"
     yield from track(batches, words, console=console, transient=True, disable=not console.is_terminal)
 
 
-def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool = False) -> None:
+def write_rows(
+    path: Path, batches: "Iterator[pa.RecordBatch]", *, text: "TextFormat | None" = None, force: bool = False
+) -> None:
     """Write a stream of record batches into a CSV or Parquet file, atomically."""
     if path.suffix.lower() not in _SUFFIXES:
         raise ParameterError("cli.unknown_output_format", path=repr(str(path)))
@@ -78,11 +103,7 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
         # In the file's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
             part = Path(folder) / path.name
-            first = next(batches)
-            with _writer(part, first.schema) as writer:
-                writer.write_batch(first)
-                for batch in batches:
-                    writer.write_batch(batch)
+            _write_file(part, batches, text)
             if not force:
                 path.open("x").close()  # another process may have taken the name
             part.replace(path)
@@ -94,15 +115,16 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
         ) from error
 
 
-@contextlib.contextmanager
-def _writer(path: Path, schema: "pa.Schema") -> "Iterator[pa.csv.CSVWriter | pa.parquet.ParquetWriter]":
+def _write_file(path: Path, batches: "Iterator[pa.RecordBatch]", text: "TextFormat | None") -> None:
     if path.suffix.lower() == ".csv":
-        from pyarrow import csv
+        from celosia.data.sources.csv_encoding import encode_csv
 
-        with csv.CSVWriter(path, schema) as writer:
-            yield writer
+        with path.open("wb") as file:
+            file.writelines(encode_csv(batches, text))
     else:
         from pyarrow import parquet
 
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            yield writer
+        first = next(batches)
+        with parquet.ParquetWriter(path, first.schema, compression="zstd") as writer:
+            for batch in itertools.chain([first], batches):
+                writer.write_batch(batch)

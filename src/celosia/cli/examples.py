@@ -87,6 +87,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "guard budget show": ("celosia guard budget show --dataset deaths",),
     "data list": ("celosia data list",),
+    "data dummy": ("celosia data dummy schema.toml --rows 500 --output dummy.parquet",),
     "data generate": ("celosia data generate exp_distrib_50k --output values.parquet",),
     "collect simulate": (
         "celosia collect simulate --protocol hcms --epsilon 2 --data values.csv --column value",

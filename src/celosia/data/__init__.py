@@ -8,6 +8,7 @@ from celosia.data.bundled.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, V
 from celosia.data.bundled.synthetic import make_deaths
 from celosia.data.bundled.telemetry import RECIPES, Recipe, generate, generate_batches
 from celosia.data.drafting.draft import draft_schema
+from celosia.data.dummy import draw_dummy_batches, draw_dummy_rows
 from celosia.data.schema.axis import Axis, axis_between
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import Schema
@@ -40,6 +41,8 @@ __all__ = [
     "axis_between",
     "deaths",
     "draft_schema",
+    "draw_dummy_batches",
+    "draw_dummy_rows",
     "generate",
     "generate_batches",
     "make_deaths",

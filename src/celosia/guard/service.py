@@ -7,7 +7,7 @@ process opens its own.
 """
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,8 @@ from celosia.core.errors import (
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
+from celosia.data.dummy import draw_dummy_batches
+from celosia.data.sources.csv_encoding import encode_csv
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
@@ -31,6 +33,7 @@ from celosia.guard.config.settings import Config
 from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.dataset import Dataset, PublicTable
+from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.analysis import Sessions
@@ -150,6 +153,12 @@ class Guard(Closing):
         """Return one data set; raise ``NotFoundError`` if the identity may not see it."""
         require(identity, Permission.READ_SCHEMAS)
         return self._find_visible(identity, name).card()
+
+    def dummy_rows(self, identity: Identity, name: str, *, rows: int = 1000, seed: int = 0) -> Iterator[bytes]:
+        """Return CSV of dummy rows in parts; they are drawn from the declarations that the identity may see."""
+        require(identity, Permission.READ_SCHEMAS)
+        declared = declared_table(name, self._find_visible(identity, name).schema_file)
+        return encode_csv(draw_dummy_batches(declared, rows=rows, seed=seed))
 
     def add_dataset(  # noqa: PLR0913 - keyword arguments that describe a data set
         self,

@@ -45,15 +45,20 @@ class QueryBackend(Protocol):
         """Pay for a plan and return the answer."""
 
 
-def begin(backend: QueryBackend, table: str | None = None) -> Query:
-    """Begin a query about a table; the name is optional if there is only one private table."""
+def choose_table(backend: QueryBackend, table: str | None = None) -> str:
+    """Return the name of a table; it is optional if there is only one private table."""
     private = [name for name, known in backend.tables.items() if not known.public]
     if table is None and len(private) != 1:
         raise ParameterError("query.table_not_chosen", example=repr(private[0]))
     name: object = private[0] if table is None else table
     if not isinstance(name, str) or name not in backend.tables:
         raise QueryError("query.unknown_session_table", name=safe_repr(name), known=", ".join(backend.tables))
-    return Query(session=backend, draft=PlanDraft(relation=Base(name)))
+    return name
+
+
+def begin(backend: QueryBackend, table: str | None = None) -> Query:
+    """Begin a query about a table; the name is optional if there is only one private table."""
+    return Query(session=backend, draft=PlanDraft(relation=Base(choose_table(backend, table))))
 
 
 def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:

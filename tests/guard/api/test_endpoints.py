@@ -30,6 +30,7 @@ GOOD = {200, 201, 204}
 ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("GET", "/v1/datasets", None, "ocau"),
     ("GET", f"/v1/datasets/{DATASET}", None, "ocau"),
+    ("GET", f"/v1/datasets/{DATASET}/dummy?rows=3", None, "ocau"),
     ("PUT", f"/v1/datasets/{DATASET}/columns/age/bounds", {"low": 0, "high": "110"}, "c"),
     ("POST", f"/v1/datasets/{DATASET}/versions", None, "oc"),
     ("POST", "/v1/previews", ASK, "a"),
@@ -160,6 +161,25 @@ def test_an_answer_belongs_to_whoever_asked(served: Served, guard: Guard, answer
     client.close()
     assert other.status == nobody.status == 404
     assert other.json["detail"].replace(answer, "0" * 32) == nobody.json["detail"]
+
+
+def test_dummy_rows_are_a_stream_of_csv_and_bounded(served: Served) -> None:
+    client, path = served.client(), f"/v1/datasets/{DATASET}/dummy"
+    before = client.send("GET", "/v1/budget").json
+    many = client.send("GET", f"{path}?rows=10000&seed=1")
+    assert (many.status, many.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert many.headers["transfer-encoding"] == "chunked"
+    assert many.headers["cache-control"] == "no-store"
+    lines = many.body.decode().splitlines()
+    assert (lines[0], len(lines)) == ('"age","income","sex"', 10_001)
+    assert client.send("GET", f"{path}?seed=1").body.startswith(b'"age"')
+    assert client.send("GET", path).body.count(b"\n") == 1001
+    assert client.send("GET", path).body == client.send("GET", f"{path}?rows=1000&seed=0").body
+    assert client.send("GET", "/v1/datasets/elsewhere/dummy").status == 404
+    for wrong in ("rows=0", "rows=10001", "rows=x", "rows=1.5", "seed=-1", f"seed={2**64}"):
+        assert client.send("GET", f"{path}?{wrong}").status == 422, wrong
+    assert client.send("GET", "/v1/budget").json == before
+    assert f"GET {path.replace(DATASET, '{name}')} 200" in served.output()
 
 
 def test_a_retry_is_free_and_another_body_is_a_conflict(served: Served) -> None:

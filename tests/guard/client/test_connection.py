@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import uvicorn
+from pyarrow import csv
 
 import celosia as cl
 from celosia.core.errors import (
@@ -34,6 +35,7 @@ from celosia.guard.auth.identity import Identity
 from celosia.guard.client.connection import Connection, connect
 from celosia.guard.client.transport import Transport
 from celosia.guard.config.settings import Config
+from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.query.plan.nodes import Aggregate, Base, Plan
@@ -194,6 +196,54 @@ def test_a_release_is_that_of_a_session(served: Served, ana: Connection) -> None
         assert ben.history == ()
         with pytest.raises(QueryError):
             ben.answer(first.id)
+
+
+def test_code_is_tried_on_dummy_rows_first(ana: Connection) -> None:
+    def study(backend: Connection | cl.Session) -> Any:
+        query = backend.query().where("age < 18").group_by("sex").count().mean("age")
+        assert query.preview(epsilon=1).affordable
+        return backend.sql("SELECT sex, AVG(age) FROM deaths GROUP BY sex", epsilon=1), query.release(epsilon=1)
+
+    before = ana.spent
+    with ana.dummy_session(seed=3) as trial, ana.dummy_session(seed=3) as again:
+        assert trial.budget == ana.budget
+        assert trial.spent == cl.PureDP(epsilon=0)
+        tried, repeated = study(trial), study(again)
+        assert trial.spent == cl.PureDP(epsilon=2)
+        assert len(trial.history) == 2
+    assert ana.spent == before  # nothing is of the guard's
+    assert all(one.seeded for one in tried)
+    assert [one.to_arrow() for one in tried] == [one.to_arrow() for one in repeated]
+    for one, real in zip(tried, study(ana), strict=True):
+        assert one.to_arrow().schema == real.to_arrow().schema
+        assert one.guarantee == real.guarantee
+    with ana.dummy_session(budget=cl.ZCDP(rho=5)) as other:
+        assert other.query().count().release(rho=1).guarantee == cl.ZCDP(rho=1)
+
+
+def test_dummy_rows_are_those_that_the_guard_draws(served: Served, ana: Connection) -> None:
+    for name in ("deaths", "visits"):
+        drawn = b"".join(served.guard.dummy_rows(OWNER, name, rows=20, seed=5))
+        assert csv.read_csv(pa.BufferReader(drawn)).equals(ana.dataset(name).dummy(rows=20, seed=5))
+    assert ana.dummy("deaths").equals(ana.dummy())
+    visits = ana.dataset("visits").dummy()
+    assert visits.column_names == ["who", "cost"]
+    assert visits["who"].value_counts().field("counts").to_pylist() != [1] * 1000
+    with pytest.raises(QueryError, match="no table"):
+        ana.dummy("births")
+    with pytest.raises(ParameterError, match="rows must be at least 1"):
+        ana.dummy_session(rows=0)
+
+
+def test_joins_with_public_tables_are_tried_too(served: Served, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1], "sex": ["F"]}), tmp_path / "births.parquet")
+    pq.write_table(pa.table({"sex": ["F", "M"], "word": ["woman", "man"]}), tmp_path / "sexes.parquet")
+    public = PublicTable(source=str(tmp_path / "sexes.parquet"), key=("sex",))
+    served.guard.add_dataset(OWNER, "births", str(tmp_path / "births.parquet"), SCHEMA, public=[public], analysts=[])
+    guard = served.connect("eva", "births")
+    with guard, guard.dummy_session(budget=cl.PureDP(epsilon=1000)) as trial:
+        release = trial.sql("SELECT word, COUNT(*) FROM births JOIN sexes USING (sex) GROUP BY word", epsilon=100)
+        assert sum(release.to_arrow()["count"].to_pylist()) > 850
 
 
 def test_sql_with_a_target_is_released_at_once(ana: Connection) -> None:

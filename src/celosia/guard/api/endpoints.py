@@ -15,7 +15,7 @@ import anyio
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from celosia.core.errors import EngineError
 from celosia.guard.api import replies, serializers
@@ -32,6 +32,7 @@ _READ_STATUSES: Final = (401, 403, 422, 429, 500, 503)
 _FIND_STATUSES: Final = (*_READ_STATUSES, 404)
 _WRITE_STATUSES: Final = (*_FIND_STATUSES, 400, 408, 413, 415)
 _MAX_WAIT_SECONDS: Final = 20.0
+_MAX_DUMMY_ROWS: Final = 10_000
 _WAIT: Final = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?:$|[,;\s])", re.ASCII)
 _NO_CONTROLS: Final = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$"  # no path contains one of these
 
@@ -94,6 +95,26 @@ async def _dataset(request: Request, who: Caller, name: _Name) -> Response:
     """The declarations of one data set: tables, columns, bounds, privacy units."""
     state = get_shared(request)
     return _reply_card(await state.threads.read(state.guard.dataset, who, name))
+
+
+@ROUTER.get(
+    "/datasets/{name}/dummy",
+    response_class=StreamingResponse,
+    responses=problems(*_FIND_STATUSES)
+    | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The rows."}},
+    summary="Draw dummy rows",
+)
+async def _dummy(
+    request: Request,
+    who: Caller,
+    name: _Name,
+    rows: Annotated[int, Query(ge=1, le=_MAX_DUMMY_ROWS)] = 1000,
+    seed: Annotated[int, Query(ge=0, le=2**53)] = 0,
+) -> Response:
+    """Rows drawn from the declarations alone, to try code on. Reads no data and costs nothing."""
+    state = get_shared(request)
+    parts = await state.threads.read(state.guard.dummy_rows, who, name, rows=rows, seed=seed)
+    return StreamingResponse(parts, media_type="text/csv")
 
 
 @ROUTER.put(

@@ -7,6 +7,7 @@ for once. The client holds nothing private but the key and the answers.
 
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 from urllib.parse import quote
 
@@ -15,18 +16,24 @@ from celosia.core.errors import CelosiaError, EngineError, GuardUnreachableError
 from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table
+from celosia.data.dummy import draw_dummy_rows
+from celosia.data.schema.columns import MAX_KEYS
+from celosia.data.sources.classify import Frame
 from celosia.guard.client.replies import Budget, PastQuery, read_budget, read_formats, read_past_query, read_tables
 from celosia.guard.client.transport import Transport
-from celosia.noise.source import SYSTEM
-from celosia.query.backend import QueryOptions, begin, draw_session
+from celosia.noise.source import SYSTEM, Seeded
+from celosia.query.backend import QueryOptions, begin, choose_table, draw_session
 from celosia.query.builder import Query
 from celosia.query.serial.json_fields import read_list
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.serial.preview import preview_from_json
 from celosia.query.serial.release import release_from_json
+from celosia.query.session import Session
 from celosia.query.sql.parser import parse_sql
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from celosia.data.table import Table
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.preview import Preview
@@ -133,6 +140,24 @@ class Connection(Closing):
                 raise ParameterError("guard.dataset_not_chosen", known=", ".join(names))
             self._name = names[0]
         return self._name
+
+    # --------------------------------------------------------------------------------------------------- dummy rows
+
+    def dummy(self, table: str | None = None, *, rows: int = 1000, seed: int = 0) -> "pa.Table":
+        """Draw dummy rows of a table from its declarations, on this machine; see ``celosia.data.draw_dummy_rows``."""
+        return draw_dummy_rows(self.tables[choose_table(self, table)], rows=rows, seed=seed)
+
+    def dummy_session(self, *, rows: int = 1000, seed: int = 0, budget: Guarantee | None = None) -> Session:
+        """Open a session on dummy rows, to try code on: it takes the same queries, and spends nothing of the guard's.
+
+        It has the tables of the data set and, unless another ``budget`` is given, a new budget as large as that of the
+        data set. Its noise comes from the ``seed``, which its releases show. A public table has a row for each key.
+        """
+        tables = [
+            replace(table, source=Frame(self.dummy(name, rows=MAX_KEYS if table.public else rows, seed=seed)))
+            for name, table in self.tables.items()
+        ]
+        return Session(tables, budget=self.budget if budget is None else budget, source=Seeded(seed))
 
     # ---------------------------------------------------------------------------------------------------- questions
 

@@ -5,12 +5,12 @@ Templates have no inline script or style: the Content Security Policy refuses th
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, CelosiaError
 from celosia.core.messages.message import LANGUAGES
@@ -23,7 +23,6 @@ from celosia.guard.web.static_files import address_of_file
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-    from starlette.responses import Response
 
     from celosia.guard.http.problems import Problem
     from celosia.guard.web.web_session import WebSession
@@ -135,10 +134,19 @@ def form_problem(error: CelosiaError) -> "Problem":
     return problem
 
 
+def download(content: str | Iterable[bytes], media_type: str, name: str) -> Response:
+    """Return a reply that a browser saves as a file; content in parts is sent as it is made."""
+    safe = "".join(letter for letter in name if letter.isascii() and (letter.isalnum() or letter in "._-"))
+    headers = {"Content-Disposition": f'attachment; filename="celosia-{safe}"'}
+    if isinstance(content, str):
+        return Response(content, media_type=media_type, headers=headers)
+    return StreamingResponse(content, media_type=media_type, headers=headers)
+
+
 def _build_url(path: str, query: Mapping[str, str]) -> str:
     return f"{path}?{urlencode(query)}"
 
 
-def redirect(path: str, **query: str) -> "Response":
+def redirect(path: str, **query: str) -> Response:
     """Return a reply that sends the browser to another page of this host, by GET."""
     return RedirectResponse(_build_url(path, query) if query else path, status_code=303)

@@ -36,6 +36,20 @@ def test_a_hidden_data_set_looks_like_none(site: Site) -> None:
     assert "People" not in browser.get("/datasets").text
 
 
+@pytest.mark.parametrize(("lang", "words"), [("en", "Dummy rows"), ("es", "Filas ficticias")])
+def test_dummy_rows_are_downloaded_from_the_page(site: Site, lang: str, words: str) -> None:
+    browser = site.browser("analyst", lang=lang)
+    page = browser.get("/datasets/people").text
+    assert words in page
+    [link] = [one["href"] for one in Document(page).all("a") if one["href"].endswith("/dummy")]
+    reply = browser.get(link)
+    assert reply.headers["content-disposition"] == 'attachment; filename="celosia-people-dummy.csv"'
+    assert reply.headers["content-type"] == "text/csv; charset=utf-8"
+    assert reply.content == b"".join(site.guard.dummy_rows(site.local, "people"))
+    site.guard.share_dataset(site.local, "people", ())
+    assert browser.get(link).status_code == browser.get("/datasets/nothing/dummy").status_code == 404
+
+
 def test_a_data_set_without_a_budget_says_so(site: Site, tmp_path: Path) -> None:
     (tmp_path / "more.csv").write_text("age\n1\n")
     schema = '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'

@@ -17,7 +17,7 @@ from celosia.guard.web.answer_table import answer_csv, answer_table
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
 from celosia.guard.web.i18n.numerals import format_number
 from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.rendering import render_page
+from celosia.guard.web.rendering import download, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _picture(web_session: "WebSession") -> "Response":
 
 def _csv(web_session: "WebSession") -> "Response":
     answer = _find_answer(web_session)
-    return _download(
+    return download(
         answer_csv(_load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
     )
 
@@ -187,14 +187,7 @@ def _csv(web_session: "WebSession") -> "Response":
 def _json(web_session: "WebSession") -> "Response":
     answer = _find_answer(web_session)
     text = json.dumps(answer.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
-    return _download(text, "application/json", f"{answer.id}.json")
-
-
-def _download(text: str, media_type: str, name: str) -> "Response":
-    safe = "".join(letter for letter in name if letter.isascii() and (letter.isalnum() or letter in "._-"))
-    return Response(
-        text, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="celosia-{safe}"'}
-    )
+    return download(text, "application/json", f"{answer.id}.json")
 
 
 ANSWER_PAGES: Final = (

@@ -9,7 +9,7 @@ from urllib.parse import quote as quoted
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.web.rendering import download, form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -50,6 +50,12 @@ def _find_card(web_session: "WebSession") -> "DatasetCard":
 def _show(web_session: "WebSession") -> "Response":
     card = _find_card(web_session)
     return render_page(web_session, "dataset.html", card=card, lines=budget_lines(web_session, card.name))
+
+
+def _dummy(web_session: "WebSession") -> "Response":
+    name = web_session.names["name"]
+    parts = web_session.guard.dummy_rows(web_session.identity, name)
+    return download(parts, "text/csv; charset=utf-8", f"{name}-dummy.csv")
 
 
 def _curation(web_session: "WebSession") -> "Response":
@@ -97,6 +103,7 @@ def _redirect_back(web_session: "WebSession") -> "Response":
 DATASET_PAGES: Final = (
     Page(path="/datasets", view=_list),
     Page(path="/datasets/{name}", view=_show),
+    Page(path="/datasets/{name}/dummy", view=_dummy),
     Page(path="/datasets/{name}/curation", view=_curation),
     Page(path="/datasets/{name}/bounds", view=_set_bounds, method="POST"),
     Page(path="/datasets/{name}/bounds", view=_redirect_back),  # a change of language opens the address of a form again
