@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-from celosia.core import GuaranteedEvent, LedgerError, ParameterError, PureDP, Release
+from celosia.core import Event, GuaranteedEvent, LedgerError, ParameterError, PureDP, Release
 from celosia.ledger import Ledger, LogHead, Request, open_ledger
 from celosia.ledger.log.chain import canonical_json, line_hash
 from celosia.ledger.verification import expected_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 TENTH = GuaranteedEvent(guarantee=PureDP(epsilon="0.1"))
 RELEASE: Release[int] = Release(value=42, event=TENTH, guarantee=PureDP(epsilon="0.1"))
@@ -202,6 +203,51 @@ def test_a_chain_made_anew_must_still_make_sense(ledger: Ledger, kind: str, chan
 def test_bodies_written_otherwise_are_found(ledger: Ledger) -> None:
     rewrite(ledger, lambda line: line.update(body=line["body"].replace(",", ", ")))
     assert ledger.verify().problem == "Line 1 of the log is not written as it should be."
+
+
+def test_values_of_other_types_and_encodings_are_found() -> None:
+    changes = {
+        "UPDATE celosia_answers SET text = '42'": "A stored answer is not the one that the log speaks of.",
+        "UPDATE celosia_log SET at = x'ff41' WHERE sequence = 4": "Line 4 of the log was changed, or does not follow",
+        "UPDATE celosia_log SET kind = x'ff41' WHERE sequence = 4": "Line 4 of the log was changed, or does not follow",
+    }
+    for statement, problem in changes.items():
+        with written("memory://") as ledger:
+            change(ledger, statement)
+            assert str(ledger.verify().problem).startswith(problem)
+    with written("memory://") as ledger:
+        change(ledger, "UPDATE celosia_log SET body = CAST(x'ff736563726574' AS TEXT) WHERE sequence = 4")
+        for use in (ledger.verify, lambda: list(ledger.entries())):
+            with pytest.raises(LedgerError, match="did not answer") as raised:
+                use()
+            assert "secret" not in str(raised.value)  # the driver quotes what is stored
+
+
+def test_numbers_that_are_not_json_are_found(ledger: Ledger) -> None:
+    rewrite(ledger, lambda line: line.update(body=line["body"].replace('{"name":"eve"}', '{"name":NaN}')))
+    assert ledger.verify().problem == f"Line {ledger.head.sequence} of the log is not written as it should be."
+
+
+def test_equal_events_are_parsed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'budget.db'}"
+    with written(url) as ledger:
+        for number in range(12):
+            event = GuaranteedEvent(guarantee=PureDP(epsilon=f"0.00{1 + number % 3}"))
+            ledger.reserve(event, dataset="deaths", analyst="ana")
+    parsed: list[str] = []
+    parse = Event.from_json
+
+    def count(text: str) -> Event:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(Event, "from_json", count)
+    for use in (Ledger.verify, Ledger.statement):
+        with open_ledger(url) as ledger:
+            use(ledger)
+        assert sorted(parsed) == sorted(set(parsed))
+        assert len(parsed) == 4
+        parsed.clear()
 
 
 def test_lines_and_rows_that_were_added_are_found(ledger: Ledger) -> None:

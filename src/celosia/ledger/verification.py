@@ -4,17 +4,17 @@ Edits, deletions, insertions and swaps break the chain; a cut-off tail disagrees
 whole no longer contains the head stored elsewhere. Reservations, requests and answers are compared with the log.
 """
 
-import json
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Table, select
 
 from celosia.core.errors import CelosiaError, LedgerError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.ledger.budgets.state import LogState
-from celosia.ledger.log.chain import LogHead, Verification, canonical_json
-from celosia.ledger.log.lines import StoredLine, parse_line, read_head, read_lines_after
+from celosia.ledger.log.bodies import Body
+from celosia.ledger.log.chain import LogHead, Verification, parse_timestamp
+from celosia.ledger.log.lines import StoredLine, read_head, read_line_body, read_lines_after
 from celosia.ledger.reservations.records import digest_bytes
 from celosia.ledger.store.tables import ANSWERS, REQUESTS, RESERVATIONS
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _HASH_LENGTH: Final = 64
+_PAGE_SIZE: Final = 1_000
 
 
 def expected_head(head: LogHead | str | None) -> LogHead | str | None:
@@ -56,8 +57,8 @@ def _walk(connection: "Connection", replay: "_Replay", expected: LogHead | str |
     head, at = read_head(connection)
     wanted = expected.hash if isinstance(expected, LogHead) else expected
     met = wanted is None
-    for line in read_lines_after(connection, 0):
-        replay.take(line)
+    for line, opened in replay.state.follow(read_lines_after(connection, 0)):
+        replay.check(line, opened)
         if line.hash == wanted and (not isinstance(expected, LogHead) or line.sequence == expected.sequence):
             met = True
     state = replay.state
@@ -69,24 +70,37 @@ def _walk(connection: "Connection", replay: "_Replay", expected: LogHead | str |
         raise LedgerError("ledger.log_is_another")
 
 
+class _Row(NamedTuple):
+    """A row of the table of reservations."""
+
+    id: str
+    dataset: str
+    analyst: str | None
+    opened: int
+    closed: int | None
+    state: str
+    fingerprint: str | None
+    source: str | None
+
+
 class _Replay:
     """The contents that the derived tables must have, replayed from the log."""
 
     def __init__(self) -> None:
         self.state = LogState()
-        self.reservations: dict[str, dict[str, Any]] = {}
+        self.reservations: dict[str, _Row] = {}
         self.requests: dict[tuple[str, str], tuple[str, str]] = {}
         self.answers: dict[str, str] = {}
         self._paid: set[tuple[str | None, str]] = set()
 
-    def take(self, line: StoredLine) -> None:
-        self.state.apply([line])
-        parse_line(line)
-        body = json.loads(line.body)
-        if canonical_json(body) != line.body:
+    def check(self, line: StoredLine, opened: Body | None) -> None:
+        """Check a line that the state has applied; ``opened`` is the body of a reservation."""
+        body, is_canonical = read_line_body(line) if opened is None else opened
+        parse_timestamp(line.at)
+        if not is_canonical:
             raise LedgerError("ledger.line_not_canonical", line=line.sequence)
         try:
-            if line.kind in ("reserved", "repeated"):
+            if opened is not None:
                 self._open_reservation(line, body)
             elif line.kind in ("committed", "failed"):
                 self._close_reservation(line, body)
@@ -94,38 +108,34 @@ class _Replay:
             raise LedgerError("ledger.line_disagrees", line=line.sequence) from None
 
     def _open_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
-        identity, request, analyst = body["id"], body["request"], body["analyst"]
-        source: Any = body.get("answer")
+        identity, request, source = body["id"], body["request"], body.get("answer")
+        row = _Row(
+            identity, body["dataset"], body["analyst"], line.sequence, None, line.kind, body["fingerprint"], source
+        )
         self._check(identity not in self.reservations)
-        self.state.event(canonical_json(body["event"]))
+        self.state.event(body["event"])
         if line.kind == "repeated":
-            known = self.reservations[source]
-            self._check(known["dataset"] == body["dataset"] and known["fingerprint"] == body["fingerprint"])
-            self._check(source in self.answers and body["fingerprint"] is not None)
-            paid = analyst is None or known["analyst"] == analyst or (analyst, source) in self._paid
-            self._check(body["charged"] is (not paid))
-            self._paid.add((analyst, source))
+            self._repeat(row, body["charged"])
         if request is not None:
-            key = (analyst or "", request["key"])
+            key = (row.analyst or "", request["key"])
             self._check(key not in self.requests)
             self.requests[key] = (request["digest"], identity)
-        self.reservations[identity] = {
-            "id": identity,
-            "dataset": body["dataset"],
-            "analyst": analyst,
-            "opened": line.sequence,
-            "closed": None,
-            "state": line.kind,
-            "fingerprint": body["fingerprint"],
-            "source": source,
-        }
+        self.reservations[identity] = row
+
+    def _repeat(self, row: _Row, charged: object) -> None:
+        known = self.reservations[str(row.source)]
+        self._check(known.dataset == row.dataset and known.fingerprint == row.fingerprint)
+        self._check(known.id in self.answers and row.fingerprint is not None)
+        paid = row.analyst is None or known.analyst == row.analyst or (row.analyst, known.id) in self._paid
+        self._check(charged is (not paid))
+        self._paid.add((row.analyst, known.id))
 
     def _close_reservation(self, line: StoredLine, body: dict[str, Any]) -> None:
         known = self.reservations[body["id"]]
-        self._check(known["state"] == "reserved")
-        known["state"], known["closed"] = line.kind, line.sequence
+        self._check(known.state == "reserved")
+        self.reservations[known.id] = known._replace(state=line.kind, closed=line.sequence)
         if line.kind == "committed" and body["answer"] is not None:
-            self.answers[body["id"]] = body["answer"]
+            self.answers[known.id] = body["answer"]
 
     @staticmethod
     def _check(holds: bool) -> None:  # noqa: FBT001 - what holds
@@ -136,29 +146,28 @@ class _Replay:
 def _compare(connection: "Connection", replay: _Replay) -> None:
     _compare_table(
         ("ledger.reservation_differs", "ledger.reservation_missing"),
-        ((row["id"], row) for row in _rows(connection, RESERVATIONS)),
+        ((row[0], row) for row in _read_table(connection, RESERVATIONS, _Row._fields)),
         replay.reservations,
     )
+    requests = _read_table(connection, REQUESTS, ("analyst", "key", "digest", "reservation"))
     _compare_table(
-        ("ledger.request_differs", "ledger.request_missing"),
-        (((row["analyst"], row["key"]), (row["digest"], row["reservation"])) for row in _rows(connection, REQUESTS)),
-        replay.requests,
+        ("ledger.request_differs", "ledger.request_missing"), ((row[:2], row[2:]) for row in requests), replay.requests
     )
+    answers = _read_table(connection, ANSWERS, ("id", "digest", "text"))
     _compare_table(
         ("ledger.answer_differs", "ledger.answer_missing"),
-        ((row["id"], _digest(row)) for row in _rows(connection, ANSWERS)),
+        ((identity, _check_digest(text, digest)) for identity, digest, text in answers),
         replay.answers,
     )
 
 
-def _rows(connection: "Connection", table: Table) -> Iterable[dict[str, Any]]:
-    statement = select(table).execution_options(yield_per=1_000)
-    return (dict(row) for row in connection.execute(statement).mappings())
+def _read_table(connection: "Connection", table: Table, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    statement = select(*(table.c[name] for name in columns)).execution_options(yield_per=_PAGE_SIZE)
+    return map(tuple, connection.execute(statement))
 
 
-def _digest(row: dict[str, Any]) -> str | None:
-    digest = digest_bytes(bytes(row["text"]))
-    return digest if digest == row["digest"] else None
+def _check_digest(text: object, digest: str) -> str | None:
+    return digest if isinstance(text, bytes) and digest_bytes(text) == digest else None
 
 
 def _compare_table(codes: tuple[str, str], found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:

@@ -70,6 +70,9 @@ def test_other_zones_are_brought_to_utc() -> None:
 
 def test_moments_written_otherwise_are_refused() -> None:
     cases: list[Any] = ["", "2026-01-01", "2026-01-01T00:00:00Z", "2026-1-01T00:00:00.000000Z", None, 7]
+    cases += [f"2026-{rest}Z" for rest in ("02-30T00:00:00.000000", "01-01T24:00:00.000000", "01-01T00:60:00.000000")]
+    cases += ["2026-01-01T00:00:00.000000+00:00", "2026-01-01 00:00:00.000000Z", "２026-01-01T00:00:00.000000Z"]
+    cases += ["2026-01-01T00:00:00.000000Z\n", "2026-01-01T00:00:00.0000000Z", b"2026-01-01T00:00:00.000000Z"]
     for text in cases:
         with pytest.raises(LedgerError):
             parse_timestamp(text)

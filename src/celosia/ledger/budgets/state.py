@@ -6,11 +6,11 @@ the length of the log. Equal events are counted, not listed.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from celosia.core.errors import CelosiaError, FormatError, LedgerError
 from celosia.core.events import Event
@@ -18,7 +18,8 @@ from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_from_json
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.spend_tracker import SpendTracker
-from celosia.ledger.log.chain import GENESIS, JSON, canonical_json, format_timestamp
+from celosia.ledger.log.bodies import Body, read_body
+from celosia.ledger.log.chain import GENESIS, JSON, format_timestamp, line_hash
 from celosia.ledger.log.lines import StoredLine
 
 FORMAT: Final = 1
@@ -27,8 +28,7 @@ FORMAT: Final = 1
 _MAX_CACHED_EVENTS: Final = 4_096  # parsed events, by their JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """Who pays for a line: the data set and the analyst, or for a repeated answer the analyst alone.
 
     ``event`` is the event's canonical JSON: equal events are equal strings.
@@ -62,30 +62,36 @@ class LogState:
 
     def apply(self, lines: Iterable[StoredLine]) -> None:
         """Apply the next lines; refuse a line that does not follow."""
+        deque(self.follow(lines), maxlen=0)
+
+    def follow(self, lines: Iterable[StoredLine]) -> Iterator[tuple[StoredLine, Body | None]]:
+        """Apply the next lines, and yield each with the body of a reservation; refuse a line that does not follow."""
         for line in lines:
-            self._check(line)
+            sequence, at, kind, text, previous, digest = line
+            if (
+                type(at) is not str  # SQLite keeps a value of any type in a column of strings
+                or type(kind) is not str
+                or sequence != self.sequence + 1
+                or previous != self.hash
+                or at < self.at
+                or digest != line_hash(sequence=sequence, at=at, kind=kind, body=text, previous=previous)
+                or (kind == "opened") != (sequence == 1)
+            ):
+                code = "ledger.line_changed" if sequence <= self.sequence + 1 else "ledger.line_missing"
+                raise LedgerError(code, line=self.sequence + 1)
+            body = None
             try:
-                self._apply_line(line)
+                if kind in ("reserved", "repeated"):
+                    body = read_body(kind, text)
+                    self._count(_make_charge(kind, body[0]), at)
+                elif kind in ("budget", "opened"):
+                    self._set(kind, json.loads(text))
             except LedgerError:
                 raise
             except (CelosiaError, ValueError, TypeError, LookupError, RecursionError) as error:
-                raise LedgerError("ledger.line_not_understood", sequence=line.sequence) from error
-            self.sequence, self.hash, self.at = line.sequence, line.hash, line.at
-
-    def _check(self, line: StoredLine) -> None:
-        follows = line.sequence == self.sequence + 1 and line.previous == self.hash and line.at >= self.at
-        if not follows or not line.is_intact or (line.kind == "opened") != (line.sequence == 1):
-            changed = line.sequence <= self.sequence + 1
-            raise LedgerError("ledger.line_changed" if changed else "ledger.line_missing", line=self.sequence + 1)
-
-    def _apply_line(self, line: StoredLine) -> None:
-        if line.kind == "opened":
-            if json.loads(line.body)["format"] != FORMAT:
-                raise LedgerError("ledger.newer_ledger_format")
-        elif line.kind == "budget":
-            self._set_policy(json.loads(line.body))
-        elif (charge := parse_charge(line)) is not None:
-            self._count(charge, line.at)
+                raise LedgerError("ledger.line_not_understood", sequence=sequence) from error
+            self.sequence, self.hash, self.at = sequence, digest, at
+            yield line, body
 
     def event(self, text: str) -> Event:
         """Parse an event of the log; an unknown event cannot be priced."""
@@ -98,6 +104,12 @@ class LogState:
             except FormatError as error:
                 raise LedgerError("ledger.event_not_understood") from error
         return event
+
+    def _set(self, kind: str, body: dict[str, JSON]) -> None:
+        if kind == "budget":
+            self._set_policy(body)
+        elif body["format"] != FORMAT:
+            raise LedgerError("ledger.newer_ledger_format")
 
     def _set_policy(self, body: dict[str, JSON]) -> None:
         dataset, analyst = body["dataset"], body["analyst"]
@@ -118,7 +130,9 @@ class LogState:
         first = self._first.get(scope)
         return policy if first is None or first.accountant != policy.accountant or not self.charges(scope) else first
 
-    def _count(self, charge: Charge, at: str) -> None:
+    def _count(self, charge: Charge | None, at: str) -> None:
+        if charge is None:
+            return
         spent = self._spent.setdefault((charge.dataset, charge.analyst, charge.charges_dataset), {})
         spent[charge.event] = spent.get(charge.event, 0) + 1
         for scope, tracker in self._trackers.items():
@@ -189,9 +203,10 @@ def parse_charge(line: StoredLine) -> Charge | None:
     """Parse the charge of a line, if it has one."""
     if line.kind not in ("reserved", "repeated"):
         return None
-    body = json.loads(line.body)
-    if line.kind == "repeated" and not body["charged"]:
+    return _make_charge(line.kind, read_body(line.kind, line.body)[0])
+
+
+def _make_charge(kind: str, body: dict[str, Any]) -> Charge | None:
+    if kind == "repeated" and not body["charged"]:
         return None
-    return Charge(
-        body["dataset"], body["analyst"], canonical_json(body["event"]), charges_dataset=line.kind == "reserved"
-    )
+    return Charge(body["dataset"], body["analyst"], body["event"], kind == "reserved")

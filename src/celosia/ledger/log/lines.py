@@ -6,11 +6,13 @@ A line's time is never before that of the line above it, whatever the clock says
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
-from celosia.core.errors import LedgerError
+from celosia.core.errors import CelosiaError, LedgerError
+from celosia.ledger.log.bodies import Body, read_body
 from celosia.ledger.log.chain import (
     GENESIS,
     JSON,
@@ -24,6 +26,8 @@ from celosia.ledger.log.chain import (
 from celosia.ledger.store.tables import HEAD, LOG
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
 _PAGE_SIZE: Final = 2_000
@@ -96,12 +100,21 @@ def read_lines_after(connection: "Connection", after: int, most: int | None = No
     """Yield the lines after a number, reading page by page."""
     while most is None or most > 0:
         size = _PAGE_SIZE if most is None else min(most, _PAGE_SIZE)
-        rows = connection.execute(_AFTER, {"after": after, "most": size}).all()
-        yield from (StoredLine._make(row) for row in rows)
+        rows = _fetch(connection, {"after": after, "most": size})
+        yield from map(StoredLine._make, rows)
         if len(rows) < size:
             return
-        after = rows[-1].sequence
+        after = rows[-1][0]
         most = None if most is None else most - size
+
+
+def _fetch(connection: "Connection", page: dict[str, int]) -> "Sequence[tuple[Any, ...]]":
+    """Return rows as the driver makes them, in half the time of SQLAlchemy's; its errors stay SQLAlchemy's."""
+    with connection.execute(_AFTER, page) as found:
+        try:
+            return found.cursor.fetchall()
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise DBAPIError(None, None, error) from None
 
 
 def read_lines_since(connection: "Connection", at: datetime) -> Iterator[StoredLine]:
@@ -114,6 +127,14 @@ def read_line_at(connection: "Connection", number: int) -> StoredLine | None:
     """Return one line."""
     row = connection.execute(_ONE, {"number": number}).first()
     return None if row is None else StoredLine._make(row)
+
+
+def read_line_body(raw: StoredLine) -> Body:
+    """Read the body of a stored line."""
+    try:
+        return read_body(raw.kind, raw.body)
+    except (CelosiaError, ValueError, TypeError, RecursionError):
+        raise LedgerError("ledger.unreadable_line", sequence=raw.sequence) from None
 
 
 def parse_line(raw: StoredLine) -> LogLine:
