@@ -68,6 +68,8 @@ class Labels:
 
 def apply_style(chart: "Chart", language: str = "en") -> "Chart":
     """Return a complete chart with the common style; parts of a chart cannot have it."""
+    import altair as alt
+
     axis = {
         "labelColor": INK,
         "labelFontSize": 12,
@@ -89,7 +91,6 @@ def apply_style(chart: "Chart", language: str = "en") -> "Chart":
         title=title | {"offset": 18, "subtitlePadding": 6},
         legend=legend,
         view={"stroke": None},
+        locale=_LOCALES.get(language, alt.Undefined),
     )
-    if language in _LOCALES:
-        configured = configured.configure_locale(**_LOCALES[language])
     return configured

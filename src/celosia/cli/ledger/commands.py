@@ -4,6 +4,7 @@ A ledger is named by its URL: ``sqlite:///budget.db`` or ``postgresql://host/dat
 that does not exist.
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -14,7 +15,7 @@ from celosia.cli.account.options import AdjacencyOption, JsonOption, commands, s
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.completion import accountants, offer, presets
 from celosia.cli.ledger.show import print_statement
-from celosia.cli.terminal import print_file, print_line
+from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core import ZCDP, AddRemove, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_adjacency
@@ -176,8 +177,7 @@ def _export(
         check_place(output, name="output", force=False)
     with _open(url) as opened, waiting("cli_ledger.reading_log"):
         if output is None:
-            for line in opened.entries():
-                print_file(line.to_json())
+            opened.export(sys.stdout)
             return
         with output.open("x", encoding="utf-8") as file:
             number = opened.export(file)
