@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ERRORS = {name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.CelosiaError)}
-MADE = {*ERRORS, "NotFoundError", "InputTypeError", "Message"}
+MADE = {*ERRORS, "NotFoundError", "InputTypeError", "Message", "say", "waiting"}
 CODE = re.compile(r"[a-z_]+\.[a-z0-9_]+")
 
 

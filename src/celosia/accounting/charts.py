@@ -36,6 +36,7 @@ from celosia.core import (
 )
 from celosia.core.exact import Exact, exact, exact_integer, format_exact, safe_repr
 from celosia.core.iterations import PNSGDEvent
+from celosia.core.messages.message import Message, Numeral
 from celosia.plots import Curve, Labels, curves
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ _MAX_EXPONENT = 700.0  # exponents beyond are no doubles
 
 
 def renyi_budget(
-    mechanism: str, parameters: Sequence[Exact] | None = None, *, orders: "ArrayLike | None" = None
+    mechanism: str,
+    parameters: Sequence[Exact] | None = None,
+    *,
+    orders: "ArrayLike | None" = None,
+    language: str = "en",
 ) -> "alt.LayerChart":
     """Draw the Rényi divergence of a mechanism as a function of the order, one line for each parameter.
 
@@ -62,36 +67,42 @@ def renyi_budget(
         Those of the figures when left out.
     orders
         From 1 to 10 when left out.
+    language
+        The language of the titles.
     """
     if mechanism not in _BUDGETS:
         raise ParameterError(
             "accounting.unknown_mechanism", known=", ".join(map(repr, _BUDGETS)), mechanism=safe_repr(mechanism)
         )
-    name, symbol, meaning, usual = _BUDGETS[mechanism]
+    title, symbol, meaning, usual = _BUDGETS[mechanism]
     chosen = usual if parameters is None else parameters
     _check_count("parameters", chosen, Sequence)
     at = np.linspace(1.0, 10.0, _POINTS) if orders is None else vector(orders, "orders")
     lines = [
-        Curve(name=f"{symbol} = {_short(parameter)}", x=budget.orders, y=budget.epsilons)
+        Curve(name=f"{symbol} = {_short(parameter).render(language)}", x=budget.orders, y=budget.epsilons)
         for parameter, budget in zip(chosen, budget_curves(mechanism, chosen, at), strict=True)
     ]
     if len({line.name for line in lines}) < len(lines):
         raise ParameterError("accounting.repeated_parameters", parameters=safe_repr(chosen))
     labels = Labels(
-        title=f"Rényi budget of {name}", subtitle=meaning, x="Order α", y="Rényi divergence, at most (nats)"
+        title=Message(title),
+        subtitle=Message(meaning),
+        x=Message("accounting.order_axis"),
+        y=Message("accounting.divergence_axis"),
+        language=language,
     )
     return curves(lines, labels=labels)
 
 
 _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
     "randomized response": (
-        "randomized response",
+        "accounting.response_budget",
         "p",
-        "One answer to a yes-or-no question; p is the probability of the truth",
+        "accounting.response_parameter",
         ("0.75", "0.65", "0.55"),
     ),
-    "laplace": ("Laplace noise", "λ", "One release; continuous noise; λ is its scale over the sensitivity", (1, 2, 3)),
-    "gaussian": ("Gaussian noise", "σ", "One release; continuous noise; σ is relative to the sensitivity", (1, 2, 3)),
+    "laplace": ("accounting.laplace_budget", "λ", "accounting.laplace_parameter", (1, 2, 3)),
+    "gaussian": ("accounting.gaussian_budget", "σ", "accounting.gaussian_parameter", (1, 2, 3)),
 }
 
 
@@ -104,7 +115,11 @@ def _check_count(name: str, things: Sequence[object] | Mapping[str, object], kin
 
 
 def privacy_profile(
-    accountants: Event | Mapping[str, Accountant], *, deltas: "ArrayLike | None" = None, about: str = ""
+    accountants: Event | Mapping[str, Accountant],
+    *,
+    deltas: "ArrayLike | None" = None,
+    about: str = "",
+    language: str = "en",
 ) -> "alt.LayerChart":
     """Draw epsilon against delta: one line for each accountant, or for each that can price an event.
 
@@ -120,7 +135,8 @@ def privacy_profile(
             lines.append(_line(name, points))
     if not lines:
         raise ParameterError("accounting.too_few_deltas")
-    return curves(lines, labels=Labels(title="Privacy profile", subtitle=about, x="δ", y="ε, at most"), x_log=True)
+    title, most = Message("accounting.privacy_profile"), Message("accounting.epsilon_axis")
+    return curves(lines, labels=Labels(title=title, subtitle=about, x="δ", y=most, language=language), x_log=True)
 
 
 def _line(name: str, points: Sequence[tuple[float, float]]) -> Curve:
@@ -145,7 +161,9 @@ def _epsilon(accountant: Accountant, delta: float) -> float | None:
     return epsilon if math.isfinite(epsilon) else None
 
 
-def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], about: str = "") -> "alt.LayerChart":
+def composition_growth(
+    event: Event, *, delta: Exact, times: Iterable[int], about: str = "", language: str = "en"
+) -> "alt.LayerChart":
     """Draw epsilon at ``delta`` against the number of repetitions, all accountants side by side.
 
     ``times`` is read once, so it may be an iterator that shows progress.
@@ -159,12 +177,19 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
     lines = [_line(name, points) for name, points in grown.items() if len(points) > 1]
     if not lines:
         raise ParameterError("accounting.nothing_to_draw")
-    title = f"Epsilon under composition, at δ = {_short(delta)}"
-    labels = Labels(title=title, subtitle=about, x="Number of releases", y="ε, at most")
+    labels = Labels(
+        title=Message("accounting.growth_title", delta=_short(delta)),
+        subtitle=about,
+        x=Message("accounting.releases_axis"),
+        y=Message("accounting.epsilon_axis"),
+        language=language,
+    )
     return curves(lines, labels=labels, x_log=True, y_log=True)
 
 
-def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = "") -> "alt.LayerChart":
+def trade_off(
+    guarantees: Mapping[str, Guarantee | Accountant], *, about: str = "", language: str = "en"
+) -> "alt.LayerChart":
     """Draw how often a test of two neighbours must miss, given how often it may give a false alarm.
 
     In the grey region a coin flip, without any release, does as well.
@@ -177,10 +202,11 @@ def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = 
         for name, guarantee in guarantees.items()
     ]
     labels = Labels(
-        title="Telling neighbours apart: false alarms against misses",
-        subtitle=about or "Grey: what guessing achieves without the release",
-        x="Probability of a false alarm",
-        y="Probability of a miss, at least",
+        title=Message("accounting.trade_off_title"),
+        subtitle=about or Message("accounting.grey_is_guessing"),
+        x=Message("accounting.false_alarm_axis"),
+        y=Message("accounting.miss_axis"),
+        language=language,
     )
     return curves(lines, labels=labels, band=([0, 1], [1, 0], [1, 1]))
 
@@ -193,7 +219,7 @@ def _corner(guarantee: Guarantee | Accountant) -> float:
     return float(1 - delta) / (1 + math.exp(min(float(guarantee.epsilon), _MAX_EXPONENT)))
 
 
-def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.LayerChart":
+def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "", language: str = "en") -> "alt.LayerChart":
     """Draw the cost of projected noisy SGD for each record by its place in the epoch, if only the end is released.
 
     All lines come from Rényi divergences, so that they can be compared. For the run that releases every step other
@@ -213,16 +239,19 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.Layer
     released = ZCDPAccountant().spend(plain(known)).epsilon(delta)
     lines = [
         Curve(
-            name="last weights only", x=places, y=[_of_rho(rho, delta) for rho in record_rhos(known, places).tolist()]
+            name=Message("accounting.last_weights_only").render(language),
+            x=places,
+            y=[_of_rho(rho, delta) for rho in record_rhos(known, places).tolist()],
         ),
-        Curve(name=_secret(secret), x=ends, y=[whole_run] * 2),
-        Curve(name="every step released, on a grid", x=ends, y=[released] * 2),
+        Curve(name=_secret(secret).render(language), x=ends, y=[whole_run] * 2),
+        Curve(name=Message("accounting.every_step").render(language), x=ends, y=[released] * 2),
     ]
     labels = Labels(
-        title=f"Amplification by iteration, per record, at δ = {_short(delta)}",
-        subtitle=about or "Projected noisy SGD, real-valued noise, replace-one",
-        x="Place of the record in each epoch",
-        y="ε, at most",
+        title=Message("accounting.iteration_title", delta=_short(delta)),
+        subtitle=about or Message("accounting.iteration_noise"),
+        x=Message("accounting.place_axis"),
+        y=Message("accounting.epsilon_axis"),
+        language=language,
     )
     return curves(lines, labels=labels, y_log=True)
 
@@ -231,10 +260,11 @@ def _of_rho(rho: float, delta: Exact) -> float:
     return ZCDPAccountant().spend(GuaranteedEvent(guarantee=ZCDP(rho=rho))).epsilon(delta)
 
 
-def _secret(event: PNSGDEvent) -> str:
-    ways = [way for way, value in (("order", event.order), ("stop", event.stop)) if value != "fixed"]
-    return f"last weights, secret {' and '.join(ways)}"
+def _secret(event: PNSGDEvent) -> Message:
+    if event.stop == "fixed":
+        return Message("accounting.secret_order")
+    return Message("accounting.secret_stop" if event.order == "fixed" else "accounting.secret_order_and_stop")
 
 
-def _short(number: Exact) -> str:
-    return format_exact(exact(number, name="number")).strip("'").replace("e-0", "e-")
+def _short(number: Exact) -> Numeral:
+    return Numeral(format_exact(exact(number, name="number")).strip("'").replace("e-0", "e-"))

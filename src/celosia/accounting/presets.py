@@ -9,6 +9,7 @@ from typing import Final
 
 from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.messages.message import Message
 
 _PERSONS_FACTOR = 10  # delta is at most 1 in this multiple of the persons
 _MAX_DELTA = Fraction(1, 10**5)
@@ -16,19 +17,24 @@ _MAX_DELTA = Fraction(1, 10**5)
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An epsilon for all releases of a data set together, and when to use it."""
+    """An epsilon for all releases of a data set together, and the code of the sentence on when to use it."""
 
     name: str
     epsilon: Fraction
-    when: str
+    code: str
+
+    @property
+    def when(self) -> Message:
+        """When to use it, in a sentence."""
+        return Message(self.code)
 
 
 PRESETS: Final = {
     one.name: one
     for one in (
-        Preset("cautious", Fraction(1, 2), "Being in the data is itself a secret, or answers go to everybody."),
-        Preset("usual", Fraction(2), "Statistics about people for colleagues, researchers or the public."),
-        Preset("generous", Fraction(8), "Few trusted readers, or data that say little about anybody."),
+        Preset("cautious", Fraction(1, 2), "accounting.cautious_when"),
+        Preset("usual", Fraction(2), "accounting.usual_when"),
+        Preset("generous", Fraction(8), "accounting.generous_when"),
     )
 }
 """The presets, the smallest epsilon first."""

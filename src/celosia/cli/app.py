@@ -2,17 +2,18 @@
 
 An error is one line, ``Error: …``, on standard error, and an exit code of ``exit_codes``; no traceback is printed
 unless ``CELOSIA_TRACEBACK`` is set, and never with local variables, which may hold private data. A command's module is
-imported when the command runs.
+imported when the command runs. ``--lang`` may stand anywhere, so it is taken out before click reads the rest.
 """
 
 import io
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn, TextIO, cast
 
 import click
 import typer
@@ -21,11 +22,16 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 import celosia
+from celosia.cli.completion import offer
 from celosia.cli.examples import EXAMPLES, add_examples
 from celosia.cli.exit_codes import EXIT_CODES, FAILED, INTERRUPTED, USAGE, exit_code_of
+from celosia.cli.help.translation import translate_click, translate_command
+from celosia.cli.language import choose_language, current_language, find_language, say, split_language, use_language
 from celosia.cli.startup import start_quickly
-from celosia.cli.terminal import printable
+from celosia.cli.terminal import print_line, printable
 from celosia.core.errors import CelosiaError
+from celosia.core.messages.message import LANGUAGES, Message
+from celosia.core.messages.system_errors import describe_os_error
 
 _DEMO = "Query 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."
 _SCHEMA = (
@@ -58,7 +64,6 @@ _COMMANDS: Final = {
     "collect": "celosia.cli.collect.commands",
     "data": "celosia.cli.data",
 }
-_DEFECT = "a defect of Celosía ({kind}). CELOSIA_TRACEBACK=1 shows where; please report it."
 
 
 class _Commands(TyperGroup):
@@ -70,8 +75,8 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, with its examples."""
-        if cmd_name not in self.commands and cmd_name in _COMMANDS:
-            self.commands[cmd_name] = _load(cmd_name)
+        if cmd_name in _COMMANDS:
+            self.commands[cmd_name] = load_command(cmd_name, current_language())
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -93,32 +98,58 @@ class _Commands(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run a command; its error is one line and an exit code."""
-        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
-        if not standalone_mode:
-            return run()
+        wanted, rest = split_language(sys.argv[1:] if args is None else args)
         try:
-            code = run()
-            sys.stdout.flush()  # raises here if the disk is full, not when Python ends
-        except click.ClickException as error:
-            _fail(error.format_message(), USAGE)
+            language = choose_language(wanted)
         except CelosiaError as error:
-            _fail(str(error), exit_code_of(error))
-        except OSError as error:
-            _flush_or_discard()
-            where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
-            _fail(f"{error.strerror or type(error).__name__}{where}.", exit_code_of(error))
-        except click.Abort:
-            _fail("interrupted.", INTERRUPTED)
-        except Exception as error:
-            if os.environ.get("CELOSIA_TRACEBACK"):
-                raise
-            _fail(_DEFECT.format(kind=type(error).__name__), FAILED)  # its message may quote the data
-        sys.exit(code if isinstance(code, int) else 0)
+            with use_language(find_language(os.environ)):
+                _fail(error.message, exit_code_of(error))
+        with use_language(language), translate_click(language):
+            run = partial(
+                TyperGroup.main,
+                cast("TyperGroup", translate_command(self, language)),
+                *(rest, prog_name, complete_var, False, windows_expand_args),
+                **extra,
+            )
+            return run() if not standalone_mode else _run_or_fail(run)
+
+
+def _run_or_fail(run: Callable[[], Any]) -> NoReturn:
+    try:
+        code = run()
+        sys.stdout.flush()  # raises here if the disk is full, not when Python ends
+    except click.ClickException as error:
+        _fail(error.format_message(), USAGE)
+    except CelosiaError as error:
+        _fail(error.message, exit_code_of(error))
+    except OSError as error:
+        _flush_or_discard()
+        _fail(_describe_os_error(error), exit_code_of(error))
+    except click.Abort:
+        _fail(Message("cli.interrupted"), INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("CELOSIA_TRACEBACK"):
+            raise
+        _fail(Message("cli.defect", kind=type(error).__name__), FAILED)  # its own words may quote the data
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _describe_os_error(error: OSError) -> str:
+    reason = describe_os_error(error)
+    if isinstance(error.filename, str | bytes):
+        return Message("cli.system_error_of_file", reason=reason, path=os.fsdecode(error.filename))
+    return Message("cli.system_error", reason=reason)
+
+
+@cache
+def load_command(name: str, language: str) -> click.Command:
+    """Return a command with its help in a language; it is built once, also where a process runs it many times."""
+    return translate_command(_load(name), language)
 
 
 @cache
 def _load(name: str) -> click.Command:
-    """Return a command with its examples; it is built once, also where a process runs it many times."""
+    """Return a command with its examples."""
     found = getattr(import_module(_COMMANDS[name]), name)
     if isinstance(found, typer.Typer):
         return add_examples(typer.main.get_group(found), name)
@@ -137,9 +168,23 @@ def _flush_or_discard() -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    line = Text(f"Error: {printable(' '.join(message.split()))}", style="red")
-    Console(stderr=True).print(line, soft_wrap=True)
+    line = printable(" ".join(say("cli.error", message=message).split()))
+    Console(stderr=True).print(Text(line, style="red"), soft_wrap=True)
     sys.exit(code)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,  # noqa: ARG001 - these are Python's
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    """Print a warning as one line; it may quote the data, and so control characters."""
+    words = message.args[0] if isinstance(message, Warning) and message.args else str(message)
+    said = words if isinstance(words, str) and words else category.__name__
+    print_line(Message("cli.warning", message=said), style="yellow", stderr=True)
 
 
 app = typer.Typer(
@@ -164,6 +209,16 @@ def _celosia(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    _lang: Annotated[
+        str | None,
+        typer.Option(
+            "--lang",
+            metavar="LANGUAGE",
+            help="The language of messages and help: en or es; by default that of the locale. It may also follow a "
+            "command.",
+            autocompletion=offer(LANGUAGES),
+        ),
+    ] = None,
 ) -> None:
     """Learn from data about people without exposing anyone."""
     if context.invoked_subcommand is None:
@@ -183,5 +238,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no epsilon shows a question mark
-    start_quickly(sys.argv[1:])
+    warnings.showwarning = _show_warning
+    start_quickly(split_language(sys.argv[1:])[1])
     app(prog_name="celosia")

@@ -11,6 +11,7 @@ from typing import Final
 
 from celosia.cli.account.events import plain_number
 from celosia.cli.account.show import at_least
+from celosia.cli.language import join_values, translate, write_number
 from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
 
 _LETTERS: Final = (("ε", "epsilon"), ("δ", "delta"), ("ρ", "rho"), ("μ", "mu"))
@@ -22,7 +23,7 @@ def cost(guarantee: Guarantee) -> str:
         case PureDP(epsilon=epsilon):
             return _is("ε", epsilon)
         case ApproxDP(epsilon=epsilon, delta=delta):
-            return f"{_is('ε', epsilon)}, {_is('δ', delta)}" if delta else _is("ε", epsilon)
+            return join_values([_is("ε", epsilon), _is("δ", delta)]) if delta else _is("ε", epsilon)
         case ZCDP(rho=rho):
             return _is("ρ", rho)
         case _:
@@ -35,7 +36,7 @@ def left(guarantee: Guarantee) -> str:
     numbers = [(letter, getattr(guarantee, name)) for letter, name in names]
     if not numbers or not all(isinstance(number, Fraction) for _, number in numbers):
         return str(guarantee)
-    return ", ".join(_has(letter, number) for letter, number in numbers if number or letter != "δ")
+    return join_values(_has(letter, number) for letter, number in numbers if number or letter != "δ")
 
 
 def spent(guarantee: Guarantee) -> dict[str, float]:
@@ -46,16 +47,18 @@ def spent(guarantee: Guarantee) -> dict[str, float]:
 
 def _is(letter: str, number: Fraction) -> str:
     text = plain_number(number)
-    return f"{letter} ≤ {at_least(_at_least(number))}" if text.startswith("≈") else f"{letter} = {text}"
+    if text.startswith("≈"):
+        return f"{letter} ≤ {translate(at_least(_at_least(number)))}"
+    return f"{letter} = {translate(text)}"
 
 
 def _has(letter: str, number: Fraction) -> str:
     text = plain_number(number)
     if not text.startswith("≈"):
-        return f"{letter} = {text}"
+        return f"{letter} = {translate(text)}"
     with localcontext(prec=6, rounding=ROUND_FLOOR):
         down = Decimal(number.numerator) / Decimal(number.denominator)
-    return f"{letter} ≥ {float(down):.6g}"
+    return f"{letter} ≥ {write_number(float(down), '.6g')}"
 
 
 def _at_least(number: Fraction) -> float:

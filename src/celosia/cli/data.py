@@ -17,9 +17,12 @@ from rich.progress import track
 from celosia.cli.account.options import commands
 from celosia.cli.completion import data_sets, offer
 from celosia.cli.guard.opening import print_table
+from celosia.cli.language import say, write_number
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
+from celosia.core.messages.system_errors import describe_os_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +40,8 @@ def _list() -> None:
     """List the data sets that can be made."""
     from celosia.data.bundled.telemetry import RECIPES
 
-    print_table(["Name", "Rows", "Value"], [[one.name, f"{one.rows:,}", one.description] for one in RECIPES.values()])
+    rows = [[one.name, write_number(one.rows), one.description] for one in RECIPES.values()]
+    print_table([Message("cli_data.name"), Message("cli_data.rows"), Message("cli_data.value")], rows)
 
 
 @data.command("generate")
@@ -88,7 +92,7 @@ def _dummy(
 
 def _show_progress(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     console = Console(stderr=True)
-    words = "Drawing rows"
+    words = say("cli_data.drawing_rows")
     yield from track(batches, words, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -111,7 +115,7 @@ def write_rows(
         check_place(path, name="output", force=False)
     except OSError as error:
         raise ParameterError(
-            "cli.file_not_writable", name="output", path=repr(str(path)), reason=error.strerror or str(error)
+            "cli.file_not_writable", name="output", path=repr(str(path)), reason=describe_os_error(error)
         ) from error
 
 

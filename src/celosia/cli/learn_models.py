@@ -15,7 +15,7 @@ from celosia.core.exact import safe_repr
 class Model:
     """A name, its estimator, its target, and its methods, the default first.
 
-    ``sums`` are the methods that learn from sums, and are run where the rows are.
+    ``sums`` are the methods that learn from sums, and are run where the rows are. ``about`` is the code of a message.
     """
 
     word: str
@@ -51,7 +51,7 @@ MODELS: Final[dict[str, Model]] = {
             target="number",
             methods=("auto", "adassp", "functional", "published"),
             sums=("auto", "adassp", "functional", "published"),
-            about="least squares",
+            about="cli_learn.about_linear",
         ),
         Model(
             word="ridge",
@@ -59,7 +59,7 @@ MODELS: Final[dict[str, Model]] = {
             target="number",
             methods=("auto", "adassp"),
             sums=("auto", "adassp"),
-            about="least squares with a penalty; --set alpha=1",
+            about="cli_learn.about_ridge",
         ),
         Model(
             word="logistic",
@@ -67,28 +67,28 @@ MODELS: Final[dict[str, Model]] = {
             target="classes",
             methods=("auto", "gradient", "functional", "objective", "published"),
             sums=("functional", "published"),
-            about="logistic regression, of two classes or more",
+            about="cli_learn.about_logistic",
         ),
         Model(
             word="gaussian-nb",
             estimator="GaussianNB",
             target="classes",
             sums=("auto",),
-            about="naive Bayes with normal columns",
+            about="cli_learn.about_gaussian_nb",
         ),
         Model(
             word="categorical-nb",
             estimator="CategoricalNB",
             target="classes",
             sums=("auto",),
-            about="naive Bayes with categories",
+            about="cli_learn.about_categorical_nb",
         ),
-        Model(word="pnsgd-regressor", estimator="PNSGDRegressor", target="number", about="noisy gradient steps"),
-        Model(word="pnsgd-classifier", estimator="PNSGDClassifier", target="classes", about="noisy gradient steps"),
-        Model(word="kmeans", estimator="KMeans", target=None, about="clusters; --set n_clusters=3"),
-        Model(word="fuzzy-c-means", estimator="FuzzyCMeans", target=None, about="clusters that overlap"),
-        Model(word="pca", estimator="PCA", target=None, sums=("auto",), about="principal components"),
-        Model(word="scaler", estimator="StandardScaler", target=None, sums=("auto",), about="means and deviations"),
+        Model(word="pnsgd-regressor", estimator="PNSGDRegressor", target="number", about="cli_learn.about_pnsgd"),
+        Model(word="pnsgd-classifier", estimator="PNSGDClassifier", target="classes", about="cli_learn.about_pnsgd"),
+        Model(word="kmeans", estimator="KMeans", target=None, about="cli_learn.about_kmeans"),
+        Model(word="fuzzy-c-means", estimator="FuzzyCMeans", target=None, about="cli_learn.about_fuzzy"),
+        Model(word="pca", estimator="PCA", target=None, sums=("auto",), about="cli_learn.about_pca"),
+        Model(word="scaler", estimator="StandardScaler", target=None, sums=("auto",), about="cli_learn.about_scaler"),
     )
 }
 """The models by word."""

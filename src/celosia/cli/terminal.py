@@ -3,7 +3,7 @@ r"""Safe output to a terminal: nothing is cut off, and data cannot send control 
 Keys, names of files and answers of servers may hold any character. Unprintable ones (control characters, escape
 sequences, marks that turn the direction of writing) are written as escapes such as ``\x1b``. A table that is too wide
 for the terminal becomes one line for each cell; where output is no terminal, it is as wide as it needs to be, unless
-``COLUMNS`` is set.
+``COLUMNS`` is set. Messages are written in the language of the command line.
 """
 
 import os
@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+from celosia.cli.language import translate
 
 _JOINER = "\u200d"  # not printable alone, but within an emoji
 _MAX_WIDTH = 100_000
@@ -26,8 +28,8 @@ def printable(text: str) -> str:
 
 
 def print_line(words: str, *, style: str = "", stderr: bool = False) -> None:
-    """Print one or several lines, which the terminal wraps."""
-    Console(stderr=stderr, highlight=False).print(Text(_lines(words), style=style), soft_wrap=True)
+    """Print one or several lines, which the terminal wraps; a message is in the language of the command line."""
+    Console(stderr=stderr, highlight=False).print(Text(_lines(translate(words)), style=style), soft_wrap=True)
 
 
 def print_file(text: str) -> None:
@@ -73,7 +75,7 @@ def has_width(console: Console) -> bool:
 
 def _clean(cell: object) -> Text:
     if not isinstance(cell, Text):
-        return Text(_lines(str(cell)))
+        return Text(_lines(translate(cell) if isinstance(cell, str) else str(cell)))
     clean = _lines(cell.plain)
     return cell if clean == cell.plain else Text(clean, style=cell.style)
 

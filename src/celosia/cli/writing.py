@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from celosia.core.errors import ParameterError
+from celosia.core.messages.system_errors import describe_os_error
 
 _CHARTS = (".html", ".png", ".svg")
 
@@ -44,4 +45,6 @@ def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None
     except FileExistsError:
         raise ParameterError("cli.file_exists", name=name, path=repr(str(path))) from None
     except OSError as error:
-        raise ParameterError("cli.file_not_writable", name=name, path=repr(str(path)), reason=error.strerror) from error
+        raise ParameterError(
+            "cli.file_not_writable", name=name, path=repr(str(path)), reason=describe_os_error(error)
+        ) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, safe_repr
-from celosia.core.messages.message import join_names
+from celosia.core.messages.message import Message, join_names
 from celosia.local.base.plugins import load_plugins
 from celosia.local.base.values import domain_size, exact_domain
 from celosia.local.discovery.distinct_count import DistinctCount
@@ -79,12 +79,12 @@ def _of_sketch(name: str, kind: "type[Protocol[Any]]", summary: str) -> Entry:
 
 
 _ENTRIES = (
-    _of_sketch("cms", CountMeanSketch, "count-mean sketch: counts of any values, a report of some hundred bits"),
-    _of_sketch("hcms", HadamardCountMeanSketch, "Hadamard count-mean sketch: the same with one bit and two indices"),
+    _of_sketch("cms", CountMeanSketch, Message("local.about_cms")),
+    _of_sketch("hcms", HadamardCountMeanSketch, Message("local.about_hcms")),
     Entry(
         name="sfp",
         kind=SequenceFragmentPuzzle,
-        summary="sequence fragment puzzle: words that are not listed beforehand",
+        summary=Message("local.about_sfp"),
         task="words",
         needs="spelling",
         options=(
@@ -96,36 +96,32 @@ _ENTRIES = (
     Entry(
         name="rappor",
         kind=Rappor,
-        summary="RAPPOR: Bloom filters, randomized once for all and once for each report",
+        summary=Message("local.about_rappor"),
         task="counts",
         options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
     ),
     _over_domain(
         "dbitflip",
         DBitFlip,
-        "dBitFlip: histograms from d bits, which clients may keep",
+        Message("local.about_dbitflip"),
         *("d", "seed"),
         renamed={"domain": "buckets"},
     ),
-    _of_mean("onebit", OneBitMean, "1BitMean: a mean from one bit that clients may keep"),
-    _over_domain("grr", DirectEncoding, "direct encoding (generalized randomized response)"),
-    _over_domain("oue", OptimizedUnary, "optimized unary encoding: one bit for each value"),
-    _over_domain(
-        "sue", OptimizedUnary, "symmetric unary encoding: RAPPOR without its memory", defaults={"symmetric": True}
-    ),
-    _over_domain(
-        "olh", LocalHashing, "optimized local hashing; fast with a number of public hashes", "hashes", "buckets", "seed"
-    ),
-    _over_domain("hr", HadamardResponse, "Hadamard response: short reports, quick estimates", "blocks"),
-    _over_domain("ss", SubsetSelection, "subset selection: the least variance for small domains", "chosen"),
-    _of_mean("duchi", Duchi, "Duchi: a mean from one bit"),
-    _of_mean("piecewise", Piecewise, "piecewise: a mean from noisy numbers", "grid", "width"),
-    _of_mean("hybrid", Hybrid, "hybrid: piecewise or Duchi by a coin, for the worst case", "grid", "width"),
-    _of_mean("laplace", LocalLaplace, "local Laplace: a mean from numbers with wide noise", "grid"),
+    _of_mean("onebit", OneBitMean, Message("local.about_onebit")),
+    _over_domain("grr", DirectEncoding, Message("local.about_grr")),
+    _over_domain("oue", OptimizedUnary, Message("local.about_oue")),
+    _over_domain("sue", OptimizedUnary, Message("local.about_sue"), defaults={"symmetric": True}),
+    _over_domain("olh", LocalHashing, Message("local.about_olh"), "hashes", "buckets", "seed"),
+    _over_domain("hr", HadamardResponse, Message("local.about_hr"), "blocks"),
+    _over_domain("ss", SubsetSelection, Message("local.about_ss"), "chosen"),
+    _of_mean("duchi", Duchi, Message("local.about_duchi")),
+    _of_mean("piecewise", Piecewise, Message("local.about_piecewise"), "grid", "width"),
+    _of_mean("hybrid", Hybrid, Message("local.about_hybrid"), "grid", "width"),
+    _of_mean("laplace", LocalLaplace, Message("local.about_laplace"), "grid"),
     Entry(
         name="hierarchy",
         kind=HierarchicalHistogram,
-        summary="hierarchical histogram: ranges and quantiles of ordered values",
+        summary=Message("local.about_hierarchy"),
         task="ranges",
         needs="domain",
         options=("domain", "fanout", "oracle"),
@@ -133,7 +129,7 @@ _ENTRIES = (
     Entry(
         name="pem",
         kind=PrefixExtension,
-        summary="prefix extension: values of a huge domain that many people have",
+        summary=Message("local.about_pem"),
         task="words",
         needs="spelling",
         options=("domain", "alphabet", "length", "step", "hashes", "seed"),
@@ -141,13 +137,13 @@ _ENTRIES = (
     _over_domain(
         "loloha",
         LOLOHA,
-        "LOLOHA: counts, again and again, for a bounded price",
+        Message("local.about_loloha"),
         *("epsilon_infinity", "g", "functions", "seed"),
     ),
     Entry(
         name="distinct",
         kind=DistinctCount,
-        summary="how many values are shared by many people",
+        summary=Message("local.about_distinct"),
         task="distinct",
         options=("buckets", "hashes", "seed"),
     ),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
+from celosia.core.messages.message import Message, join_messages
 from celosia.local.base.memoised import Memoised
 from celosia.local.base.values import Domain, exact_domain
 from celosia.local.base.values import domain_size as size_of
@@ -72,7 +73,7 @@ class Choice:
     """
 
     protocol: "Protocol[Any]"
-    reason: str
+    reason: Message
     alternatives: tuple[Alternative, ...]
 
     def __str__(self) -> str:
@@ -212,20 +213,20 @@ def _lifetimes(protocol: Memoised[Any], reports: int, values: int) -> dict[str, 
     }
 
 
-def _reason(chosen: Alternative, least: Alternative, most: int | None) -> str:
-    among = "of all" if most is None else f"of those whose report has at most {most} bits"
-    told = f"{chosen.name}, with a variance of {chosen.variance:.3g} for each person: "
-    if chosen is least:
-        told += f"the least {among}, in {chosen.bits} bit{'s'[: chosen.bits != 1]}."
-    else:
-        told += (
-            f"the least {among} is {least.variance:.3g} ({least.name}), not 1 % less, and the report is shorter: "
-            f"{chosen.bits} instead of {least.bits} bits."
-        )
+def _reason(chosen: Alternative, least: Alternative, most: int | None) -> Message:
+    among = Message("local.of_all") if most is None else Message("local.of_short_reports", most=most)
+    parts = [_reason_of_variance(chosen, least, among)]
     if chosen.lifetime is not None:
-        told += (
-            f" {chosen.life:,} reports of one person spend an epsilon of {chosen.lifetime:.3g} at most, but only "
-            "between histories whose answers change at the same times. When a value changed is not hidden: between any "
-            f"two histories they spend up to {chosen.plain_lifetime:,.0f}."
-        )
-    return told
+        spent = {"lifetime": chosen.lifetime, "plain": chosen.plain_lifetime}
+        parts.append(Message("local.reason_lifetime", life=chosen.life, **spent))
+    return join_messages(parts)
+
+
+def _reason_of_variance(chosen: Alternative, least: Alternative, among: Message) -> Message:
+    about = {"name": chosen.name, "variance": chosen.variance, "among": among}
+    if chosen is least:
+        one = chosen.bits == 1
+        bits = Message("local.one_bit") if one else Message("local.some_bits", number=chosen.bits)
+        return Message("local.reason_least", **about, bits=bits)
+    other = {"least": least.variance, "other": least.name, "other_bits": least.bits}
+    return Message("local.reason_shorter", **about, **other, bits=chosen.bits)

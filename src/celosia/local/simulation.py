@@ -14,6 +14,7 @@ import numpy as np
 
 from celosia.core.errors import InputError
 from celosia.core.exact import Exact, exact_level
+from celosia.core.messages.message import Message, join_messages
 from celosia.local.base.values import domain_labels
 from celosia.local.longitudinal.d_bit_flip import DBitFlip
 from celosia.local.means.interval import read_numbers
@@ -250,10 +251,18 @@ class _Truth:
     def rows(self, estimate: Any, level: float) -> _Rows:
         if self.task == "mean":
             low, high = estimate.interval(level)
-            return _Rows(["mean"], 1, [self.mean], [estimate.mean], [low], [high], float(estimate.standard_error))
+            return _Rows(
+                [Message("local.mean_key")],
+                1,
+                [self.mean],
+                [estimate.mean],
+                [low],
+                [high],
+                float(estimate.standard_error),
+            )
         if self.task == "distinct":
             true = sum(count >= estimate.least for count in self.counts.values())
-            name = f"values held by {estimate.least:,} people or more"
+            name = Message("local.frequent_values", least=estimate.least)
             most = estimate.high if math.isfinite(estimate.high) else float(len(self.counts))
             # The estimate's lower bound is of all values that occur; there may be no frequent ones.
             return _Rows([name], 1, [float(true)], [estimate.estimate], [0.0], [float(most)])
@@ -275,11 +284,11 @@ class _Truth:
 
     def statement(self, estimate: Any) -> str | None:
         """Return the protocol's statement of its limits; for distinct values, with the truth."""
-        statement: str | None = getattr(estimate, "statement", None)
-        if self.task != "distinct":
+        statement: Message | None = getattr(estimate, "statement", None)
+        if self.task != "distinct" or statement is None:
             return statement
         frequent = sum(count >= estimate.least for count in self.counts.values())
-        return f"{statement} In truth {frequent:,} are held by as many, and {len(self.counts):,} by anybody."
+        return join_messages([statement, Message("local.in_truth", frequent=frequent, all=len(self.counts))])
 
     def quantiles(self, estimate: Any, level: float) -> tuple[Quantile, ...]:
         if self.task != "ranges":

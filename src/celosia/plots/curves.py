@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 from celosia.plots.style import DASHES, GREY, PALETTE, Labels, apply_style
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def curves(
         "y": alt.Y("y:Q", title=labels.y, scale=up[0], axis=up[1]),
     }
     tooltip = [
-        alt.Tooltip("name:N", title="line"),
+        alt.Tooltip("name:N", title=labels.write(Message("plots.line"))),
         alt.Tooltip("x:Q", title=labels.x or "x", format=".6~g"),
         alt.Tooltip("y:Q", title=labels.y or "y", format=".6~g"),
     ]
@@ -106,7 +107,7 @@ def curves(
         height=_HEIGHT,
         title=alt.TitleParams(labels.title, subtitle=_wrap_subtitle(labels.subtitle)),
     )
-    return apply_style(chart)
+    return apply_style(chart, labels.language)
 
 
 def _wrap_subtitle(subtitle: str) -> list[str] | str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 from celosia.plots.style import BLUE, VERMILION, Labels, apply_style
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def densities(
         for panel in panels
     ]
     title = alt.TitleParams(labels.title, subtitle=labels.subtitle)
-    return apply_style(HConcatChart(hconcat=drawn, spacing=40, title=title))
+    return apply_style(HConcatChart(hconcat=drawn, spacing=40, title=title), labels.language)
 
 
 def _draw_curves(
@@ -101,9 +102,9 @@ def _draw_curves(
         y=alt.Y("mass:Q", title=labels.y, stack=None, scale=alt.Scale(domain=[0, top], nice=False)),
         color=colour,
         tooltip=[
-            alt.Tooltip("neighbour:N", title="data set"),
-            alt.Tooltip("output:Q", title="released"),
-            alt.Tooltip("mass:Q", title="probability", format=".4f"),
+            alt.Tooltip("neighbour:N", title=labels.write(Message("plots.data_set"))),
+            alt.Tooltip("output:Q", title=labels.write(Message("plots.released"))),
+            alt.Tooltip("mass:Q", title=labels.write(Message("plots.probability")), format=".4f"),
         ],
     )
     return base.mark_area(interpolate="step", opacity=0.12), base.mark_line(interpolate="step", strokeWidth=2)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 from celosia.plots.style import BLUE, INK, VERMILION, Labels, apply_style
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 320
 _LETTER_WIDTH = 7  # approximate, in pixels
+_COLUMNS = {"value": "plots.value", "low": "plots.low", "high": "plots.high", "true": "plots.true"}
 
 
 def intervals(
@@ -29,7 +31,7 @@ def intervals(
     labels: Labels,
     true: "ArrayLike | None" = None,
     mark: Literal["bar", "point"] = "bar",
-    interval: str = "95 % interval",
+    interval: str = "",
 ) -> "alt.LayerChart":
     """Draw one bar or point per name, with its interval and, if given, its true value.
 
@@ -48,7 +50,7 @@ def intervals(
     mark
         Bars start at zero, points need not.
     interval
-        The name of the intervals in the legend.
+        The name of the intervals in the legend; by default it says that they are of 95 %.
 
     >>> chart = intervals(["0-9", "10-19"], [12, 30], ([9, 27], [15, 33]), labels=Labels(title="Ages"))
     >>> [row["value"] for row in chart.data.values]
@@ -69,9 +71,13 @@ def intervals(
             title=labels.x,
             axis=alt.Axis(labelAngle=_label_angle(names), ticks=False, labelPadding=6),
         ),
-        tooltip=[alt.Tooltip("name:N", title=labels.x), *(alt.Tooltip(f"{name}:Q", format=",") for name in columns)],
+        tooltip=[
+            alt.Tooltip("name:N", title=labels.x),
+            *(alt.Tooltip(f"{name}:Q", title=labels.write(Message(_COLUMNS[name])), format=",") for name in columns),
+        ],
     )
-    series = ("private value", interval, *(() if true is None else ("true value",)))
+    words = (Message("plots.private_value"), interval or Message("plots.interval"), Message("plots.true_value"))
+    series = tuple(map(labels.write, words if true is not None else words[:2]))
     chart = LayerChart(
         data=alt.InlineData(values=rows),
         layer=_draw_layers(base, series, mark=mark, y_title=labels.y),
@@ -79,7 +85,7 @@ def intervals(
         height=_HEIGHT,
         title=alt.TitleParams(labels.title, subtitle=labels.subtitle),
     )
-    return apply_style(chart)
+    return apply_style(chart, labels.language)
 
 
 def _label_angle(names: Sequence[str]) -> int:

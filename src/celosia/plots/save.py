@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
+from celosia.core.messages.system_errors import describe_os_error
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,7 +24,7 @@ _PNG_SCALE = 2.0  # pixels per point: sharp on today's screens
 
 # Vega compiles its expressions, hence unsafe-eval; with default-src 'none' the page can still send nothing.
 _PAGE = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
@@ -71,7 +72,10 @@ def render(spec: dict[str, Any], suffix: str) -> bytes:
         return vl_convert.vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)
     # "<" is escaped: inside a script, a title with "</script>" would otherwise end it.
     safe = json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c")
-    return _PAGE.format(title=html.escape(_title(spec)), libraries=_bundle_libraries(version), spec=safe).encode()
+    language = "es" if "locale" in spec.get("config", {}) else "en"
+    return _PAGE.format(
+        language=language, title=html.escape(_title(spec)), libraries=_bundle_libraries(version), spec=safe
+    ).encode()
 
 
 @functools.cache  # it takes seconds, and is the same for every page
@@ -98,4 +102,6 @@ def write(target: Path, content: bytes) -> None:
             part.write_bytes(content)
             part.replace(target)
     except OSError as error:
-        raise ParameterError("plots.chart_not_writable", path=repr(str(target)), reason=error.strerror) from error
+        raise ParameterError(
+            "plots.chart_not_writable", path=repr(str(target)), reason=describe_os_error(error)
+        ) from error

@@ -4,8 +4,10 @@ The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which p
 vision deficiencies can distinguish; no chart relies on colour alone.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     import altair as alt
@@ -34,9 +36,16 @@ FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 """Type faces, at least one of which is on every system."""
 
 
+_LOCALES: Final[dict[str, dict[str, Any]]] = {
+    "es": {"number": {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", " €"]}}
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """Title, subtitle and axis titles of a chart.
+    """Title, subtitle and axis titles of a chart, and the language of its legend and numbers.
+
+    Titles that are messages are written in that language.
 
     >>> Labels(title="Deaths by age", x="Age, in years", y="Deaths").subtitle
     ''
@@ -46,10 +55,21 @@ class Labels:
     subtitle: str = ""
     x: str = ""
     y: str = ""
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, self.write(getattr(self, field.name)))
+
+    def write(self, text: str) -> str:
+        """Return a message in the language of the chart, and any other text unchanged."""
+        return text.render(self.language) if isinstance(text, Message) else text
 
 
-def apply_style(chart: "Chart") -> "Chart":
+def apply_style(chart: "Chart", language: str = "en") -> "Chart":
     """Return a complete chart with the common style; parts of a chart cannot have it."""
+    import altair as alt
+
     axis = {
         "labelColor": INK,
         "labelFontSize": 12,
@@ -71,5 +91,6 @@ def apply_style(chart: "Chart") -> "Chart":
         title=title | {"offset": 18, "subtitlePadding": 6},
         legend=legend,
         view={"stroke": None},
+        locale=_LOCALES.get(language, alt.Undefined),
     )
     return configured

@@ -149,7 +149,7 @@ class TableRelease(Release["pa.Table"]):
         )
         return low, high
 
-    def name_interval(self, level: Exact = 0.95, *, true: bool = False) -> str:
+    def name_interval(self, level: Exact = 0.95, *, true: bool = False) -> Message:
         """Return what an interval is called: a noise interval, where limits may cut off rows of a person.
 
         With ``true`` it is the name of the interval for the true value.
@@ -159,8 +159,10 @@ class TableRelease(Release["pa.Table"]):
         >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1).name_interval("0.9")
         '90 % interval'
         """
-        noise = "" if true or self.true_intervals is None else "noise "
-        return f"{100 * exact_level(level):g} % {noise}interval{' for the true value' if true else ''}"
+        certain = 100 * exact_level(level)
+        if true:
+            return Message("query.true_interval", level=certain)
+        return Message("query.interval" if self.true_intervals is None else "query.noise_interval", level=certain)
 
     def _end(self, name: str, end: "NDArray[Any]") -> "pa.Array":
         """Return one end of the intervals of a column; dates and categories have the type of the column."""
@@ -168,7 +170,9 @@ class TableRelease(Release["pa.Table"]):
 
         return pa.array(end, type=self.value[name].type if end.dtype == object else None)
 
-    def plot(self, column: str | None = None, *, level: Exact = 0.95, title: str = "") -> "alt.LayerChart":
+    def plot(
+        self, column: str | None = None, *, level: Exact = 0.95, title: str = "", language: str = "en"
+    ) -> "alt.LayerChart":
         """Draw one column of the answer as bars with their intervals; the first that has intervals by default."""
         from celosia.plots import Labels, intervals
 
@@ -177,12 +181,16 @@ class TableRelease(Release["pa.Table"]):
             raise ParameterError("query.too_many_bars", most=_MOST_BARS)
         low, high = self.intervals[name](exact_level(level))
         keys = [key for key in self.value.column_names if key in self.keys]
-        rows = zip(*(self.value[key].to_pylist() for key in keys), strict=True) if keys else [("all",)]
+        rows = (
+            zip(*(self.value[key].to_pylist() for key in keys), strict=True)
+            if keys
+            else [(Message("query.all_rows").render(language),)]
+        )
         return intervals(
             [", ".join(map(str, row)) for row in rows],
             np.asarray(self.value[name].to_pylist(), dtype=np.float64),
             (low, high),
-            labels=Labels(title=title or name, x=", ".join(keys), y=name),
+            labels=Labels(title=title or name, x=", ".join(keys), y=name, language=language),
             interval=self.name_interval(level),
         )
 

@@ -13,6 +13,7 @@ from celosia.accounting import Best
 from celosia.cli.account.events import PricedEvent
 from celosia.cli.account.show import at_least, at_most, finite, price_object, print_price, waiting
 from celosia.core import ExponentialEvent
+from celosia.core.messages.message import Message
 
 EVENT = ExponentialEvent(epsilon=1)
 NUMBERS = st.floats(1e-300, 1e300)
@@ -55,7 +56,7 @@ def test_json_holds_no_infinity() -> None:
 
 
 def test_the_table_marks_the_best_only(capsys: pytest.CaptureFixture[str]) -> None:
-    priced = PricedEvent(event=EVENT, sentence="A choice")
+    priced = PricedEvent(event=EVENT, sentence=Message("A choice"))
     print_price(priced, answer(basic=2.0, renyi=1.5, gdp=math.inf, pld=None), as_json=False)
     out, err = capsys.readouterr()
     assert err == ""
@@ -68,7 +69,7 @@ def test_the_table_marks_the_best_only(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_an_epsilon_of_zero_is_not_left_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    print_price(PricedEvent(event=EVENT, sentence="Much noise"), answer(basic=1.0, zcdp=0.0), as_json=False)
+    print_price(PricedEvent(event=EVENT, sentence=Message("Much noise")), answer(basic=1.0, zcdp=0.0), as_json=False)
     assert "ε = 0: this δ alone covers all that neighbours can differ in." in capsys.readouterr().out
 
 

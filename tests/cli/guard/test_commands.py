@@ -165,3 +165,16 @@ def test_from_nothing_to_an_answer(tmp_path: Path) -> None:
     assert "policy ε = 3, δ = 1e-6" in out
     assert "event " in out
     assert "question SELECT COUNT(*) FROM deaths" in out
+
+
+def test_an_edited_log_commands_no_terminal_and_is_shown_in_spanish(tmp_path: Path) -> None:
+    _, err = run(tmp_path, "init", "--lang", "es")
+    assert "Sigue la clave del responsable" in err
+    with contextlib.closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE celosia_log SET kind = 'a' || char(27) || '[2Jb' WHERE sequence = 1")
+    out, err = run(tmp_path, "log", "--lang", "es")
+    assert "a\\x1b[2Jb  " in out
+    assert "\x1b" not in out
+    assert err.startswith("Cabeza: 3:")
+    out, _ = run(tmp_path, "user", "list", "--lang", "es")
+    assert [word in out for word in ("Usuario", "responsable", "válida")] == [True] * 3

@@ -155,3 +155,10 @@ def test_the_group_shows_its_help() -> None:
     shown, _ = run()
     for command in ("budget", "show", "verify", "export", "head"):
         assert command in shown
+
+
+def test_an_edited_head_commands_no_terminal(url: str) -> None:
+    run("budget", url, "--dataset", "deaths", "--epsilon", "1")
+    with open_ledger(url) as ledger, ledger.store.transaction() as connection:
+        connection.execute(text("UPDATE celosia_head SET hash = 'a' || char(27) || '[2Jb'"))
+    assert run("head", url)[0] == "2:a\\x1b[2Jb\n"

@@ -90,6 +90,38 @@ def test_enter_takes_the_suggestions(spanish: Path) -> None:
 
 
 @pytest.mark.usefixtures("typing")
+def test_the_dialogue_is_in_spanish_and_so_are_its_answers(spanish: Path) -> None:
+    answers = ["quizá", "sí", "", "", "", "", "Sexo", "category", "?", "no", "H, M", "", "0..10000", ""]
+    said = run(spanish, "--lang", "es", answers=answers)
+    assert dict(read_schema_file("altas.toml").schema)["Sexo"] == Category("H", "M")
+    for words in (
+        "Las primeras filas de altas.csv parecen escritas así:",
+        "¿Es correcto? [S/n]: ",
+        "Hay que responder sí o no (s o n), y se ha dado 'quizá'.",
+        "Qué columna identifica a la persona de una fila (- si cada fila es de otra persona) [ID_Paciente]: ",
+        "En cuántos grupos de una consulta puede contar una persona [4]: ",
+        "Tipo de Sexo (",
+        "¿Enumerarlos de todos modos? [s/N]: ",
+        "Límites de Importe, MÍNIMO..MÁXIMO (- la deja fuera): ",
+        "altas.toml está escrito.",
+    ):
+        assert words in said
+    assert re.search(r"8\s+DNI\s+fuera\s+parece nombrar a personas", said)
+    assert re.search(r"1\s+Edad\s+integer\s+0\.\.120\s+años", said)
+    assert (spanish.parent / "altas.toml").read_text("utf-8").startswith("# Los límites y las categorías son públicos.")
+
+
+@pytest.mark.usefixtures("typing")
+def test_the_name_of_a_file_commands_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"age": [1]}), "a\x1b[2Jb.parquet")
+    said = run("a\x1b[2Jb.parquet", "--table", "ages", answers=["", "", ""])
+    assert "\x1b" not in said
+    assert r"Write the schema to [a\x1b[2Jb.toml]: " in said
+    assert (tmp_path / "a\x1b[2Jb.toml").exists()
+
+
+@pytest.mark.usefixtures("typing")
 def test_what_is_suggested_does_not_depend_on_the_rows(spanish: Path) -> None:
     """The same header and types with other values: the dialogues differ in nothing."""
     before = run(spanish, "--output", "a.toml", answers=["", "", "", "", "", "", "0..10000"])

@@ -16,8 +16,11 @@ from rich.text import Text
 from celosia.cli.account.events import PricedEvent, Sampling, gaussian, laplace, plain_number
 from celosia.cli.account.options import JsonOption, NoiseOptions, commands, spread
 from celosia.cli.account.show import at_least, at_most, event_object, print_json, waiting
+from celosia.cli.language import say, translate, write_number
+from celosia.cli.terminal import print_line
 from celosia.core import ApproxDP, Event, ParameterError
 from celosia.core.exact import exact_positive, exact_probability, safe_repr
+from celosia.core.messages.message import Numeral
 
 if TYPE_CHECKING:
     from celosia.accounting import Best
@@ -103,10 +106,10 @@ def _search(noise: str, make: Callable[[Fraction], PricedEvent], limits: _Limits
     allowance = exact_positive(tolerance, name="tolerance")
     from celosia.accounting import calibrate as search
 
-    with waiting("Searching") as say:
+    with waiting("cli_account.searching") as show:
 
         def make_event(amount: float) -> Event:
-            say(f"Trying {noise} {amount:.6g}")
+            show("cli_account.trying", noise=noise, amount=write_number(amount, ".6g"))
             return make(Fraction(amount)).event
 
         answer = search(make_event, target, tolerance=tolerance)
@@ -149,14 +152,15 @@ def _tell(found: _Result, *, as_json: bool) -> None:
             }
         )
         return
-    console = Console(highlight=False)
-    console.print(Text(f"{found.priced.sentence}."), soft_wrap=True)
-    console.print()
-    promise = f"ε = {plain_number(target.epsilon)} at δ = {plain_number(target.delta)}"
-    enough, too_small = (repr(float(amount)).removesuffix(".0") for amount in (found.enough, found.too_small))
-    console.print(Text(f"{found.noise} = {enough}", style="bold") + Text(f" is enough for {promise}:"))
-    console.print(Text(f"  the smallest bound is ε = {at_least(price.epsilon)} ({price.accountant})."))
-    console.print(
-        Text(f"  With {found.noise} = {too_small} it is ")
-        + Text(f"ε = {at_least(failing.epsilon)} ({failing.accountant}).")
+    print_line(say("cli.sentence", words=found.priced.sentence))
+    print_line("")
+    enough, too_small = (
+        translate(Numeral(repr(float(amount)).removesuffix(".0"))) for amount in (found.enough, found.too_small)
     )
+    limit = {"epsilon": plain_number(target.epsilon), "delta": plain_number(target.delta)}
+    console = Console(highlight=False)
+    console.print(Text(f"{found.noise} = {enough}", style="bold") + Text(" " + say("cli_account.is_enough", **limit)))
+    epsilon = translate(at_least(price.epsilon))
+    print_line("  " + say("cli_account.smallest_bound_is", epsilon=epsilon, accountant=price.accountant))
+    other = {"noise": found.noise, "amount": too_small, "epsilon": at_least(failing.epsilon)}
+    print_line("  " + say("cli_account.with_too_small", **other, accountant=failing.accountant))

@@ -37,7 +37,7 @@ account = commands("account", "Price mechanisms: what would they cost?")
 def _price(priced: PricedEvent, delta: str, *, as_json: bool) -> None:
     from celosia.accounting import best
 
-    with waiting("Pricing"):
+    with waiting("cli_account.pricing"):
         answer = best(priced.event, delta)
     print_price(priced, answer, as_json=as_json)
 

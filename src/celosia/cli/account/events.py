@@ -29,6 +29,8 @@ from celosia.core import (
     ShuffledEvent,
 )
 from celosia.core.exact import exact_integer, exact_positive, exact_probability, format_exact, safe_repr
+from celosia.core.messages.message import Message, Numeral
+from celosia.core.messages.system_errors import describe_os_error
 
 _POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
 _SHORT = 12
@@ -43,7 +45,7 @@ class PricedEvent:
     """An event and its description."""
 
     event: Event
-    sentence: str
+    sentence: Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,23 +72,23 @@ class Sampling:
             raise ParameterError(code, wanted=natural.value, value=asked.value)
         return asked
 
-    def of(self, event: Event) -> tuple[Event, str]:
-        """Return the sampled event and the words for it."""
+    def of(self, event: Event, what: Message) -> tuple[Event, Message]:
+        """Return the sampled event, and its description from that of the event."""
         if self.probability is not None:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
                 raise ParameterError("cli.sampling_not_positive", value=safe_repr(self.probability))
-            words = f", on a Poisson sample of probability {plain_number(probability)}"
+            words = Message("cli_account.on_poisson_sample", what=what, probability=plain_number(probability))
             return PoissonSampledEvent(event=event, probability=probability), words
         if self.size is None or self.population is None:
-            return event, ""
+            return event, what
         size, population = (
             exact_integer(self.size, name="sample-size"),
             exact_integer(self.population, name="population"),
         )
         if size > population:
             raise ParameterError("cli.sample_exceeds_population", population=population, size=size)
-        words = f", on a sample of {size:,} out of {population:,}"
+        words = Message("cli_account.on_fixed_sample", what=what, size=size, population=population)
         return FixedSampledEvent(event=event, size=size, population=population), words
 
 
@@ -105,9 +107,8 @@ def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Pric
         grid=Fraction(1, steps),
         adjacency=sampling.adjacency(options.adjacency),
     )
-    sampled, words = sampling.of(noise)
-    what = f"Gaussian noise of sigma {plain_number(sigma)} (times the L2 sensitivity) {_grid(steps)}{words}"
-    return _repeated(sampled, what, options.times)
+    what = Message("cli_account.gaussian_noise", sigma=plain_number(sigma), grid=_grid(steps))
+    return _repeated(*sampling.of(noise, what), options.times)
 
 
 def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> PricedEvent:
@@ -119,10 +120,11 @@ def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -
         grid=Fraction(1, steps),
         adjacency=Sampling().adjacency(options.adjacency),
     )
-    named = (
-        f"scale {plain_number(scale)} (times the L1 sensitivity)" if by_scale else f"epsilon {plain_number(1 / scale)}"
-    )
-    return _repeated(noise, f"Laplace noise of {named} {_grid(steps)}", options.times)
+    if by_scale:
+        what = Message("cli_account.laplace_noise_of_scale", scale=plain_number(scale), grid=_grid(steps))
+    else:
+        what = Message("cli_account.laplace_noise_of_epsilon", epsilon=plain_number(1 / scale), grid=_grid(steps))
+    return _repeated(noise, what, options.times)
 
 
 def one_epsilon(
@@ -133,14 +135,14 @@ def one_epsilon(
     number = plain_number(value)
     if kind == "randomized-response":
         event: Event = RandomizedResponseEvent(epsilon=value, categories=categories)
-        return _repeated(event, f"Randomized response of epsilon {number} over {categories:,} answers", times)
+        what = Message("cli_account.randomized_response", epsilon=number, categories=categories)
+        return _repeated(event, what, times)
     asked = Sampling().adjacency(adjacency)
     if kind == "exponential":
-        return _repeated(
-            ExponentialEvent(epsilon=value, adjacency=asked), f"Exponential mechanism of epsilon {number}", times
-        )
+        what = Message("cli_account.exponential_mechanism", epsilon=number)
+        return _repeated(ExponentialEvent(epsilon=value, adjacency=asked), what, times)
     event = GuaranteedEvent(guarantee=PureDP(epsilon=value, adjacency=asked))
-    return _repeated(event, f"Any mechanism of pure epsilon {number}", times)
+    return _repeated(event, Message("cli_account.any_mechanism", epsilon=number), times)
 
 
 def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -> PricedEvent:
@@ -148,13 +150,14 @@ def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -
     value = amount(epsilon, name="epsilon")
     if categories is None:
         local: Event = GuaranteedEvent(guarantee=PureDP(epsilon=value, adjacency=ReplaceOne))
-        words = "any local randomizer"
+        randomizer = Message("cli_account.any_randomizer")
     else:
         local = RandomizedResponseEvent(epsilon=value, categories=categories)
-        words = f"randomized response over {categories:,} answers"
+        randomizer = Message("cli_account.response_over_answers", categories=categories)
     event = ShuffledEvent(event=local, reports=exact_integer(reports, name="reports"))
-    what = f"{reports:,} shuffled report{'' if reports == 1 else 's'} of {words} of epsilon {plain_number(value)}"
-    return _repeated(event, what, times)
+    code = "cli_account.one_shuffled_report" if reports == 1 else "cli_account.shuffled_reports"
+    fields = {"randomizer": randomizer, "epsilon": plain_number(value)} | ({} if reports == 1 else {"reports": reports})
+    return _repeated(event, Message(code, **fields), times)
 
 
 def read(path: Path, *, times: int = 1) -> PricedEvent:
@@ -166,7 +169,7 @@ def read(path: Path, *, times: int = 1) -> PricedEvent:
     try:
         text = sys.stdin.read(_MAX_FILE_LENGTH + 1) if str(path) == "-" else _content(path)
     except OSError as error:
-        raise ParameterError("cli.unreadable_file", path=repr(str(path)), reason=error.strerror) from error
+        raise ParameterError("cli.unreadable_file", path=repr(str(path)), reason=describe_os_error(error)) from error
     except UnicodeDecodeError as error:
         raise ParameterError("cli.file_not_utf8", path=repr(str(path))) from error
     try:
@@ -176,7 +179,8 @@ def read(path: Path, *, times: int = 1) -> PricedEvent:
             raise FormatError("cli.input_without_event", reason=error) from error
         raise FormatError("cli.file_without_event", path=repr(str(path)), reason=error) from error
     words = repr(event)
-    return _repeated(event, f"{words if len(words) <= _LONGEST_WORDS else type(event).__name__} as given", times)
+    shown = words if len(words) <= _LONGEST_WORDS else type(event).__name__
+    return _repeated(event, Message("cli_account.given_event", event=shown), times)
 
 
 def _content(path: Path) -> str:
@@ -184,13 +188,13 @@ def _content(path: Path) -> str:
         return file.read(_MAX_FILE_LENGTH + 1)  # the reader of records refuses what is longer
 
 
-def _repeated(event: Event, what: str, times: int) -> PricedEvent:
+def _repeated(event: Event, what: Message, times: int) -> PricedEvent:
     number = exact_integer(times, name="times")
-    words = "once" if number == 1 else f"{number:,} times"
-    real = ", real-valued noise" if event.arithmetic == "real" else ""
+    often = Message("cli_account.once") if number == 1 else Message("cli_account.times", number=number)
+    code = "cli_account.releases_of_real_noise" if event.arithmetic == "real" else "cli_account.releases"
     return PricedEvent(
         event=event if number == 1 else RepeatedEvent(event=event, times=number),
-        sentence=f"{what}, {words}, {event.adjacency.value}{real}",
+        sentence=Message(code, what=what, often=often, adjacency=event.adjacency.value),
     )
 
 
@@ -214,22 +218,18 @@ def _steps(grid: str) -> int:
     return step.denominator
 
 
-def _grid(steps: int) -> str:
+def _grid(steps: int) -> Message:
     if steps == 1:
-        return "on whole counts (one step is the sensitivity)"
+        return Message("cli_account.on_whole_counts")
     exponent = steps.bit_length() - 1
     size = f"2^-{exponent}" if steps == 2**exponent else f"1/{steps}"
-    return (
-        f"on a fine grid (steps of {size} of the sensitivity)"
-        if steps >= 1000
-        else f"on a grid of steps of {size} of the sensitivity"
-    )
+    return Message("cli_account.on_fine_grid" if steps >= 1000 else "cli_account.on_grid", size=size)
 
 
-def plain_number(number: Fraction) -> str:
+def plain_number(number: Fraction) -> Numeral:
     """Write a number for a sentence: exact if it is short, else rounded."""
     text = format_exact(number).strip("'").replace("e-0", "e-")
     if len(text) <= _SHORT:
-        return text
+        return Numeral(text)
     rounded = f"{float(number):.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
-    return rounded if Fraction(rounded) == number else f"≈{rounded}"
+    return Numeral(rounded if Fraction(rounded) == number else f"≈{rounded}")

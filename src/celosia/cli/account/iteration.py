@@ -14,9 +14,12 @@ from rich.text import Text
 from celosia.cli.account.events import PricedEvent, amount, plain_number
 from celosia.cli.account.options import DeltaOption, JsonOption, spread
 from celosia.cli.account.show import at_least, event_object, price_object, print_json, print_price, waiting
+from celosia.cli.language import say, translate
+from celosia.cli.terminal import print_line
 from celosia.core import ZCDP, Event, GuaranteedEvent, ParameterError
 from celosia.core.exact import Exact, exact
 from celosia.core.iterations import PNSGDEvent
+from celosia.core.messages.message import Message, Numeral, separate
 
 if TYPE_CHECKING:
     from celosia.accounting import Best
@@ -63,39 +66,29 @@ class Run:
         )
 
 
-_REAL = (
-    "Real-valued noise: the theorem does not cover noise on a grid, nor floating point. A ledger refuses this event "
-    "unless its policy allows it."
-)
-_NO_GAIN = (
-    "That is no more: nothing comes after the last record to hide it. The records before it gain; a secret order or "
-    "stop (--secret-order, --secret-stop) shares the gain among all."
-)
-
-
-def describe_run(event: PNSGDEvent, sigma: str) -> str:
+def describe_run(event: PNSGDEvent, sigma: str) -> Message:
     """Return a description of a run with all that its price depends on."""
     ways = [
-        _several(event.records, "record"),
-        _several(event.epochs, "epoch"),
-        *(["secret random order"] if event.order != "fixed" else []),
-        *(["secret random stop"] if event.stop != "fixed" else []),
-        f"step size {_plain(event.step_size)}",
-        f"Lipschitz constant {_plain(event.lipschitz)}",
-        f"smoothness {_plain(event.smoothness)}",
-        f"noise of sigma {_plain(sigma)} on each gradient",
-        *([f"weights of diameter {_plain(event.diameter)}"] if event.diameter is not None else []),
+        _several(event.records, "cli_account.one_record", "cli_account.records"),
+        _several(event.epochs, "cli_account.one_epoch", "cli_account.epochs"),
+        *([Message("cli_account.secret_order")] if event.order != "fixed" else []),
+        *([Message("cli_account.secret_stop")] if event.stop != "fixed" else []),
+        Message("cli_account.step_size", number=_plain(event.step_size)),
+        Message("cli_account.lipschitz", number=_plain(event.lipschitz)),
+        Message("cli_account.smoothness", number=_plain(event.smoothness)),
+        Message("cli_account.noise_on_gradients", sigma=_plain(sigma)),
+        *([Message("cli_account.diameter", number=_plain(event.diameter))] if event.diameter is not None else []),
         "replace-one",
-        "real-valued noise",
+        Message("cli_account.real_noise"),
     ]
-    return f"Projected noisy SGD over {', '.join(ways)}"
+    return Message("cli_account.noisy_sgd", ways=separate(ways))
 
 
-def _several(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _several(number: int, one: str, several: str) -> Message:
+    return Message(one) if number == 1 else Message(several, number=number)
 
 
-def _plain(number: Exact) -> str:
+def _plain(number: Exact) -> Numeral:
     return plain_number(exact(number, name="number"))
 
 
@@ -103,13 +96,12 @@ def _plain(number: Exact) -> str:
 def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> None:
     """Print the price of projected noisy SGD of which only the last weights are released (real-valued noise)."""
     event = run.event()
-    priced = PricedEvent(
-        event=event, sentence=f"{describe_run(event, run.sigma)}, of which only the last weights are released"
-    )
+    sentence = Message("cli_account.last_weights", run=describe_run(event, run.sigma))
+    priced = PricedEvent(event=event, sentence=sentence)
     from celosia.accounting import best
     from celosia.accounting.iteration.contraction import plain
 
-    with waiting("Pricing"):
+    with waiting("cli_account.pricing"):
         answer = best(event, delta)
         grid = plain(event)
         released = best(grid, delta)
@@ -121,18 +113,17 @@ def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> N
         print_json(price_object(answer) | words | more)
         return
     print_price(priced, answer, as_json=False)
-    console = Console(highlight=False)
     if places:
-        console.print(Text("By the record's place: ") + Text(_list_places(places)), soft_wrap=True)
-    console.print(Text(_REAL, style="yellow"), soft_wrap=True)
-    console.print(
-        Text("The same run with noise on a grid and every step released: ")
-        + Text(f"ε = {at_least(released.epsilon)}", style="bold")
+        print_line(Message("cli_account.by_place", places=_list_places(places)))
+    print_line(Message("cli_account.real_noise_not_covered"), style="yellow")
+    Console(highlight=False).print(
+        Text(f"{say('cli_account.every_step_released')} ")
+        + Text(f"ε = {translate(at_least(released.epsilon))}", style="bold")
         + Text(f" ({released.accountant})."),
         soft_wrap=True,
     )
     if released.epsilon <= answer.epsilon and places:
-        console.print(Text(_NO_GAIN, style="dim"), soft_wrap=True)
+        print_line(Message("cli_account.no_gain"), style="dim")
 
 
 def _by_place(event: PNSGDEvent, delta: str) -> dict[int, float]:
@@ -148,8 +139,11 @@ def _by_place(event: PNSGDEvent, delta: str) -> dict[int, float]:
     }
 
 
-def _list_places(places: dict[int, float]) -> str:
-    return ", ".join(f"number {place:,} pays ε = {at_least(epsilon)}" for place, epsilon in places.items()) + "."
+def _list_places(places: dict[int, float]) -> tuple[str, ...]:
+    found = [
+        Message("cli_account.place_pays", place=place, epsilon=at_least(epsilon)) for place, epsilon in places.items()
+    ]
+    return separate(found)
 
 
 def _release_object(event: Event, answer: "Best") -> dict[str, object]:

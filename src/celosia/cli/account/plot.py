@@ -26,10 +26,12 @@ from celosia.cli.account.options import (
     spread,
 )
 from celosia.cli.account.show import waiting
+from celosia.cli.language import current_language, say, translate
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 from celosia.core import Guarantee, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,7 +97,7 @@ def _budget(
     check_chart(out, name="chart")
     from celosia.accounting.charts import renyi_budget
 
-    _save(renyi_budget(mechanism.value.replace("-", " "), parameter or None), out)
+    _save(renyi_budget(mechanism.value.replace("-", " "), parameter or None, language=current_language()), out)
 
 
 @plot.command("profile")
@@ -109,8 +111,8 @@ def _profile(released: _ReleaseOptions, out: _Chart, times: TimesOption = 1, *, 
     priced = _price_release(released, sampling, times)
     from celosia.accounting.charts import privacy_profile
 
-    with waiting("Drawing"):
-        chart = privacy_profile(priced.event, about=priced.sentence)
+    with waiting("cli.drawing"):
+        chart = privacy_profile(priced.event, about=translate(priced.sentence), language=current_language())
     _save(chart, out)
 
 
@@ -129,8 +131,10 @@ def _growth(
     priced = _price_release(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 
-    about = priced.sentence.replace(", once", ", each time")
-    _save(composition_growth(priced.event, delta=delta, times=_track(_numbers(times)), about=about), out)
+    said = priced.sentence
+    about = say(said.code, **{**said.fields, "often": Message("cli_account.each_time")})
+    growth = _track(_numbers(times))
+    _save(composition_growth(priced.event, delta=delta, times=growth, about=about, language=current_language()), out)
 
 
 @plot.command("trade-off")
@@ -153,15 +157,15 @@ def _trade_off(
     lines: dict[str, Guarantee | Accountant] = dict(_guarantees(epsilon, approximate, mu, rho))
     for path in file or []:
         name = path.name if path.name not in lines else str(path)
-        lines["standard input" if name == "-" else name] = PLDAccountant().spend(read(path).event)
+        lines[say("cli_account.standard_input") if name == "-" else name] = PLDAccountant().spend(read(path).event)
     if not lines:
         lines = dict(_guarantees(["1"], ["1,0.05"], ["1"], None))
         composed = laplace(amount("10", name="scale"), NoiseOptions(times=100))
-        lines["100 times Laplace of ε = 0.1"] = PLDAccountant().spend(composed.event)
+        lines[say("cli_account.composed_laplace", times=100, epsilon=0.1)] = PLDAccountant().spend(composed.event)
     from celosia.accounting.charts import trade_off
 
-    with waiting("Drawing"):
-        chart = trade_off(lines)
+    with waiting("cli.drawing"):
+        chart = trade_off(lines, language=current_language())
     _save(chart, out)
 
 
@@ -174,8 +178,9 @@ def _iteration(run: Run, delta: DeltaOption, out: _Chart) -> None:
     from celosia.accounting.charts import iteration
 
     known = replace(event, order="fixed", stop="fixed")  # the lines name the secrets
-    with waiting("Drawing"):
-        chart = iteration(event, delta=delta, about=describe_run(known, run.sigma))
+    with waiting("cli.drawing"):
+        about = translate(describe_run(known, run.sigma))
+        chart = iteration(event, delta=delta, about=about, language=current_language())
     _save(chart, out)
 
 
@@ -225,7 +230,7 @@ def _guarantees(
     nothing: dict[str, str | None] = {"epsilon": None, "delta": None, "mu": None, "rho": None}
     for option in options:
         guarantee, words = guarantee_of(**nothing | option)
-        yield words, guarantee
+        yield translate(words), guarantee
 
 
 def _numbers(most: int) -> list[int]:
@@ -241,12 +246,14 @@ def _numbers(most: int) -> list[int]:
 
 def _track(numbers: list[int]) -> Iterator[int]:
     console = Console(stderr=True)
-    yield from track(numbers, "Pricing", console=console, transient=True, disable=not console.is_terminal)
+    yield from track(
+        numbers, say("cli_account.pricing"), console=console, transient=True, disable=not console.is_terminal
+    )
 
 
 def _save(chart: "alt.TopLevelMixin", out: Path) -> None:
     from celosia.plots import save
 
-    with waiting("Drawing"):
+    with waiting("cli.drawing"):
         save(chart, out)
     print_line(str(out))

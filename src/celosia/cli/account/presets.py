@@ -9,7 +9,9 @@ from rich.table import Table
 from celosia.cli.account.events import plain_number
 from celosia.cli.account.options import JsonOption
 from celosia.cli.account.show import at_least, print_json
+from celosia.cli.language import say
 from celosia.cli.terminal import print_line, print_whole
+from celosia.core.messages.message import Message
 
 
 def presets(
@@ -40,13 +42,11 @@ def presets(
         print_json({"presets": lines})
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    for title in ("Preset", "Budget", "Best guess is right", "When"):
-        table.add_column(title)
+    for code in ("cli_account.preset", "cli_account.budget", "cli_account.best_guess", "cli_account.when"):
+        table.add_column(say(code))
     for preset, budget, success in rows:
-        numbers = f"ε = {plain_number(budget.epsilon)}, δ = {plain_number(budget.delta)}"
-        table.add_row(preset.name, numbers, f"at most {at_least(success)}", preset.when)
+        most = Message("cli_account.at_most", number=at_least(success))
+        numbers = {"epsilon": plain_number(budget.epsilon), "delta": plain_number(budget.delta)}
+        table.add_row(preset.name, Message("cli_account.epsilon_and_delta", **numbers), most, preset.when)
     print_whole(table)
-    print_line(
-        "The best guess is that of an adversary who knows everybody else and asks whether one person is in the data;"
-        " a coin is right half of the time."
-    )
+    print_line(Message("cli_account.best_guess_is"))

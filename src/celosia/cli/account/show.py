@@ -19,20 +19,22 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.account.events import PricedEvent, plain_number
+from celosia.cli.language import say
 from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Event
+from celosia.core.messages.message import Message, Numeral
 
 if TYPE_CHECKING:
     from celosia.accounting import Best
 
 _NOTES = {
-    "basic": "epsilons added up; needs no delta",
-    "optimal": "optimal composition of pure mechanisms",
-    "advanced": "advanced composition",
-    "zcdp": "zero-concentrated privacy, rho added up",
-    "renyi": "Rényi privacy, the best order",
-    "gdp": "Gaussian privacy, squares of mu added up",
-    "pld": "privacy-loss distribution, convolved",
+    "basic": "cli_account.by_basic",
+    "optimal": "cli_account.by_optimal",
+    "advanced": "cli_account.by_advanced",
+    "zcdp": "cli_account.by_zcdp",
+    "renyi": "cli_account.by_renyi",
+    "gdp": "cli_account.by_gdp",
+    "pld": "cli_account.by_pld",
 }
 _DIGITS = 6
 _UNPRINTABLE = re.compile(r"[^ -~\n]")
@@ -44,16 +46,17 @@ def print_price(priced: PricedEvent, answer: "Best", *, as_json: bool) -> None:
         print_json(price_object(answer) | {"priced": priced.sentence, "event": event_object(priced.event)})
         return
     console = Console(highlight=False)
-    print_line(f"{priced.sentence}.")
+    print_line(Message("cli.sentence", words=priced.sentence))
     console.print()
     print_whole(_table(answer))
     console.print()
-    best = Text(f"ε = {at_least(answer.epsilon)} at δ = {plain_number(answer.delta)}", style="bold")
-    console.print(Text("Smallest bound: ") + best + Text(f" ({answer.accountant})"))
+    best = say("cli_account.epsilon_at_delta", epsilon=at_least(answer.epsilon), delta=plain_number(answer.delta))
+    title = Text(f"{say('cli_account.smallest_bound')} ")
+    console.print(title + Text(best, style="bold") + Text(f" ({answer.accountant})"))
     if answer.epsilon == 0:
-        console.print(Text("ε = 0: this δ alone covers all that neighbours can differ in.", style="dim"))
+        console.print(Text(say("cli_account.delta_covers_all"), style="dim"))
     if answer.accountant in ("optimal", "advanced", "pld"):
-        console.print(Text("For events that were fixed beforehand; it is no rule for when to stop.", style="dim"))
+        console.print(Text(say("cli_account.fixed_beforehand"), style="dim"))
 
 
 def price_object(answer: "Best") -> dict[str, object]:
@@ -88,39 +91,48 @@ def _escape(found: re.Match[str]) -> str:
 
 def _table(answer: "Best") -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Accountant", no_wrap=True)
+    table.add_column(say("cli_account.accountant"), no_wrap=True)
     table.add_column("ε", justify="right", no_wrap=True)
-    table.add_column("How")
+    table.add_column(say("cli_account.how"))
     for name, epsilon in answer.epsilons.items():
         if name == answer.accountant:
-            table.add_row(f"{name} *", at_least(answer.epsilon), _NOTES.get(name, ""), style="bold green")
+            table.add_row(f"{name} *", at_least(answer.epsilon), _describe(name), style="bold green")
         elif finite(epsilon) is None:
-            table.add_row(name, "–", "gives no bound here", style="dim")
+            table.add_row(name, "–", Message("cli_account.no_bound"), style="dim")
         else:
-            table.add_row(name, at_least(epsilon or 0.0), _NOTES.get(name, ""))
+            table.add_row(name, at_least(epsilon or 0.0), _describe(name))
     return table
 
 
-def at_least(number: float) -> str:
+def _describe(accountant: str) -> str:
+    return Message(_NOTES[accountant]) if accountant in _NOTES else ""
+
+
+def at_least(number: float) -> Numeral:
     """Write a number with six digits, rounded up."""
     return _digits(number, ROUND_CEILING)
 
 
-def at_most(number: float) -> str:
+def at_most(number: float) -> Numeral:
     """Write a number with six digits, rounded down."""
     return _digits(number, ROUND_FLOOR)
 
 
-def _digits(number: float, rounding: str) -> str:
+def _digits(number: float, rounding: str) -> Numeral:
     rounded = Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(number)))
-    return f"{float(rounded):.{_DIGITS}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    text = f"{float(rounded):.{_DIGITS}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    return Numeral(text)
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar on a terminal during a computation; yield a function that changes its text."""
+def waiting(code: str) -> Iterator[Callable[..., None]]:
+    """Show a progress bar with a message during a computation; yield a function that shows another message."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda words: progress.update(task, description=words)
+        task = progress.add_task(say(code) if console.is_terminal else "", total=None)
+
+        def show(code: str, **fields: object) -> None:
+            progress.update(task, description=say(code, **fields) if console.is_terminal else "")
+
+        yield show

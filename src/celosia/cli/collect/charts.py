@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.cli.collect.show import bytes_text, epsilon_text, key_text, largest
+from celosia.cli.language import current_language, say, translate
+from celosia.core.messages.message import Message, join_messages
 from celosia.plots import Curve, Labels, curves, intervals
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
     if len(runs) > 1 and run.metrics is not None:
         return _errors(runs, name)
     if len(runs) > 1:
-        names, order = [f"ε = {epsilon_text(one)}" for one in runs], np.zeros(1, dtype=np.int64)
+        names, order = [f"ε = {translate(epsilon_text(one))}" for one in runs], np.zeros(1, dtype=np.int64)
     else:
         order = largest(run)[: min(top, _MAX_BARS)]
         if all(isinstance(run.keys[i], int) for i in order):  # numbers are read from left to right
@@ -37,40 +39,53 @@ def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
         np.concatenate([side[order] for side in sides])
         for sides in zip(*((one.estimated, one.low, one.high, one.true) for one in runs), strict=True)
     )
-    spent = f"ε = {epsilon_text(run)} for each person, " if len(runs) == 1 else ""
-    missed = " Values without a bar were missed." if len(runs) == 1 and (order >= run.found).any() else ""
+    missed = len(runs) == 1 and bool((order >= run.found).any())
     return intervals(
         names,
         values,
         (np.minimum(low, values), np.maximum(high, values)),
         true=true,
         mark="bar" if run.metrics is not None else "point",
-        interval=f"{100 * run.level:g} % interval",
+        interval=say("cli_collect.interval", level=100 * run.level),
         labels=Labels(
-            title=f"{name}: {run.reports:,} simulated reports",
-            subtitle=f"{spent}{bytes_text(run)} a report. True values are known in a simulation only.{missed}",
-            x="" if run.metrics is None else "Value",
-            y="People" if run.metrics is not None else run.keys[0].capitalize(),
+            title=Message("cli_collect.chart_title", protocol=name, reports=run.reports),
+            subtitle=_subtitle(run, one=len(runs) == 1, missed=missed),
+            x="" if run.metrics is None else Message("cli_collect.value"),
+            y=Message("cli_collect.people") if run.metrics is not None else translate(run.keys[0]).capitalize(),
+            language=current_language(),
         ),
     )
 
 
+def _subtitle(run: "Simulation", *, one: bool, missed: bool) -> str:
+    size, known = bytes_text(run), Message("cli_collect.true_in_simulation")
+    first = Message("cli_collect.size_of_report", size=size)
+    if one:
+        first = Message("cli_collect.cost_and_size", epsilon=epsilon_text(run), size=size)
+    return translate(join_messages([first, known, *([Message("cli_collect.bars_missed")] if missed else [])]))
+
+
 def _errors(runs: "Sequence[Simulation]", name: str) -> "alt.LayerChart":
     spent = [float(run.protocol.guarantee.epsilon) for run in runs]
-    lines = [Curve(name="measured", x=spent, y=[run.metrics.rmse for run in runs if run.metrics is not None])]
+    lines = [
+        Curve(
+            name=say("cli_collect.measured"), x=spent, y=[run.metrics.rmse for run in runs if run.metrics is not None]
+        )
+    ]
     expected = [run.expected_rmse for run in runs if run.expected_rmse is not None]
     if len(expected) == len(runs):
-        lines.append(Curve(name="by the standard errors", x=spent, y=expected))
+        lines.append(Curve(name=say("cli_collect.by_standard_errors"), x=spent, y=expected))
     above = all(run.metrics is not None and run.metrics.rmse > 0 for run in runs)
     return curves(
         lines,
         x_log=True,
         y_log=above,
         labels=Labels(
-            title=f"{name}: error by ε, {runs[0].reports:,} simulated reports",
-            subtitle="Root of the mean squared error of a count, which is known in a simulation only.",
-            x="Epsilon of a report",
-            y="People",
+            title=Message("cli_collect.errors_title", protocol=name, reports=runs[0].reports),
+            subtitle=Message("cli_collect.errors_subtitle"),
+            x=Message("cli_collect.epsilon_axis"),
+            y=Message("cli_collect.people"),
+            language=current_language(),
         ),
     )
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from celosia.cli.collect.show import brief, print_sentence
-from celosia.cli.terminal import print_whole, printable
+from celosia.cli.language import say, write_number
+from celosia.cli.terminal import print_whole
 from celosia.core.exact import format_exact
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
@@ -27,29 +28,30 @@ _MAX_DOMAIN_LENGTH = 40  # characters of a domain in a command
 def print_choice(choice: "Choice") -> None:
     """Print the chosen protocol, the reason, and the alternatives."""
     console = Console(highlight=False)
-    print_sentence(console, Text(printable(repr(choice.protocol)), "bold"))
-    print_sentence(console, Text(choice.reason))
+    print_sentence(console, repr(choice.protocol), "bold")
+    print_sentence(console, choice.reason)
     console.print()
     kept = any(one.lifetime is not None for one in choice.alternatives)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Protocol")
-    for title in ("Variance a person", "Bits", *(["Same changes", "Any histories"] if kept else []), ""):
-        table.add_column(title, justify="right")
+    table.add_column(say("cli_collect.protocol"))
+    histories = ("cli_collect.same_changes", "cli_collect.any_histories") if kept else ()
+    for code in ("cli_collect.variance", "cli_collect.bits", *histories):
+        table.add_column(say(code), justify="right")
+    table.add_column("", justify="right")
     for one in choice.alternatives:
         style = "bold green" if one.protocol == choice.protocol else "" if one.fits else "dim"
         lived = (one.lifetime, one.plain_lifetime)
         life = ["–" if one is None else "ε = ∞" if math.isinf(one) else f"ε = {brief(one)}" for one in lived if kept]
-        table.add_row(
-            one.name, brief(one.variance), f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
-        )
+        fits = "" if one.fits else Message("cli_collect.too_long")
+        table.add_row(one.name, brief(one.variance), write_number(one.bits), *life, fits, style=style)
     print_whole(table)
     console.print()
     chosen = next(one for one in choice.alternatives if one.protocol == choice.protocol)
     off = math.sqrt(chosen.variance * _CROWD)
-    print_sentence(console, Text(f"Of {_CROWD:,} people, a count is off by a standard error of {brief(off)}."))
+    print_sentence(console, Message("cli_collect.off_by", people=_CROWD, error=brief(off)))
     command = _command(choice.protocol)
     if command:
-        print_sentence(console, Text(f"To try it: {command}"))
+        print_sentence(console, Message("cli_collect.to_try", command=command))
 
 
 def _command(protocol: "Protocol[Any]") -> str | None:

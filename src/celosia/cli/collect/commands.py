@@ -21,10 +21,12 @@ from celosia.cli.account.show import print_json, waiting
 from celosia.cli.collect.options import Parameters, SimulatedData, complete_options, read_values
 from celosia.cli.completion import offer, protocols
 from celosia.cli.guard.opening import print_table
-from celosia.cli.terminal import print_line, printable
+from celosia.cli.language import say
+from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_epsilon, exact_integer, exact_level, safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -92,7 +94,7 @@ def _simulate(
     entry, spent = find(protocol), _epsilons(epsilon)
     output.check(data.data)
     given, source = parameters.to_options(), data.source()
-    with waiting("Reading the values"):
+    with waiting("cli_collect.reading_values"):
         values = read_values(data.data, data.column)
     known = complete_options(entry, values, given)
     built = [build(protocol, epsilon=one, **known.options) for one in spent]
@@ -129,8 +131,8 @@ def _show_progress(total: int, *, wanted: bool) -> Iterator[Callable[[int], None
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal)) as progress:
-        task = progress.add_task("Reporting", total=total)
-        words = ("Reporting", "Estimating")  # takes a while with many values
+        words = say("cli_collect.reporting"), say("cli_collect.estimating")  # takes a while with many values
+        task = progress.add_task(words[0], total=total)
         yield lambda done: progress.update(task, completed=done, description=words[done >= total])
 
 
@@ -140,7 +142,7 @@ def _write(runs: "list[Simulation]", output: Output) -> None:
     if output.csv is not None:
         write_whole(output.csv, csv_text(runs), name="csv")
     if output.chart is not None:
-        with waiting("Drawing"):
+        with waiting("cli.drawing"):
             from celosia.cli.collect.charts import chart
             from celosia.plots import save
 
@@ -148,25 +150,35 @@ def _write(runs: "list[Simulation]", output: Output) -> None:
 
 
 def _print_result(
-    runs: "list[Simulation]", remarks: tuple[str, ...], data: SimulatedData, output: Output, *, as_json: bool
+    runs: "list[Simulation]", remarks: tuple[Message, ...], data: SimulatedData, output: Output, *, as_json: bool
 ) -> None:
-    from celosia.cli.collect.show import SIMULATED, format_protocols, print_run, print_sentence, print_sweep, run_object
+    from celosia.cli.collect.show import (
+        count_reports,
+        format_protocols,
+        print_run,
+        print_sentence,
+        print_sweep,
+        run_object,
+    )
 
     objects = [run_object(run, top=output.top) for run in runs] if as_json else []
     if as_json:
-        print_json({"note": SIMULATED, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": objects})
+        note = Message("cli_collect.simulated")
+        print_json({"note": note, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": objects})
         return
     console = Console(highlight=False)
-    print_sentence(console, Text(SIMULATED, "bold"))
+    print_sentence(console, Message("cli_collect.simulated"), "bold")
     run = runs[0]
-    spent = "" if len(runs) > 1 else f"; each report is {run.protocol.guarantee}"
-    people = f"{run.reports:,} report{'s'[: run.reports != 1]}"
-    print_sentence(console, Text(printable(f"{format_protocols([one.protocol for one in runs])}: {people}{spent}.")))
+    people = count_reports(run.reports)
+    about = {"protocol": format_protocols([one.protocol for one in runs]), "people": people}
+    if len(runs) > 1:
+        print_sentence(console, Message("cli_collect.several_runs", **about))
+    else:
+        print_sentence(console, Message("cli_collect.one_run", **about, cost=run.protocol.guarantee))
     for remark in remarks:
-        note = f"Read from the data, which no collection could do: {remark}."
-        print_sentence(console, Text(printable(note), "yellow"))
+        print_sentence(console, Message("cli_collect.read_from_data", remark=remark), "yellow")
     if data.seed is not None:
-        console.print(Text(f"Seed {data.seed}: the same coins every time. Not private.", "yellow"))
+        console.print(Text(say("cli_collect.seeded", seed=str(data.seed)), "yellow"))
     console.print()
     if len(runs) > 1:
         print_sweep(runs)
@@ -174,7 +186,7 @@ def _print_result(
         print_run(run, top=output.top)
     for path in (output.csv, output.chart):
         if path is not None:
-            print_line(f"Written: {path}", stderr=True)
+            print_line(Message("cli_collect.written", path=str(path)), stderr=True)
 
 
 @collect.command("choose")
@@ -192,7 +204,7 @@ def _choose(
     values = Parameters(domain=domain).to_options()["domain"]
     if isinstance(values, int):
         exact_integer(values, name="domain", least=2)
-    with waiting("Comparing protocols"):
+    with waiting("cli_collect.comparing"):
         choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
     if as_json:
         print_json(choice_object(choice))
@@ -210,7 +222,8 @@ def _protocols() -> None:
         [entry.name, entry.summary, " ".join([needs[entry.needs], *_flags(entry.options)]).strip()]
         for entry in load_catalogue().values()
     ]
-    print_table(["Name", "Description", "Options"], rows)
+    codes = ("cli_collect.name", "cli_collect.description", "cli_collect.options")
+    print_table([Message(code) for code in codes], rows)
 
 
 def _flags(options: tuple[str, ...]) -> list[str]:

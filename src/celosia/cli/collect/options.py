@@ -14,6 +14,7 @@ import typer
 from celosia.cli.completion import data_sets, offer
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,12 +185,13 @@ class KnownOptions:
     """The options of a protocol, and remarks on those read from the data."""
 
     options: dict[str, Any]
-    remarks: tuple[str, ...]
+    remarks: tuple[Message, ...]
 
 
 def complete_options(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> KnownOptions:
     """Return the options, with those that are not given read from the data of the simulation."""
-    options, remarks = dict(given), []
+    options = dict(given)
+    remarks: list[Message] = []
     if entry.needs == "domain" and "domain" not in options:
         options["domain"], words = _domain_of(values, ordered=entry.task == "ranges")
         remarks.append(words)
@@ -197,13 +199,13 @@ def complete_options(entry: "Entry", values: "pa.Array", given: dict[str, Any]) 
         for name, least in (("low", True), ("high", False)):
             if name not in options:
                 options[name] = _bound(values, least=least)
-                remarks.append(f"{name} is {options[name]:g}")
+                remarks.append(Message("cli_collect.bound_is", name=name, bound=options[name]))
     if entry.needs == "spelling":
         remarks += _spelling(entry, values, options)
     return KnownOptions(options=options, remarks=tuple(remarks))
 
 
-def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], str]:
+def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], Message]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -213,8 +215,9 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
     if len(found) < 2:
         raise ParameterError("cli.domain_not_readable")
     if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MAX_RANGE:
-        return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
-    return tuple(found), f"the domain is the {len(found):,} values that occur"
+        ends = {"low": str(found[0]), "high": str(found[-1])}
+        return tuple(range(found[0], found[-1] + 1)), Message("cli_collect.domain_range", **ends)
+    return tuple(found), Message("cli_collect.domain_values", number=len(found))
 
 
 def _bound(values: "pa.Array", *, least: bool) -> float:
@@ -229,7 +232,7 @@ def _bound(values: "pa.Array", *, least: bool) -> float:
     return float(bounds["min" if least else "max"].as_py())
 
 
-def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> list[str]:
+def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> list[Message]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -238,15 +241,15 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
             if pc.min(values).as_py() < 0:
                 raise ParameterError("cli.negative_numbers_in_pem")
             options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
-            return [f"the domain is 0 to {options['domain'] - 1}"]
+            return [Message("cli_collect.domain_range", low="0", high=str(options["domain"] - 1))]
         return []
-    remarks = []
+    remarks: list[Message] = []
     if "alphabet" not in options and "domain" not in options:
         letters = set("".join(pc.unique(values).to_pylist()))
         usual = letters <= set(string.ascii_lowercase)
         options["alphabet"] = string.ascii_lowercase if usual else "".join(sorted(letters))
-        remarks = [] if usual else [f"the alphabet is the {len(letters)} letters that occur"]
+        remarks = [] if usual else [Message("cli_collect.alphabet_letters", number=len(letters))]
     if entry.name == "pem" and "alphabet" in options and "length" not in options:
         options["length"] = min(_DEFAULT_LENGTH, int(pc.max(pc.utf8_length(values)).as_py()))
-        remarks.append(f"texts are cut after {options['length']} letters")
+        remarks.append(Message("cli_collect.texts_cut", number=options["length"]))
     return remarks

@@ -16,15 +16,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.terminal import has_width, print_whole, printable
+from celosia.cli.language import say, translate, write_number
+from celosia.cli.terminal import has_width, print_line, print_whole, printable
 from celosia.core.exact import format_exact
+from celosia.core.messages.message import Message, Numeral
 
 if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
+    from celosia.local.metrics import Metrics
     from celosia.local.simulation import Simulation
-
-SIMULATED = "Simulation: true values are shown, which no collector has."
-"""The note on every output of a simulation."""
 
 _BAR = 24
 _BARS_FROM = 72  # columns of a terminal
@@ -36,27 +36,38 @@ def print_run(run: "Simulation", *, top: int) -> None:
     console = Console(highlight=False)
     order = largest(run)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Value", min_width=10)
-    for title in ("True", "Estimated", f"{100 * run.level:g} % interval"):
+    table.add_column(say("cli_collect.value"), min_width=10)
+    interval = say("cli_collect.interval", level=100 * run.level)
+    for title in (say("cli_collect.true"), say("cli_collect.estimated"), interval):
         table.add_column(title, justify="right", no_wrap=True)
     counted = run.metrics is not None
     drawn = counted and console.width >= _BARS_FROM
-    table.add_column("Estimated █, true │" if drawn else "", no_wrap=True)
+    table.add_column(say("cli_collect.bar_marks") if drawn else "", no_wrap=True)
     most = max(1.0, float(np.max(run.estimated)), float(np.max(run.true)))
     for i in order[:top]:
         true, estimated, low, high = (float(side[i]) for side in (run.true, run.estimated, run.low, run.high))
         bar = _bar(estimated / most, true / most) if drawn else ""
-        span = "missed" if i >= run.found else f"{_number(low, counted=counted)} – {_number(high, counted=counted)}"
-        cells = (key_text(run.keys[i]), *(_number(x, counted=counted) for x in (true, estimated)), span, bar)
+        span = (
+            say("cli_collect.missed")
+            if i >= run.found
+            else f"{_number(low, counted=counted)} – {_number(high, counted=counted)}"
+        )
+        cells = (
+            key_text(run.keys[i]),
+            *(_number(x, counted=counted) for x in (true, estimated)),
+            span,
+            bar,
+        )
         table.add_row(*map(Text, cells))
     print_whole(table)
     if len(order) > top:
-        console.print(Text(f"… and {len(order) - top:,} more; --top shows more of them, --csv FILE writes all.", "dim"))
+        console.print(Text(say("cli_collect.and_more", number=len(order) - top), "dim"))
     for quantile in run.quantiles:
-        words = f"{100 * quantile.share:g} % quantile: {quantile.estimated} (true {quantile.true}), "
-        console.print(Text(f"{words}{100 * run.level:g} % interval {quantile.low} – {quantile.high}"))
+        ends = {"low": str(quantile.low), "high": str(quantile.high), "level": 100 * run.level}
+        found = {"estimated": str(quantile.estimated), "true": str(quantile.true), "share": 100 * quantile.share}
+        print_line(Message("cli_collect.quantile", **found, **ends))
     if run.statement:
-        print_sentence(console, Text(run.statement))
+        print_sentence(console, run.statement)
     console.print()
     _print_metrics(run, console)
 
@@ -70,14 +81,15 @@ def _print_metrics(run: "Simulation", console: Console) -> None:
         return
     console.print()
     groups = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    groups.add_column("By frequency")
-    for title in ("Values", "Mean count", "Mean error", "Relative"):
-        groups.add_column(title, justify="right")
+    groups.add_column(say("cli_collect.by_frequency"))
+    for code in ("cli_collect.values", "cli_collect.mean_count", "cli_collect.mean_error", "cli_collect.relative"):
+        groups.add_column(say(code), justify="right")
     for group in run.metrics.groups:
-        share = "–" if group.relative_error is None else f"{100 * group.relative_error:,.1f} %"
-        name = "most frequent" if group.rank == 1 else "least frequent" if group is run.metrics.groups[-1] else ""
-        row = (f"{group.rank:>2} {name}", f"{group.keys:,}", f"{group.mean_count:,.1f}", f"{group.mean_error:,.1f}")
-        groups.add_row(*row, share)
+        share = "–" if group.relative_error is None else f"{write_number(100 * group.relative_error, ',.1f')} %"
+        last = say("cli_collect.least_frequent") if group is run.metrics.groups[-1] else ""
+        name = say("cli_collect.most_frequent") if group.rank == 1 else last
+        means = (write_number(number, ",.1f") for number in (group.mean_count, group.mean_error))
+        groups.add_row(f"{group.rank:>2} {name}", write_number(group.keys), *means, share)
     print_whole(groups)
 
 
@@ -86,32 +98,58 @@ def _list_metrics(run: "Simulation") -> list[tuple[str, str]]:
     if run.metrics is not None:
         found = run.metrics
         rows = [
-            ("Total error", f"{found.total_error:,.1f} over {found.keys:,} value{'s'[: found.keys != 1]}"),
-            ("Mean error", f"{found.mean_error:,.2f}, {found.percent_error:.3g} % of the people"),
-            ("Largest error", f"{found.largest_error:,.1f}"),
-            ("MSE", f"{found.mse:,.2f}; divided by the range {_share(found.normalized_mse)}"),
-            ("RMSE", f"{found.rmse:,.2f}{_format_expected(run)}"),
-            ("RMSE / range", _share(found.normalized_rmse)),
-            ("√(MSE / range)", _share(found.root_normalized_mse)),
-            ("Pearson", "–" if found.pearson is None else f"{found.pearson:.4f}"),
-            ("Intervals", _format_coverage(run)),
+            (say("cli_collect.total_error"), _format_total(found)),
+            (
+                say("cli_collect.mean_error"),
+                say("cli_collect.of_people", error=found.mean_error, share=found.percent_error),
+            ),
+            (say("cli_collect.largest_error"), write_number(found.largest_error, ",.1f")),
+            ("MSE", say("cli_collect.mse", mse=found.mse, share=_share(found.normalized_mse))),
+            ("RMSE", _format_rmse(run, found.rmse)),
+            (say("cli_collect.rmse_by_range"), _share(found.normalized_rmse)),
+            (say("cli_collect.root_of_mse_by_range"), _share(found.root_normalized_mse)),
+            ("Pearson", "–" if found.pearson is None else write_number(found.pearson, ".4f")),
+            (say("cli_collect.intervals"), _format_coverage(run)),
         ]
         if run.task == "words":
             false = int((run.true[: run.found] == 0).sum())
-            rows.append(
-                ("Found", f"{run.found:,} values, {false:,} of which are absent; {len(run.keys) - run.found:,} missed")
-            )
+            counts = {"found": run.found, "absent": false, "missed": len(run.keys) - run.found}
+            rows.append((say("cli_collect.found"), say("cli_collect.found_values", **counts)))
     else:
-        error = "" if run.expected_rmse is None else f"; the standard error is {run.expected_rmse:,.3g}"
-        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}{error}")]
+        rows = [(say("cli_collect.error"), _format_error(run))]
     people = max(run.reports, 1)
+    times = ((code, spent, _time(spent / people)) for code, spent in _list_durations(run)[:2])
     return [
         *rows,
-        ("Report", bytes_text(run)),
-        ("Clients", f"{_time(run.seconds.client)}, {_time(run.seconds.client / people)} a report"),
-        ("Update", f"{_time(run.seconds.update)}, {_time(run.seconds.update / people)} a report"),
-        ("Estimate", _time(run.seconds.estimate)),
+        (say("cli_collect.report"), bytes_text(run)),
+        *((say(code), say("cli_collect.time_a_report", time=_time(spent), each=each)) for code, spent, each in times),
+        (say("cli_collect.estimate"), _time(run.seconds.estimate)),
     ]
+
+
+def _list_durations(run: "Simulation") -> list[tuple[str, float]]:
+    seconds = run.seconds
+    codes = ("cli_collect.clients", "cli_collect.update", "cli_collect.estimate")
+    return list(zip(codes, (seconds.client, seconds.update, seconds.estimate), strict=True))
+
+
+def _format_total(found: "Metrics") -> str:
+    if found.keys == 1:
+        return say("cli_collect.over_one_value", error=found.total_error)
+    return say("cli_collect.over_values", error=found.total_error, values=found.keys)
+
+
+def _format_rmse(run: "Simulation", rmse: float) -> str:
+    if run.expected_rmse is None:
+        return write_number(rmse, ",.2f")
+    return say("cli_collect.rmse_expected", rmse=rmse, expected=run.expected_rmse)
+
+
+def _format_error(run: "Simulation") -> str:
+    error = float(run.estimated[0] - run.true[0]) + 0.0
+    if run.expected_rmse is None:
+        return write_number(error, ",.6g")
+    return say("cli_collect.error_expected", error=error, expected=run.expected_rmse)
 
 
 def print_sweep(runs: "Sequence[Simulation]") -> None:
@@ -122,9 +160,9 @@ def print_sweep(runs: "Sequence[Simulation]") -> None:
     side = max(1, (console.width - max(map(len, columns[0]))) // (widest + 3)) if has_width(console) else len(runs)
     for begin in range(0, len(runs), side):
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-        table.add_column("Epsilon", no_wrap=True)
+        table.add_column(say("cli_collect.epsilon"), no_wrap=True)
         for run in runs[begin : begin + side]:
-            table.add_column(epsilon_text(run), justify="right", no_wrap=True)
+            table.add_column(translate(epsilon_text(run)), justify="right", no_wrap=True)
         for name in columns[0]:
             table.add_row(name, *(column[name] for column in columns[begin : begin + side]))
         if begin:
@@ -136,39 +174,34 @@ def _counts_cells(run: "Simulation") -> dict[str, str]:
     found = run.metrics
     assert found is not None  # noqa: S101 - of counts
     return {
-        "Total error": f"{found.total_error:,.0f}",
-        "Mean error": f"{found.mean_error:,.1f}",
-        "… in % of people": f"{found.percent_error:.3g}",
-        "MSE": f"{found.mse:,.0f}",
-        "RMSE": f"{found.rmse:,.1f}",
-        "… expected": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.1f}",
-        "RMSE / range": _share(found.normalized_rmse),
-        "√(MSE / range)": _share(found.root_normalized_mse),
-        "Pearson": "–" if found.pearson is None else f"{found.pearson:.4f}",
-        "Intervals hold": f"{100 * run.coverage:.1f} %" if run.found else "–",
+        say("cli_collect.total_error"): write_number(found.total_error, ",.0f"),
+        say("cli_collect.mean_error"): write_number(found.mean_error, ",.1f"),
+        say("cli_collect.in_percent_of_people"): write_number(found.percent_error, ".3g"),
+        "MSE": write_number(found.mse, ",.0f"),
+        "RMSE": write_number(found.rmse, ",.1f"),
+        say("cli_collect.expected"): "–" if run.expected_rmse is None else write_number(run.expected_rmse, ",.1f"),
+        say("cli_collect.rmse_by_range"): _share(found.normalized_rmse),
+        say("cli_collect.root_of_mse_by_range"): _share(found.root_normalized_mse),
+        "Pearson": "–" if found.pearson is None else write_number(found.pearson, ".4f"),
+        say("cli_collect.intervals_hold"): f"{write_number(100 * run.coverage, '.1f')} %" if run.found else "–",
         **_times(run),
     }
 
 
 def _number_cells(run: "Simulation") -> dict[str, str]:
     return {
-        "True": f"{run.true[0]:,.6g}",
-        "Estimated": f"{run.estimated[0]:,.6g}",
-        "Interval from": f"{run.low[0]:,.6g}",
-        "to": f"{run.high[0]:,.6g}",
-        "Standard error": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.4g}",
+        say("cli_collect.true"): write_number(run.true[0], ",.6g"),
+        say("cli_collect.estimated"): write_number(run.estimated[0], ",.6g"),
+        say("cli_collect.interval_from"): write_number(run.low[0], ",.6g"),
+        say("cli_collect.interval_to"): write_number(run.high[0], ",.6g"),
+        say("cli_collect.standard_error"): _share(run.expected_rmse),
         **_times(run),
     }
 
 
 def _times(run: "Simulation") -> dict[str, str]:
-    seconds = run.seconds
-    return {
-        "Clients": _time(seconds.client),
-        "Update": _time(seconds.update),
-        "Estimate": _time(seconds.estimate),
-        "Bytes a report": f"{run.protocol.bytes_per_report:,}",
-    }
+    times = {say(code): _time(seconds) for code, seconds in _list_durations(run)}
+    return {**times, say("cli_collect.bytes_a_report"): write_number(run.protocol.bytes_per_report)}
 
 
 def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
@@ -220,9 +253,9 @@ def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
     return np.argsort(-run.true, kind="stable")
 
 
-def print_sentence(console: Console, text: Text) -> None:
+def print_sentence(console: Console, text: str, style: str = "") -> None:
     """Print a sentence: wrapped at words on a terminal, in one line to a file."""
-    console.print(text, soft_wrap=not console.is_terminal)
+    console.print(Text(printable(translate(text)), style), soft_wrap=not console.is_terminal)
 
 
 def format_protocols(protocols: "Sequence[Protocol[Any]]") -> str:
@@ -237,22 +270,27 @@ def _parameter(name: str, value: Any) -> str:
     if value is None or (name, value) == ("seed", 0):
         return ""
     if isinstance(value, list):
-        return f"{name} of {len(value):,} values"
+        return say("cli_collect.parameter_values", name=name, number=len(value))
     if name == "alphabet":
-        return f"{name} of {len(value)} letters"
+        return say("cli_collect.parameter_letters", name=name, number=len(value))
     return f"{name}={value}" if len(str(value)) <= _MAX_NUMBER_LENGTH else f"{name}≈{float(Fraction(value)):.5g}"
 
 
-def epsilon_text(run: "Simulation") -> str:
+def epsilon_text(run: "Simulation") -> Numeral:
     """Return the epsilon of a report, exact if that is short."""
     exact = format_exact(run.protocol.guarantee.epsilon).strip("'")
-    return exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}"
+    return Numeral(exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}")
 
 
 def bytes_text(run: "Simulation") -> str:
     """Return the size of a report in words."""
     size = run.protocol.bytes_per_report
-    return f"{size:,} byte{'s'[: size != 1]}"
+    return say("cli_collect.one_byte") if size == 1 else say("cli_collect.some_bytes", number=size)
+
+
+def count_reports(number: int) -> Message:
+    """Return a number of reports in words."""
+    return Message("cli_collect.one_report") if number == 1 else Message("cli_collect.some_reports", number=number)
 
 
 def _bar(estimated: float, true: float) -> str:
@@ -263,14 +301,11 @@ def _bar(estimated: float, true: float) -> str:
     return "".join(cells).rstrip()
 
 
-def _format_expected(run: "Simulation") -> str:
-    return "" if run.expected_rmse is None else f"; the standard errors predict {run.expected_rmse:,.2f}"
-
-
 def _format_coverage(run: "Simulation") -> str:
     if not run.found:
         return "–"
-    return f"{100 * run.coverage:.1f} %{' of those found' if run.task == 'words' else ''} contain the true value"
+    code = "cli_collect.found_intervals_contain" if run.task == "words" else "cli_collect.intervals_contain"
+    return say(code, share=100 * run.coverage)
 
 
 def _time(seconds: float) -> str:
@@ -283,20 +318,20 @@ def _time(seconds: float) -> str:
 
 def brief(number: float) -> str:
     """Return three digits, or all of a number above a thousand."""
-    return f"{number:.3g}" if abs(number) < 999.5 or abs(number) >= 1e9 else f"{number:,.0f}"
+    return write_number(number, ".3g" if abs(number) < 999.5 or abs(number) >= 1e9 else ",.0f")
 
 
 def _share(number: float | None) -> str:
-    return "–" if number is None else f"{number:,.4g}"
+    return "–" if number is None else write_number(number, ",.4g")
 
 
 def _number(number: float, *, counted: bool) -> str:
-    return f"{number:,.0f}" if counted else f"{number:,.6g}"
+    return write_number(number, ",.0f" if counted else ",.6g")
 
 
 def key_text(key: Any) -> str:
     """Return a value for display: escaped if it is not printable, quoted if it is blank."""
-    text = printable(str(key))
+    text = printable(translate(key) if isinstance(key, str) else str(key))
     return text if text.strip() else f'"{text}"'
 
 

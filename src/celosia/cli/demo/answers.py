@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from celosia.cli.language import say, translate, write_number
 from celosia.core import Guarantee, PureDP, Release, Source
 from celosia.data import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, Category, Integer, Schema, table
 from celosia.mechanisms import RandomizedResponse
@@ -28,7 +29,6 @@ _LEVEL = 0.95
 _ADULT = 18
 _EDGES = (*range(0, 120, 10), 120)
 _SHARES = (10, 25, 50, 75, 90)
-_HALVES = "The same as in the textbook: half of ε for the sum, half for the count"
 
 DECADES: Final = (*(f"{start}–{start + 9}" for start in range(0, 110, 10)), "110–120")
 """The public cells of a histogram of ages."""
@@ -118,10 +118,10 @@ def _minors_by_diabetes(session: "Session", columns: Columns, epsilon: Fraction)
     release, receipt = _release(session, query, epsilon)
     (value,), (low,), (high,) = _numbers(release, "count", level=_LEVEL)
     return Answer(
-        title="Deaths of minors by diabetes",
-        question="Deaths of minors by diabetes",
-        true=f"{true:,}",
-        private=f"{value:,}",
+        title=say("cli_demo.minors_by_diabetes"),
+        question=say("cli_demo.minors_by_diabetes"),
+        true=write_number(true),
+        private=write_number(value),
         interval=_range(low, high),
         **receipt,
     )
@@ -132,10 +132,10 @@ def _deaths_by_sex(session: "Session", columns: Columns, epsilon: Fraction) -> A
     release, receipt = _release(session, session.query().group_by("sex").count(), epsilon)
     values, low, high = _numbers(release, "count", level=_level_of_each(true.size))
     return Answer(
-        title="Deaths by sex",
-        question="Deaths of women\nDeaths of men",
-        true="\n".join(f"{count:,}" for count in true),
-        private="\n".join(f"{count:,}" for count in values),
+        title=say("cli_demo.by_sex"),
+        question="\n".join([say("cli_demo.of_women"), say("cli_demo.of_men")]),
+        true="\n".join(map(write_number, true)),
+        private="\n".join(map(write_number, values)),
         interval="\n".join(map(_range, low, high)),
         **receipt,
     )
@@ -143,23 +143,23 @@ def _deaths_by_sex(session: "Session", columns: Columns, epsilon: Fraction) -> A
 
 def _mean_age(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     query = session.query().mean("age")
-    return _mean(session, columns, epsilon, query, ("Mean age", "Mean age, in years"))
+    return _mean(session, columns, epsilon, query, ("cli_demo.mean_age", "cli_demo.mean_age_in_years"))
 
 
 def _mean_age_by_halves(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     query = session.query().mean("age", method="half-half", name="mean_age")
-    return _mean(session, columns, epsilon, query, ("Mean age by halves", _HALVES))
+    return _mean(session, columns, epsilon, query, ("cli_demo.mean_age_by_halves", "cli_demo.halves"))
 
 
-def _mean(session: "Session", columns: Columns, epsilon: Fraction, query: "Query", names: tuple[str, str]) -> Answer:
+def _mean(session: "Session", columns: Columns, epsilon: Fraction, query: "Query", codes: tuple[str, str]) -> Answer:
     release, receipt = _release(session, query, epsilon)
     (value,), (low,), (high,) = _numbers(release, "mean_age", level=_LEVEL)
     return Answer(
-        title=names[0],
-        question=names[1],
-        true=f"{columns.ages.mean():.3f}",
-        private=f"{value:.3f}",
-        interval=f"{low:.3f} – {high:.3f}",
+        title=say(codes[0]),
+        question=say(codes[1]),
+        true=write_number(columns.ages.mean(), ".3f"),
+        private=write_number(value, ".3f"),
+        interval=f"{write_number(low, '.3f')} – {write_number(high, '.3f')}",
         **receipt,
     )
 
@@ -168,8 +168,8 @@ def _most_common_cause(session: "Session", columns: Columns, epsilon: Fraction) 
     codes = tuple(CAUSES)
     release, receipt = _release(session, session.query().mode("cause"), epsilon)
     return Answer(
-        title="Most common cause",
-        question="Most common cause of death",
+        title=say("cli_demo.common_cause"),
+        question=say("cli_demo.common_cause_of_death"),
         true=codes[int(np.bincount(columns.causes).argmax())],
         private=str(release.item()),
         interval="—",
@@ -185,10 +185,11 @@ def _violence_by_decade(session: "Session", columns: Columns, epsilon: Fraction)
     values, low, high = map(np.asarray, _numbers(release, "count", level=_level_of_each(true.size)))
     first, top = int(true.argmax()), int(values.argmax())
     return Answer(
-        title="Deaths by violence, by age",
-        question="Decade of age with most deaths by violence\nDeaths by violence in that decade",
-        true=f"{DECADES[first]}\n{true[top]:,}",  # the number belongs to the decade that the interval is about
-        private=f"{DECADES[top]}\n{values[top]:,}",
+        title=say("cli_demo.by_violence"),
+        question="\n".join([say("cli_demo.decade_of_violence"), say("cli_demo.violence_in_decade")]),
+        # The number belongs to the decade that the interval is about.
+        true=f"{DECADES[first]}\n{write_number(true[top])}",
+        private=f"{DECADES[top]}\n{write_number(values[top])}",
         interval=f"—\n{_range(low[top], high[top])}",
         bars=Bars(names=DECADES, values=values, low=low, high=high, true=true),
         **receipt,
@@ -202,10 +203,10 @@ def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -
     low, high = (end.to_pylist()[0].values() for end in release.confidence_interval(1 - (1 - _LEVEL) / len(_SHARES)))
     true = tuple(np.quantile(columns.ages, [float(share) for share in shares], method="inverted_cdf").tolist())
     return Answer(
-        title="Quantiles of age",
-        question="\n".join(f"Quantile of age, {share} %" for share in _SHARES),
-        true="\n".join(f"{age:g}" for age in true),
-        private="\n".join(f"{age:g}" for age in values),
+        title=say("cli_demo.quantiles"),
+        question="\n".join(say("cli_demo.quantile", share=share) for share in _SHARES),
+        true="\n".join(write_number(age, "g") for age in true),
+        private="\n".join(write_number(age, "g") for age in values),
         interval="\n".join(map(_range, low, high)),
         ranks=Ranks(shares=_SHARES, values=values, true=true),
         **receipt,
@@ -220,13 +221,13 @@ def share_of_women(columns: Columns, epsilon: Fraction, source: Source | None = 
     estimate = mechanism.estimate(release.value)
     low, high = estimate.confidence_interval(_LEVEL)
     return Answer(
-        title="Share of women",
-        question="Share of women, by randomized response",
-        true=f"{truth.mean():.2%}",
-        private=f"{estimate.proportion:.2%}",
-        interval=f"{low:.2%} – {high:.2%}",
+        title=say("cli_demo.share_of_women"),
+        question=say("cli_demo.share_of_women_surveyed"),
+        true=write_number(truth.mean(), ".2%"),
+        private=write_number(estimate.proportion, ".2%"),
+        interval=f"{write_number(low, '.2%')} – {write_number(high, '.2%')}",
         guarantee=release.guarantee,
-        mechanism="randomized response",
+        mechanism=say("cli_demo.randomized_response"),
     )
 
 
@@ -244,7 +245,7 @@ QUESTIONS: Final[tuple[Callable[["Session", Columns, Fraction], Answer], ...]] =
 
 def _release(session: "Session", query: "Query", epsilon: Fraction) -> "tuple[TableRelease, dict[str, Any]]":
     """Release a query, and return it with its receipt."""
-    mechanism = query.preview(epsilon=epsilon).lines[0].mechanism
+    mechanism = translate(query.preview(epsilon=epsilon).lines[0].mechanism)
     release = query.release(epsilon=epsilon)
     receipt = {"mechanism": mechanism, "asked": session.history[-1].question, "left": session.remaining}
     return release, {"guarantee": release.guarantee, **receipt}
@@ -273,4 +274,4 @@ def _positions(column: "pa.ChunkedArray", domain: tuple[str, ...]) -> "NDArray[n
 
 
 def _range(low: float, high: float) -> str:
-    return f"{round(low):,} – {round(high):,}"
+    return f"{write_number(round(low))} – {write_number(round(high))}"

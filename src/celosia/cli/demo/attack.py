@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core import Guarantee
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 TRIES: Final = 5
 """The number of attempts on the session."""
 
-_VICTIM = "the only woman who died of epilepsy in Nayarit"
 _ALL = "SELECT AVG(age) FROM deaths"
 _ALL_BUT_ONE = "SELECT AVG(age) FROM deaths WHERE NOT (sex = 'F' AND cause = 'G409' AND state = 'Nayarit')"
 
@@ -37,7 +37,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """The victim, the two queries, and their results on the plain database and in a session.
+    """The two queries about one person, and their results on the plain database and in a session.
 
     ``cost`` is the cost of one try. ``guess`` is the error of guessing the average without any query.
     """
@@ -47,7 +47,6 @@ class Attack:
     revealed: float
     tries: tuple[Try, ...]
     cost: Guarantee
-    victim: str = _VICTIM
     questions: tuple[str, str] = (_ALL, _ALL_BUT_ONE)
 
     @property
@@ -61,13 +60,10 @@ class Attack:
         return round(abs(self.plain[0] - self.revealed), 6)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Message:
         """The result in a sentence or two."""
-        off = f"In {len(self.tries)} tries the attacker is wrong by {self.error:,.1f} years on average"
-        guess = f"guessing the average age, without any query, is wrong by {self.guess:,.1f}"
-        if self.error > self.guess:
-            return f"{off}; {guess}."
-        return f"{off}, but {guess}: with such a large ε the two averages do reveal something about her."
+        code = "cli_demo.attack_fails" if self.error > self.guess else "cli_demo.attack_succeeds"
+        return Message(code, tries=len(self.tries), error=self.error, guess=self.guess)
 
 
 def attack(deaths: "pa.Table", session: "Session", epsilon: Fraction) -> Attack:

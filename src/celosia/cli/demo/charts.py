@@ -15,6 +15,8 @@ from celosia.cli.costs import cost
 from celosia.cli.demo.answers import Bars, Ranks
 from celosia.cli.demo.attack import Attack
 from celosia.cli.demo.story import Story
+from celosia.cli.language import current_language, say, translate
+from celosia.core.messages.message import Message, Numeral
 from celosia.mechanisms import Laplace
 from celosia.plots import Curve, Labels, Panel, curves, densities, intervals
 
@@ -31,9 +33,10 @@ def laplace_neighbours() -> "alt.HConcatChart":
         [_panel(epsilon, reach) for epsilon, reach in _SETTINGS],
         values=_NEIGHBOURS,
         labels=Labels(
-            title="Laplace mechanism: possible releases for two neighbours, with 108 and 107 deaths",
-            x="Released number of deaths",
-            y="Probability",
+            title=Message("cli_demo.neighbours_title"),
+            x=Message("cli_demo.released_deaths"),
+            y=Message("cli_demo.probability"),
+            language=current_language(),
         ),
     )
 
@@ -44,8 +47,8 @@ def _panel(epsilon: str, reach: int) -> Panel:
     here, there = (np.exp(mechanism.log_masses(value, outputs.tolist())) for value in _NEIGHBOURS)
     bound = math.exp(float(epsilon))
     return Panel(
-        title=f"ε = {epsilon}",
-        subtitle=f"The curves stay within a factor of exp({epsilon}) ≈ {bound:.2f}",
+        title=f"ε = {translate(Numeral(epsilon))}",
+        subtitle=say("cli_demo.within_factor", epsilon=Numeral(epsilon), bound=bound),
         outputs=outputs,
         masses=(here, there),
     )
@@ -59,10 +62,11 @@ def age_histogram(bars: Bars, *, guarantee: str) -> "alt.LayerChart":
         (bars.low, bars.high),
         true=bars.true,
         labels=Labels(
-            title="Deaths by violence, by age: a private histogram",
-            subtitle=f"Laplace mechanism, {guarantee}. True values are shown only because the table is synthetic.",
-            x="Age, in years",
-            y="Deaths",
+            title=Message("cli_demo.histogram_title"),
+            subtitle=Message("cli_demo.histogram_subtitle", cost=guarantee),
+            x=Message("cli_demo.age_in_years"),
+            y=Message("cli_demo.deaths"),
+            language=current_language(),
         ),
     )
 
@@ -71,15 +75,15 @@ def age_quantiles(ranks: Ranks, *, guarantee: str) -> "alt.LayerChart":
     """Draw private quantiles of age beside the true ones."""
     return curves(
         [
-            Curve(name="private", x=ranks.shares, y=ranks.values),
-            Curve(name="true", x=ranks.shares, y=ranks.true),
+            Curve(name=say("cli_demo.private_line"), x=ranks.shares, y=ranks.values),
+            Curve(name=say("cli_demo.true_line"), x=ranks.shares, y=ranks.true),
         ],
         labels=Labels(
-            title="Quantiles of the age at death",
-            subtitle=f"Exponential mechanism, {guarantee} for all together. The true line is shown only because the "
-            "table is synthetic.",
-            x="Share of the deaths, in percent",
-            y="Age, in years",
+            title=Message("cli_demo.quantiles_title"),
+            subtitle=Message("cli_demo.quantiles_subtitle", cost=guarantee),
+            x=Message("cli_demo.share_of_deaths"),
+            y=Message("cli_demo.age_in_years"),
+            language=current_language(),
         ),
     )
 
@@ -87,15 +91,16 @@ def age_quantiles(ranks: Ranks, *, guarantee: str) -> "alt.LayerChart":
 def draw_attack(attack: Attack) -> "alt.LayerChart":
     """Draw the ages that the attacker found, with their intervals, and the true age."""
     return intervals(
-        [f"try {number}" for number in range(1, len(attack.tries) + 1)],
+        [say("cli_demo.try_number", number=number) for number in range(1, len(attack.tries) + 1)],
         [attempt.age for attempt in attack.tries],
         ([attempt.low for attempt in attack.tries], [attempt.high for attempt in attack.tries]),
         true=[attack.revealed] * len(attack.tries),
         mark="point",
         labels=Labels(
-            title="One age from two averages, in a session",
-            subtitle=f"Each try spends {cost(attack.cost)}. Two averages of the plain table give the age away.",
-            y="Age found, in years",
+            title=Message("cli_demo.attack_title"),
+            subtitle=Message("cli_demo.attack_subtitle", cost=cost(attack.cost)),
+            y=Message("cli_demo.age_found_in_years"),
+            language=current_language(),
         ),
     )
 

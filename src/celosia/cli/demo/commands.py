@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
+from celosia.cli.language import say
+from celosia.cli.terminal import print_line
 from celosia.core import ParameterError, Source
 from celosia.core.exact import exact_epsilon
+from celosia.core.messages.message import Message
+from celosia.core.messages.system_errors import describe_os_error
 
 if TYPE_CHECKING:
     from celosia.cli.demo.story import Story
 
 _STEPS = 15  # loading, nine of the story, four charts and a report
-
-_SEEDED = "Warning: with --seed {seed} anyone can repeat the noise and remove it: these answers are not private."
 
 
 def demo(
@@ -56,7 +57,7 @@ def demo(
     if not no_output:
         _make_directory(output)
     with _progress() as step:
-        step("Loading")
+        step("cli_demo.loading")
         from celosia.cli.demo.show import print_story
         from celosia.cli.demo.story import tell_story
 
@@ -71,7 +72,7 @@ def _source(seed: int | None) -> Source | None:
     from celosia.noise.source import Seeded
 
     source = Seeded(seed)
-    Console(stderr=True).print(Text(_SEEDED.format(seed=seed), style="yellow"), soft_wrap=True)
+    print_line(Message("cli_demo.seeded", seed=str(seed)), style="yellow", stderr=True)
     return source
 
 
@@ -79,19 +80,21 @@ def _make_directory(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError("cli.directory_not_made", path=repr(str(output)), reason=error.strerror) from error
+        raise ParameterError(
+            "cli.directory_not_made", path=repr(str(output)), reason=describe_os_error(error)
+        ) from error
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that announces the next step; nothing is shown outside a terminal."""
+    """Yield a function that announces the next step by a code; nothing is shown outside a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Loading", total=_STEPS)
+        task = progress.add_task(say("cli_demo.loading"), total=_STEPS)
 
-        def step(description: str) -> None:
-            progress.update(task, advance=1, description=description)
+        def step(code: str) -> None:
+            progress.update(task, advance=1, description=say(code))
 
         yield step
 
@@ -102,12 +105,12 @@ def _draw(story: "Story", output: Path, step: Callable[[str], None]) -> list[Pat
     from celosia.cli.writing import write_whole
     from celosia.plots import save
 
-    step("Drawing")
+    step("cli.drawing")
     charts = draw_charts(story)
     files = [output / "report.html"]
     for name, chart in charts.items():
         files.append(save(chart, output / f"{name}.svg"))
-        step("Drawing")
+        step("cli.drawing")
     pictures = {name: (output / f"{name}.svg").read_text(encoding="utf-8") for name in charts}
     write_whole(files[0], report(story, pictures), name="output")
     return files

@@ -7,29 +7,32 @@ text.
 
 import base64
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from celosia.cli.costs import cost
 from celosia.cli.demo.answers import Answer
 from celosia.cli.demo.attack import Attack
 from celosia.cli.demo.report_style import STYLE
-from celosia.cli.demo.show import SYNTHETIC, WHAT, share_left
+from celosia.cli.demo.show import share_left, write_sum
 from celosia.cli.demo.story import Story
+from celosia.cli.language import current_language, say, translate, write_number
+from celosia.core.messages.message import Message, join_messages, separate
 
+_MARK: Final = "\N{OBJECT REPLACEMENT CHARACTER}"  # where a sentence has an element of the page
 _PAGE: Final = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Private answers about {rows:,} synthetic deaths</title>
+<title>{title}</title>
 <style>{style}</style>
 </head>
 <body>
 <header>
-<h1>Private answers about {rows:,} synthetic deaths</h1>
+<h1>{title}</h1>
 <p>{what}</p>
 </header>
 <main>
@@ -39,38 +42,32 @@ _PAGE: Final = """<!DOCTYPE html>
 </html>
 """
 
-_NEIGHBOURS: Final = (
-    "Two data sets that differ in one person, with 108 and 107 deaths, and how likely the Laplace mechanism is to "
-    "release each number for the one and for the other. With ε = 1 the curves are narrow and lie apart by a step; with "
-    "ε = 0.1 they are wide and nearly the same."
-)
-_LIMITS: Final = (
-    "Intervals cover the noise only. They do not cover an incomplete register, and ages beyond the "
-    "declared bounds would count as the bound."
-)
-_TWO_AVERAGES: Final = (
-    "A database that answers averages only, but exactly, reveals a person by two of them: one over all rows, and "
-    "one over all rows but hers."
-)
-
 
 def report(story: Story, pictures: Mapping[str, str]) -> str:
     """Return the page; ``pictures`` are the SVG texts of the charts, by name."""
     sections = [
-        _section("The idea", _figure(pictures, "laplace-neighbours", _NEIGHBOURS)),
-        _section("The answers", _answers(story), f"<p>{_text(SYNTHETIC)}</p>", *_answer_figures(story, pictures)),
-        _section("The budget", *_budget(story)),
-        _section("Two averages and one person", *_attack(story.attack, pictures)),
-        _section("What the intervals do not cover", f"<p>{_text(_LIMITS)}</p>"),
+        _section("cli_demo.the_idea", _figure(pictures, "laplace-neighbours", say("cli_demo.neighbours"))),
+        _section(
+            "cli_demo.the_answers",
+            *(_answers(story), _paragraph("cli_demo.synthetic"), *_answer_figures(story, pictures)),
+        ),
+        _section("cli_demo.the_budget", *_budget(story)),
+        _section("cli_demo.two_averages", *_attack(story.attack, pictures)),
+        _section("cli_demo.not_covered", _paragraph("cli_demo.limits_of_intervals")),
     ]
-    what = _text(WHAT.format(rows=story.rows))
-    return _PAGE.format(rows=story.rows, style=STYLE, what=what, sections="\n".join(sections))
+    texts = {"title": say("cli_demo.title", rows=story.rows), "what": say("cli_demo.what", rows=story.rows)}
+    escaped = {name: _text(text) for name, text in texts.items()}
+    return _PAGE.format(**escaped, language=current_language(), style=STYLE, sections="\n".join(sections))
 
 
-def _section(title: str, *parts: str) -> str:
-    name = title.lower().replace(" ", "-")
+def _section(code: str, *parts: str) -> str:
+    name = Message(code).lower().replace(" ", "-")  # the same address in every language
     body = "\n".join(part for part in parts if part)
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{_text(title)}</h2>\n{body}\n</section>'
+    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{_text(say(code))}</h2>\n{body}\n</section>'
+
+
+def _paragraph(code: str, /, **fields: object) -> str:
+    return f"<p>{_text(say(code, **fields))}</p>"
 
 
 def _figure(pictures: Mapping[str, str], name: str, words: str) -> str:
@@ -82,18 +79,18 @@ def _figure(pictures: Mapping[str, str], name: str, words: str) -> str:
     return f"<figure>{image}<figcaption>{_text(words)}</figcaption></figure>"
 
 
-def _table(caption: str, head: list[str], groups: list[list[list[str]]]) -> str:
-    """Return a table of HTML cells, in groups of rows; the first cell of a row names it.
+def _table(code: str, head: Sequence[str], groups: list[list[list[str]]]) -> str:
+    """Return a table of HTML cells, in groups of rows; the first cell of a row names it. Caption and head are codes.
 
     Cells that only the first row of a group has are for the whole group.
     """
-    names = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    names, caption = "".join(f'<th scope="col">{_text(say(name))}</th>' for name in head), _text(say(code))
     bodies = "\n".join(
         f"<tbody>{''.join(map(_row, group, [len(group), *[1] * len(group)]))}</tbody>" for group in groups
     )
-    table = f"<table><caption>{_text(caption)}</caption><thead><tr>{names}</tr></thead>\n{bodies}</table>"
+    table = f"<table><caption>{caption}</caption><thead><tr>{names}</tr></thead>\n{bodies}</table>"
     # Narrow screens scroll the table, not the page; the keyboard reaches it too.
-    return f'<div class="wide" role="region" tabindex="0" aria-label="{_text(caption)}">{table}</div>'
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{caption}">{table}</div>'
 
 
 def _row(cells: list[str], rows: int) -> str:
@@ -111,9 +108,9 @@ def _row(cells: list[str], rows: int) -> str:
 
 
 def _answers(story: Story) -> str:
-    head = ["Question", "True", "Private", "95 % interval", "Cost", "How"]
+    head = ("cli_demo.question", "cli_demo.true", "cli_demo.private", "cli_demo.interval", "cli_demo.cost")
     groups = [_answer(answer) for answer in (*story.answers, story.survey)]
-    return _table("True and private answers side by side", head, groups)
+    return _table("cli_demo.side_by_side", (*head, "cli_demo.how"), groups)
 
 
 def _answer(answer: Answer) -> list[list[str]]:
@@ -132,17 +129,14 @@ def _answer_figures(story: Story, pictures: Mapping[str, str]) -> list[str]:
     for answer in story.answers:
         if answer.bars is not None:
             top = answer.bars.names[int(answer.bars.values.argmax())]
-            words = (
-                f"Deaths by violence in each decade of age, as bars with intervals. Most fall in the decade {top}; a "
-                "decade without deaths can show a few, or fewer than 0: that is the noise."
-            )
-            figures.append(_figure(pictures, "age-histogram", words))
+            figures.append(_figure(pictures, "age-histogram", say("cli_demo.histogram", decade=top)))
         if answer.ranks is not None:
-            listed = "; ".join(
-                f"{share} % did not outlive {age:g} (in truth {true:g})"
+            listed = [
+                Message("cli_demo.did_not_outlive", share=share, age=age, true=true)
                 for share, age, true in zip(answer.ranks.shares, answer.ranks.values, answer.ranks.true, strict=True)
-            )
-            figures.append(_figure(pictures, "age-quantiles", f"Quantiles of the age at death: {listed}."))
+            ]
+            words = say("cli_demo.quantiles_listed", quantiles=separate(listed, semicolon=True))
+            figures.append(_figure(pictures, "age-quantiles", words))
     return figures
 
 
@@ -154,22 +148,15 @@ def _budget(story: Story) -> list[str]:
     for answer in story.answers:
         share = share_left(story.budget, answer.left)
         left = cost(answer.left) if answer.left is not None else ""
-        bar = f'<meter min="0" max="1" value="{share:.4f}">{share:.0%}</meter>'
+        bar = f'<meter min="0" max="1" value="{share:.4f}">{write_number(share, ".0%")}</meter>'
         rows.append([[_text(answer.title), _text(cost(answer.guarantee)), f"{bar} {_text(left)}"]])
     question, refusal = story.refused
-    shared = (
-        f"All queries of the table share one budget of {cost(story.budget)}. Their costs add up, "
-        "for all analysts together."
-    )
-    survey = (
-        f"The survey by randomized response ({cost(story.survey.guarantee)}) is not part of it: every reply was "
-        "randomized before it was collected, which is another kind of guarantee."
-    )
+    refused = _text(say("cli_demo.query_refused", query=_MARK, reason=refusal)).replace(_MARK, _code(question))
     return [
-        f"<p>{_text(shared)}</p>",
-        _table("The remaining budget after each query", ["Question", "Spent", "Left"], rows),
-        f'<p class="refused">One more query, {_code(question)}, is refused: {_text(refusal)}</p>',
-        f"<p>{_text(survey)}</p>",
+        _paragraph("cli_demo.one_budget", budget=cost(story.budget)),
+        _table("cli_demo.remaining_budget", ("cli_demo.question", "cli_demo.spent", "cli_demo.left"), rows),
+        f'<p class="refused">{refused}</p>',
+        _paragraph("cli_demo.survey_apart", cost=cost(story.survey.guarantee)),
     ]
 
 
@@ -178,25 +165,24 @@ def _budget(story: Story) -> list[str]:
 
 def _attack(attack: Attack, pictures: Mapping[str, str]) -> list[str]:
     plain = [
-        [[_code(question), f"{value:.8f}"]] for question, value in zip(attack.questions, attack.plain, strict=True)
+        [[_code(question), write_number(value, ".8f")]]
+        for question, value in zip(attack.questions, attack.plain, strict=True)
     ]
     tries = [
-        [[str(number), f"{attempt.age:,.1f}", f"{attempt.age - attack.revealed:+,.1f}"]]
+        [[str(number), write_number(attempt.age, ",.1f"), write_number(attempt.age - attack.revealed, "+,.1f")]]
         for number, attempt in enumerate(attack.tries, start=1)
     ]
-    sum_of_both = f"{attack.rows:,} × {attack.plain[0]:.8f} − {attack.rows - 1:,} × {attack.plain[1]:.8f}"
-    figure = (
-        f"The ages that the attacker works out in {len(attack.tries)} tries, with intervals, beside the true age of "
-        f"{attack.revealed:g}. {attack.verdict}"
-    )
+    age = f"<strong>{write_number(attack.revealed, 'g')}</strong>"
+    sentence = _text(say("cli_demo.sum_is_her_age", sum=write_sum(attack), age=_MARK)).replace("&nbsp;=&nbsp;", " = ")
+    found = Message("cli_demo.ages_found", tries=len(attack.tries), age=attack.revealed)
     return [
-        f"<p>{_text(_TWO_AVERAGES)}</p>",
-        _table("The plain database", ["Question", "Answer"], plain),
-        f"<p>{sum_of_both} = <strong>{attack.revealed:g}</strong>: the age of {_text(attack.victim)}.</p>",
-        f"<p>A session answers the same two questions with noise, for {_text(cost(attack.cost))} a try.</p>",
-        _table("The session", ["Try", "Age found", "Off by"], tries),
-        f"<p>{_text(attack.verdict)}</p>",
-        _figure(pictures, "attack", figure),
+        _paragraph("cli_demo.averages_reveal"),
+        _table("cli_demo.plain_database", ("cli_demo.question", "cli_demo.answer"), plain),
+        f"<p>{sentence.replace(_MARK, age)}</p>",
+        _paragraph("cli_demo.session_answers", cost=cost(attack.cost)),
+        _table("cli_demo.session", ("cli_demo.try", "cli_demo.age_found", "cli_demo.off_by"), tries),
+        f"<p>{_text(translate(attack.verdict))}</p>",
+        _figure(pictures, "attack", translate(join_messages([found, attack.verdict]))),
     ]
 
 

@@ -5,7 +5,6 @@ only because the table is synthetic.
 """
 
 from pathlib import Path
-from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,22 +15,10 @@ from celosia.cli.costs import cost
 from celosia.cli.demo.answers import Answer
 from celosia.cli.demo.attack import Attack
 from celosia.cli.demo.story import Story
+from celosia.cli.language import join_values, say, translate, write_number
 from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Guarantee, PureDP
-
-WHAT: Final = (
-    "Eight queries of a table of {rows:,} deaths. Each answer is computed exactly and then blurred with noise, so "
-    "that it would be almost as likely had any one person been left out: at most exp(ε) times more or less likely. The "
-    "smaller ε is, the stronger the guarantee and the wider the interval."
-)
-"""The introduction of the demonstration."""
-
-SYNTHETIC: Final = (
-    "The true values are shown only because the table is synthetic: a real release would not have "
-    "that column. In 95 of 100 releases or more an interval holds its true value; where an answer has several "
-    "numbers with intervals, all of them hold at once, which makes each of them wider."
-)
-"""The reason for the true values, and the meaning of an interval."""
+from celosia.core.messages.message import Message
 
 _BAR_WIDTH = 24
 
@@ -39,16 +26,16 @@ _BAR_WIDTH = 24
 def print_story(story: Story, files: list[Path]) -> None:
     """Print the whole demonstration to standard output."""
     console = Console(highlight=False)
-    console.print(Text(WHAT.format(rows=story.rows)))
+    console.print(Text(say("cli_demo.what", rows=story.rows)))
     console.print()
     print_whole(_answers((*story.answers, story.survey)))
     console.print()
-    console.print(Text(SYNTHETIC))
+    console.print(Text(say("cli_demo.synthetic")))
     _print_budget(console, story)
     _print_attack(console, story.attack)
     if files:
         console.print()
-        console.print(Text("Charts and a report:"))
+        console.print(Text(say("cli_demo.charts_and_report")))
         for file in files:
             print_line(f"  {file}")
 
@@ -62,10 +49,10 @@ def share_left(budget: Guarantee, left: Guarantee | None) -> float:
 
 def _answers(answers: tuple[Answer, ...]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), leading=0)
-    table.add_column("Question", ratio=1, min_width=14)
-    table.add_column("True", justify="right", style="dim", no_wrap=True)
-    table.add_column("Private", justify="right", style="bold", no_wrap=True)
-    table.add_column("95 % interval", justify="right")
+    table.add_column(say("cli_demo.question"), ratio=1, min_width=14)
+    table.add_column(say("cli_demo.true"), justify="right", style="dim", no_wrap=True)
+    table.add_column(say("cli_demo.private"), justify="right", style="bold", no_wrap=True)
+    table.add_column(say("cli_demo.interval"), justify="right")
     table.add_column("ε", justify="right", no_wrap=True)
     for answer in answers:
         spent = cost(answer.guarantee).removeprefix("ε = ")
@@ -77,54 +64,45 @@ def _answers(answers: tuple[Answer, ...]) -> Table:
 
 
 def _print_budget(console: Console, story: Story) -> None:
-    _heading(console, "The budget")
-    console.print(
-        Text(
-            f"All queries of the table share one budget of {cost(story.budget)}. Their costs add up, "
-            "for all analysts together."
-        )
-    )
+    _heading(console, say("cli_demo.the_budget"))
+    console.print(Text(say("cli_demo.one_budget", budget=cost(story.budget))))
     console.print()
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     table.add_column(ratio=1)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     for answer in story.answers:
-        table.add_row(answer.title, _bar(console, share_left(story.budget, answer.left)), f"{cost(_left(answer))} left")
+        left = Message("cli_demo.amount_left", left=cost(_left(answer)))
+        table.add_row(answer.title, _bar(console, share_left(story.budget, answer.left)), left)
     print_whole(table)
     question, refusal = story.refused
     console.print()
-    console.print(Text("One more: ") + Text(question, style="bold"))
-    console.print(Text(f"Refused. {refusal}", style="yellow"))
+    console.print(Text(f"{say('cli_demo.one_more')} ") + Text(question, style="bold"))
+    console.print(Text(say("cli_demo.refused", reason=refusal), style="yellow"))
     console.print()
-    console.print(
-        Text(
-            f"The survey by randomized response ({cost(story.survey.guarantee)}) is not part of it: every reply was "
-            "randomized before it was collected, which is another kind of guarantee."
-        )
-    )
+    console.print(Text(say("cli_demo.survey_apart", cost=cost(story.survey.guarantee))))
 
 
 def _print_attack(console: Console, attack: Attack) -> None:
-    _heading(console, "Two averages and one person")
-    plain, but_one = attack.plain
-    console.print(Text("The plain database answers averages only, but it answers them exactly:"))
+    _heading(console, say("cli_demo.two_averages"))
+    console.print(Text(say("cli_demo.plain_database_answers")))
     console.print()
     for question, value in zip(attack.questions, attack.plain, strict=True):
         console.print(Text(f"  {question}"))
-        console.print(Text(f"  = {value:.8f}"))
+        console.print(Text(f"  = {write_number(value, '.8f')}"))
     console.print()
-    console.print(Text(f"  {attack.rows:,} × {plain:.8f} − {attack.rows - 1:,} × {but_one:.8f} = {attack.revealed:g}"))
+    console.print(Text(f"  {write_sum(attack)} = {write_number(attack.revealed, 'g')}"))
     console.print()
-    console.print(Text(f"That is the age of {attack.victim}.", style="bold"))
-    found = ", ".join(f"{attempt.age:,.0f}" for attempt in attack.tries)
-    console.print(
-        Text(
-            f"A session answers the same two questions with noise, for {cost(attack.cost)} a try, and the same sum "
-            f"gives {found} years."
-        )
-    )
-    console.print(Text(attack.verdict))
+    console.print(Text(say("cli_demo.that_is_her_age"), style="bold"))
+    found = join_values(write_number(attempt.age, ",.0f") for attempt in attack.tries)
+    console.print(Text(say("cli_demo.session_with_noise", cost=cost(attack.cost), ages=found)))
+    console.print(Text(translate(attack.verdict)))
+
+
+def write_sum(attack: Attack) -> str:
+    """Return the sum that reveals the age."""
+    sides = zip((attack.rows, attack.rows - 1), attack.plain, strict=True)
+    return " − ".join(f"{write_number(rows)} × {write_number(average, '.8f')}" for rows, average in sides)
 
 
 def _heading(console: Console, words: str) -> None:

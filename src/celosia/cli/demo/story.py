@@ -34,7 +34,7 @@ class Story:
 
 
 def tell_story(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) -> Story:
-    """Run all queries at ``epsilon`` each; ``step(description)`` announces the next one."""
+    """Run all queries at ``epsilon`` each; ``step(code)`` announces the next one."""
     from celosia.data import deaths
 
     table = deaths()
@@ -42,16 +42,16 @@ def tell_story(epsilon: Fraction, source: Source | None, step: Callable[[str], N
     session = open_session(table, len(QUESTIONS) * epsilon, source)
     answers = []
     for question in QUESTIONS:
-        step("Querying")
+        step("cli_demo.querying")
         answers.append(question(session, columns, epsilon))
-    refused = ""
+    refused: str = ""
     try:
         session.sql(_TOO_MANY, epsilon=epsilon)
     except BudgetExceededError as error:
-        refused = str(error)
-    step("Surveying")
+        refused = error.message
+    step("cli_demo.surveying")
     survey = share_of_women(columns, epsilon, source)
-    step("Attacking")
+    step("cli_demo.attacking")
     result = attack(table, open_session(table, 2 * TRIES * epsilon, source), epsilon)
     return Story(
         rows=table.num_rows,

@@ -16,6 +16,7 @@ from celosia.cli.costs import cost, left
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.ledger import Policy, StatementLine
@@ -110,8 +111,7 @@ def _set(
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if before is not None and before.window is not None and policy.window is None:
-        days = before.window.seconds / _DAY
-        print_message(f"The window of {days:g} days is gone: give --window-days again to keep one.")
+        print_message(Message("cli_guard.window_gone", days=before.window.seconds / _DAY))
 
 
 @budget.command("show")
@@ -123,18 +123,18 @@ def _show(
     """Show budgets: limit, spent and remaining."""
     from celosia.guard.auth.identity import Identity
 
-    with open_guard(config) as guard, waiting("Adding up"):
+    with open_guard(config) as guard, waiting("cli_guard.adding_up"):
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if not lines:
-        print_message("There is no such budget: celosia guard budget set opens one.")
+        print_message(Message("cli_guard.no_such_budget"))
 
 
 def _print(lines: "tuple[StatementLine, ...]") -> None:
     rows = [
         [
-            line.scope.dataset or "all",
-            line.scope.analyst or "all",
+            line.scope.dataset or Message("cli_guard.all"),
+            line.scope.analyst or Message("cli_guard.all"),
             cost(line.policy.limit),
             cost(line.spent),
             left(line.remaining),
@@ -142,13 +142,15 @@ def _print(lines: "tuple[StatementLine, ...]") -> None:
         ]
         for line in lines
     ]
-    print_table(["Data set", "Analyst", "Budget", "Spent", "Left", "Window"], rows)
+    codes = ("cli_guard.data_set", "cli_guard.analyst", "cli_guard.budget", "cli_guard.spent", "cli_guard.left")
+    print_table([Message(code) for code in (*codes, "cli_guard.window")], rows)
 
 
 def _window(line: "StatementLine") -> str:
     window = line.policy.window
     if window is None or line.window_remaining is None:
         return "–"
-    days = window.seconds / _DAY
-    until = "" if line.renews is None else f" until {line.renews:%Y-%m-%d}"
-    return f"{left(line.window_remaining)} of {cost(window.limit)} left{until} ({days:g} days)"
+    fields = {"left": left(line.window_remaining), "limit": cost(window.limit), "days": window.seconds / _DAY}
+    if line.renews is None:
+        return Message("cli_guard.left_in_window", **fields)
+    return Message("cli_guard.left_until", **fields, until=f"{line.renews:%Y-%m-%d}")

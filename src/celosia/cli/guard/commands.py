@@ -21,8 +21,10 @@ from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
 from celosia.cli.guard.users import print_key, user
+from celosia.cli.language import say
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 
 guard = commands("guard", "Stand between analysts and data: a server that answers with noise and keeps the budget.")
 """The sub-command."""
@@ -60,9 +62,9 @@ def _init(
     except BaseException:
         file.unlink()  # a configuration without its owner's key would block the next attempt
         raise
-    print_message(f"Wrote {file}. The owner's key follows; it is shown this once: keep it where you keep passwords.")
+    print_message(Message("cli_guard.configuration_written", path=str(file)))
     print_key(key)
-    print_message("Next: celosia guard dataset add, budget set, user add; then celosia guard serve.")
+    print_message(Message("cli_guard.next_commands"))
 
 
 @guard.command("serve")
@@ -96,8 +98,9 @@ def _log(
         shown = {name: value for name, value in line.body.items() if value is not None and name not in _FOR_MACHINES}
         body = ", ".join(f"{name} {_format_field(name, value)}" for name, value in shown.items())
         words = Text(f"{line.sequence:>6}  {line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-        console.print(words + Text(f"{line.kind}  ", style="bold") + Text(printable(body)), soft_wrap=True)
-    print_message(f"Head: {head}")
+        kind = Text(f"{printable(line.kind)}  ", style="bold")
+        console.print(words + kind + Text(printable(body)), soft_wrap=True)
+    print_message(Message("cli_guard.head", head=str(head)))
 
 
 @guard.command("verify")
@@ -111,12 +114,12 @@ def _verify(
     from celosia.guard.auth.identity import Identity
     from celosia.guard.roles import Role
 
-    with open_guard(config) as here, waiting("Reading the log"):
+    with open_guard(config) as here, waiting("cli_guard.reading_log"):
         found = here.verify(Identity(name="local", role=Role.AUDITOR), head)
     if not found.ok:
-        print_message(f"NOT as it was written. {found.problem}")
+        print_message(Message("cli_guard.not_as_written", problem=found.problem))
         raise typer.Exit(1)
-    print_message(f"As it was written: {found.lines} lines. Head {found.head}")
+    print_message(Message("cli_guard.as_written", lines=found.lines, head=str(found.head)))
 
 
 def _format_field(name: str, value: Any) -> str:
@@ -127,7 +130,8 @@ def _format_field(name: str, value: Any) -> str:
         policy = policy_from_json(value)
         if policy.window is None:
             return cost(policy.limit)
-        return f"{cost(policy.limit)} ({cost(policy.window.limit)} in {policy.window.seconds / 86_400:g} days)"
+        days = policy.window.seconds / 86_400
+        return say("cli_guard.limit_in_window", limit=cost(policy.limit), window=cost(policy.window.limit), days=days)
     if name == "event":
         return str(value["kind"])
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())

@@ -17,6 +17,7 @@ from celosia.cli.tables import pair_keys
 from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
@@ -64,7 +65,7 @@ def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> 
     from celosia.guard.auth.identity import Identity
 
     text, public = _read(options.schema), options.tables()
-    with open_guard(config) as guard, waiting("Looking at the columns"):
+    with open_guard(config) as guard, waiting("cli_guard.looking_at_columns"):
         card = guard.add_dataset(
             Identity.local(),
             options.name,
@@ -76,9 +77,7 @@ def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> 
             analysts=options.analyst,
         )
     print_card(card)
-    print_message(
-        f"Next: celosia guard budget set --dataset {options.name} --epsilon … : without one nothing can be asked."
-    )
+    print_message(Message("cli_guard.next_budget", name=options.name))
 
 
 @dataset.command("list")
@@ -94,11 +93,12 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
             str(one.version),
             hide_secrets(one.source) + ("" if one.relation is None else f" ({one.relation})"),
             ", ".join(table.name for table in one.public) or "–",
-            "all" if one.analysts is None else ", ".join(one.analysts) or "none",
+            Message("cli_guard.all") if one.analysts is None else ", ".join(one.analysts) or Message("cli_guard.none"),
         ]
         for one in found
     ]
-    print_table(["Data set", "Version", "Source", "Public tables", "Analysts"], rows)
+    codes = ("cli_guard.data_set", "cli_guard.version", "cli_guard.source", "cli_guard.public_tables")
+    print_table([Message(code) for code in (*codes, "cli_guard.analysts")], rows)
 
 
 @dataset.command("show")
@@ -113,17 +113,18 @@ def _show(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> None
 @dataset.command("check")
 def _check(config: ConfigOption = Path("guard.toml")) -> None:
     """Open every data set as a query would, and print errors."""
-    with open_guard(config) as guard, waiting("Opening"):
-        rows = []
+    with open_guard(config) as guard, waiting("cli_guard.opening"):
+        rows, failed = [], False
         for one in guard.catalogue.all():
             try:
                 guard.catalogue.check(one.name)
             except CelosiaError as error:
-                rows.append([one.name, str(error)])
+                rows.append([one.name, error.message])
+                failed = True
             else:
-                rows.append([one.name, "can be opened"])
-    print_table(["Data set", "State"], rows)
-    if any(state != "can be opened" for _, state in rows):
+                rows.append([one.name, Message("cli_guard.can_be_opened")])
+    print_table([Message("cli_guard.data_set"), Message("cli_guard.state")], rows)
+    if failed:
         raise typer.Exit(1)
 
 
@@ -134,7 +135,7 @@ def _version(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> N
 
     with open_guard(config) as guard:
         card = guard.new_version(Identity.local(), name)
-    print_message(f"{name} is now version {card.version}.")
+    print_message(Message("cli_guard.new_version", name=name, version=card.version))
 
 
 @dataset.command("share")
@@ -150,28 +151,30 @@ def _share(
 
     with open_guard(config) as guard:
         guard.share_dataset(Identity.local(), name, analyst)
-    print_message(f"{name} can be seen by {'all analysts' if analyst is None else ', '.join(analyst)}.")
+    whom = Message("cli_guard.all_analysts") if analyst is None else ", ".join(analyst)
+    print_message(Message("cli_guard.seen_by", name=name, whom=whom))
 
 
 def print_card(card: "DatasetCard") -> None:
     """Print the card of a data set."""
     for table in card.tables:
-        print_line(f"{table.name}: {_protects(table)}", style="bold")
+        print_line(Message("cli_guard.table_protects", table=table.name, whom=_protects(table)), style="bold")
         rows = [[column.name, column.kind, _fields(column), _null(column)] for column in table.columns]
-        print_table(["Column", "Kind", "May hold", "Without a value"], rows)
+        codes = ("cli_guard.column", "cli_guard.kind", "cli_guard.may_hold", "cli_guard.without_value")
+        print_table([Message(code) for code in codes], rows)
         print_line("")
 
 
-def _protects(table: "TableCard") -> str:
+def _protects(table: "TableCard") -> Message:
     if table.public:
-        return f"public, joined by {', '.join(table.key)}"
+        return Message("cli_guard.public_table", key=", ".join(table.key))
     if table.person is None:
-        return f"one row is protected ({table.adjacency})"
-    return (
-        f"one person ({table.person}) is protected ({table.adjacency}), with at most {table.max_rows_per_group} rows "
-        f"in each of {table.max_groups_per_person} groups"
-        + ("" if table.max_rows_per_person is None else f"; no person has more than {table.max_rows_per_person} rows")
-    )
+        return Message("cli_guard.row_protected", adjacency=table.adjacency)
+    limits = {"rows": table.max_rows_per_group, "groups": table.max_groups_per_person}
+    words = Message("cli_guard.person_protected", person=table.person, adjacency=table.adjacency, **limits)
+    if table.max_rows_per_person is None:
+        return words
+    return Message("cli_guard.rows_known", words=words, rows=table.max_rows_per_person)
 
 
 def _fields(column: "ColumnCard") -> str:
@@ -180,12 +183,14 @@ def _fields(column: "ColumnCard") -> str:
         return ", ".join(map(str, fields["values"]))
     if "low" not in fields:
         return "–"
-    grid = f" in steps of {fields['grid']}" if "grid" in fields else ""
-    return f"{fields['low']} to {fields['high']}{grid}"
+    ends = {"low": str(fields["low"]), "high": str(fields["high"])}
+    if "grid" in fields:
+        return Message("cli_guard.range_in_steps", **ends, grid=str(fields["grid"]))
+    return Message("cli_guard.range", **ends)
 
 
 def _null(column: "ColumnCard") -> str:
-    return "left out" if column.null == "drop" else f"taken as {column.null}"
+    return Message("cli_guard.left_out") if column.null == "drop" else Message("cli_guard.taken_as", null=column.null)
 
 
 def _read(schema: Path) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from rich.text import Text
 
-from celosia.cli.terminal import print_line, print_whole, printable
+from celosia.cli.language import translate
+from celosia.cli.terminal import print_line, print_whole
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -35,7 +35,7 @@ def open_guard(config: Path) -> "Iterator[Guard]":
 
 
 def print_message(words: str) -> None:
-    """Print a message on standard error."""
+    """Print a message on standard error, in the language of the command line."""
     print_line(words, style="dim", stderr=True)
 
 
@@ -43,7 +43,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; cells are printed literally, without markup, and never truncated."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for title in titles:
-        table.add_column(Text(title))
+        table.add_column(translate(title))
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*row)
     print_whole(table)

@@ -14,9 +14,18 @@ from celosia.cli.account.options import commands
 from celosia.cli.completion import offer, roles
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
 from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 
 user = commands("user", "Add and list users, give and revoke keys.")
 """The sub-command."""
+
+_STATES = {"valid": "cli_guard.valid", "expired": "cli_guard.expired", "revoked": "cli_guard.revoked_key"}
+_ROLES = {
+    "owner": "cli_guard.owner",
+    "curator": "cli_guard.curator",
+    "analyst": "cli_guard.analyst_role",
+    "auditor": "cli_guard.auditor",
+}
 
 DaysOption: TypeAlias = Annotated[
     int | None, typer.Option("--days", metavar="N", help="The key expires after N days; by default never.")
@@ -37,7 +46,7 @@ def _add(
 
     with open_guard(config) as guard:
         key = guard.add_user(Identity.local(), name, role, _expires(days))
-    print_message(f"The key of {name} ({role}) follows; it is shown this once{_until(days)}.")
+    print_message(Message("cli_guard.key_follows", name=name, role=_name_role(role), shown=_shown_once(days)))
     print_key(key)
 
 
@@ -52,9 +61,7 @@ def _key(
 
     with open_guard(config) as guard:
         key = guard.add_key(Identity.local(), name, _expires(days))
-    print_message(
-        f"A key of {name} follows; it is shown this once{_until(days)}. Those before stay valid until revoked."
-    )
+    print_message(Message("cli_guard.another_key_follows", name=name, shown=_shown_once(days)))
     print_key(key)
 
 
@@ -68,11 +75,15 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
         users = guard.users(Identity.local())
     at = now()
     rows = [
-        [one.name, one.role.value, key.id, key.state(at), _day(key.created), _day(key.expires)]
+        [
+            *(one.name, _name_role(one.role.value), key.id),
+            *(Message(_STATES[key.state(at)]), _day(key.created), _day(key.expires)),
+        ]
         for one in users
         for key in one.keys
     ]
-    print_table(["User", "Role", "Key", "State", "Since", "Until"], rows)
+    codes = ("cli_guard.user", "cli_guard.role", "cli_guard.key", "cli_guard.state", "cli_guard.since")
+    print_table([Message(code) for code in (*codes, "cli_guard.until")], rows)
 
 
 @user.command("revoke")
@@ -85,7 +96,9 @@ def _revoke(
 
     with open_guard(config) as guard:
         ended = guard.revoke(Identity.local(), name)
-    print_message(f"Revoked {', '.join(ended)}." if ended else "There was nothing left to revoke.")
+    print_message(
+        Message("cli_guard.revoked", keys=", ".join(ended)) if ended else Message("cli_guard.nothing_to_revoke")
+    )
 
 
 def print_key(key: str) -> None:
@@ -103,8 +116,14 @@ def _expires(days: int | None) -> dt.datetime | None:
     return now() + dt.timedelta(days=days)
 
 
-def _until(days: int | None) -> str:
-    return "" if days is None else f" and ends after {days} day{'' if days == 1 else 's'}"
+def _shown_once(days: int | None) -> Message:
+    if days is None:
+        return Message("cli_guard.shown_once")
+    return Message("cli_guard.ends_after_one_day") if days == 1 else Message("cli_guard.ends_after_days", days=days)
+
+
+def _name_role(role: str) -> str:
+    return Message(_ROLES[role]) if role in _ROLES else role
 
 
 def _day(at: dt.datetime | None) -> str:

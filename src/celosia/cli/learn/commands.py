@@ -14,15 +14,15 @@ import typer
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.completion import methods, models, offer
-from celosia.cli.costs import cost, left
 from celosia.cli.guard.opening import print_message, print_table
 from celosia.cli.learn_models import MODELS, Model, find_model
-from celosia.cli.query.commands import LedgerOptions, Spending
+from celosia.cli.query.commands import LedgerOptions, Spending, describe_spending
 from celosia.cli.tables import FileArgument, SchemaOption, open_table
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message, join_messages
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 learn = commands("learn", "Learn privately: fit models, predict with them, and show their cards.")
 """The sub-command."""
-
-_NOTHING_STORED = "Nothing is stored between calls: every fit spends again, and the costs add up."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +127,7 @@ def _fit(
     remembered.check()
     model = find_model(learned.model)
     parameters = price.parameters() | learned.settings()
-    with waiting("Reading the schema"):
+    with waiting("cli_learn.reading_schema"):
         from celosia.query import Session
 
         table = learned.open_table()
@@ -138,15 +136,13 @@ def _fit(
         spending = Spending(epsilon=price.epsilon, delta=price.delta, rho=price.rho)
         kept = remembered.session_options(spending, table.name)
         session = Session(table, progress=lambda _: None, **_told_of(kept, table))
-    with waiting("Fitting"):
+    with waiting("cli_learn.fitting"):
         fitted = _fit_model(estimator, session, table, features, learned, model)
         fitted.budget = None
     fitted.save(output)
-    rest = _NOTHING_STORED if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    guarantee = fitted.guarantee_
-    spent = f"Spent {cost(guarantee)} for each {guarantee.unit} ({guarantee.adjacency.value})."
+    rest = remembered.describe_rest(session, Message("cli_learn.nothing_stored"))
     print_line(str(output))
-    print_line(f"{spent} {rest}", style="dim", stderr=True)
+    print_line(join_messages([describe_spending(fitted.guarantee_), rest]), style="dim", stderr=True)
 
 
 def _told_of(kept: dict[str, Any], table: "Table") -> dict[str, Any]:
@@ -220,7 +216,7 @@ def _predict(
     from celosia.cli.learn.show import kinds_of, predictions_csv
     from celosia.learn.io.model_file import load
 
-    with waiting("Predicting"):
+    with waiting("cli_learn.predicting"):
         from celosia.cli.learn.rows import new_rows
 
         fitted = load(model)
@@ -244,7 +240,7 @@ def _card(
     from celosia.learn.io.card import card
     from celosia.learn.io.model_file import load
 
-    with waiting("Reading the model"):
+    with waiting("cli_learn.reading_model"):
         fitted = load(model)
     text = card(fitted, "html" if as_html else "markdown", rows=rows)
     _write_or_print(text, output, force=force)
@@ -262,10 +258,18 @@ def _write_or_print(text: str, output: Path | None, *, force: bool) -> None:
 def _models() -> None:
     """List the models and their methods."""
     rows = [
-        [model.word, model.target or "–", ", ".join(_mark_methods(model)), model.about] for model in MODELS.values()
+        [model.word, _name_target(model), ", ".join(_mark_methods(model)), Message(model.about)]
+        for model in MODELS.values()
     ]
-    print_table(["Model", "Target", "Methods", "What"], rows)
-    print_message("Methods with a star learn from sums: they are run inside the database, and no row leaves it.")
+    codes = ("cli_learn.model", "cli_learn.target", "cli_learn.methods", "cli_learn.what")
+    print_table([Message(code) for code in codes], rows)
+    print_message(Message("cli_learn.methods_with_star"))
+
+
+def _name_target(model: Model) -> str:
+    if model.target is None:
+        return "–"
+    return Message("cli_learn.number" if model.target == "number" else "cli_learn.classes")
 
 
 def _mark_methods(model: Model) -> list[str]:

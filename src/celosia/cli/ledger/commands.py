@@ -19,6 +19,7 @@ from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core import ZCDP, AddRemove, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_adjacency
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Policy, Window
@@ -140,15 +141,14 @@ def _budget(url: _Url, options: BudgetOptions, dataset: _Dataset = None, analyst
 def _show(url: _Url, dataset: _Dataset = None, analyst: _Analyst = None, as_json: JsonOption = False) -> None:
     """Show the budgets: spent, left, and reservations that a crash may have left open."""
     with _open(url) as opened:
-        with waiting("Adding up"):
+        with waiting("cli_ledger.adding_up"):
             lines, left = opened.statement(dataset, analyst), opened.open_reservations()
         if as_json:
             print_json({"budgets": [line.to_json() for line in lines], "open": len(left), "head": str(opened.head)})
             return
         print_statement(lines)
     if left:
-        words = f"{len(left)} reserved and not answered: running now, or left by a crash. They count as spent."
-        print_line(words, style="dim")
+        print_line(Message("cli_ledger.reserved", number=len(left)), style="dim")
 
 
 @ledger.command("verify")
@@ -159,12 +159,12 @@ def _verify(
     ] = None,
 ) -> None:
     """Verify the whole log. The exit code is 1 if a line was edited, deleted or moved."""
-    with _open(url) as opened, waiting("Reading the log"):
+    with _open(url) as opened, waiting("cli_ledger.reading_log"):
         found = opened.verify(head)
     if not found.ok:
-        print_line(f"NOT as it was written, after {found.lines} lines that hold. {found.problem}")
+        print_line(Message("cli_ledger.not_as_written", lines=found.lines, problem=found.problem))
         raise typer.Exit(_EXIT_BROKEN)
-    print_line(f"As it was written: {found.lines} lines. Head {found.head}")
+    print_line(Message("cli_ledger.as_written", lines=found.lines, head=str(found.head)))
 
 
 @ledger.command("export")
@@ -175,17 +175,17 @@ def _export(
     """Write the log as JSON lines."""
     if output is not None:
         check_place(output, name="output", force=False)
-    with _open(url) as opened, waiting("Reading the log"):
+    with _open(url) as opened, waiting("cli_ledger.reading_log"):
         if output is None:
             opened.export(sys.stdout)
             return
         with output.open("x", encoding="utf-8") as file:
             number = opened.export(file)
-    print_line(f"{number} lines in {output}")
+    print_line(Message("cli_ledger.exported", number=number, path=str(output)))
 
 
 @ledger.command("head")
 def _head(url: _Url) -> None:
     """Print the head. A copy stored elsewhere proves later that nothing before it was rewritten."""
     with _open(url) as opened:
-        print(opened.head)  # noqa: T201 - the head itself, for a pipe
+        print_line(str(opened.head))

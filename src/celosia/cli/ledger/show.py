@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.costs import cost, left
+from celosia.cli.language import say
 from celosia.cli.terminal import print_whole, printable
 from celosia.core import Guarantee, RenyiDP
 
@@ -22,17 +23,19 @@ if TYPE_CHECKING:
 def format_guarantee(guarantee: Guarantee) -> str:
     """Format the numbers of a guarantee on one line."""
     if isinstance(guarantee, RenyiDP):
-        return f"a curve of {len(guarantee.orders)} orders"
+        return say("cli_ledger.curve", orders=len(guarantee.orders))
     return cost(guarantee)
 
 
 def print_statement(lines: "Sequence[StatementLine]") -> None:
     """Print budgets as a table."""
     table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
-        table.add_column(name)
+    codes = ("cli_ledger.data_set", "cli_ledger.analyst", "cli_ledger.limit", "cli_ledger.spent", "cli_ledger.left")
+    for code in (*codes, "cli_ledger.accountant"):
+        table.add_column(say(code))
     for line in lines:
-        dataset, analyst = (printable(name or "any") for name in (line.scope.dataset, line.scope.analyst))
+        scope = (line.scope.dataset, line.scope.analyst)
+        dataset, analyst = (printable(name or say("cli_ledger.any")) for name in scope)
         row = [
             dataset,
             analyst,
@@ -42,7 +45,7 @@ def print_statement(lines: "Sequence[StatementLine]") -> None:
         ]
         table.add_row(*map(Text, [*row, str(line.policy.accountant)]))
         if line.policy.window is not None and line.window_spent and line.window_remaining and line.renews:
-            span = f"until {line.renews:%Y-%m-%d %H:%M} UTC"
+            span = say("cli_ledger.until", time=f"{line.renews:%Y-%m-%d %H:%M}")
             window = [
                 "",
                 span,

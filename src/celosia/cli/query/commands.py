@@ -16,11 +16,13 @@ import typer
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left
+from celosia.cli.language import current_language, translate
 from celosia.cli.tables import FileArgument, SchemaOption, TableOption, open_table, pair_keys
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, safe_repr
+from celosia.core.messages.message import Message, join_messages, name_unit
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from celosia.query import Query, Session
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
-
-NOTHING_STORED = "Nothing is stored between calls: every call spends again, and their costs add up."
-"""The note of a command without a ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +152,10 @@ class LedgerOptions:
             raise ParameterError("cli.ledger_without_budget", name=safe_repr(name), plain_name=name)
         return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
 
+    def describe_rest(self, session: "Session", without: Message) -> Message:
+        """Return what is left in the ledger, or the sentence of a command without one."""
+        return without if self.ledger is None else Message("cli_query.left_in_ledger", left=left(session.remaining))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
@@ -187,6 +190,12 @@ class OutputOptions:
         return self.csv == Path("-")
 
 
+def describe_spending(guarantee: Guarantee) -> Message:
+    """Return what an answer has cost, whom, and for which neighbours."""
+    fields = {"cost": cost(guarantee), "unit": name_unit(guarantee.unit), "adjacency": guarantee.adjacency.value}
+    return Message("cli_query.spent", **fields)
+
+
 @spread
 def query(arguments: QueryArguments, spending: Spending, ledger_options: LedgerOptions, output: OutputOptions) -> None:
     """Query a file or database in SQL and print the private answer with its intervals."""
@@ -195,7 +204,7 @@ def query(arguments: QueryArguments, spending: Spending, ledger_options: LedgerO
     if ledger_options.ledger is None:
         spending.budget()
     target = spending.target()
-    with waiting("Reading the query"):
+    with waiting("cli_query.reading_query"):
         from celosia.query import Session
 
         tables = arguments.tables()
@@ -207,20 +216,18 @@ def query(arguments: QueryArguments, spending: Spending, ledger_options: LedgerO
         return
     if output.chart is not None:
         _check_chart(question, session)
-    with waiting("Answering"):
+    with waiting("cli_query.answering"):
         done = session.ask(question.plan, **target)
         release = done.release or question.release(**target)
     repeated = done.reservation.state == "repeated"
     _print_answer(question, release, output, spending.confidence)
-    summary = (
-        f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
-    )
     for note in release.notes:
-        print_line(f"Note: {note}", style="dim", stderr=True)
+        print_line(Message("cli.note", note=note), style="dim", stderr=True)
+    summary = describe_spending(release.guarantee)
     if repeated:
-        summary = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
-    rest = NOTHING_STORED if ledger_options.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    print_line(f"{summary} {rest}", style="dim", stderr=True)
+        summary = Message("cli_query.answered_before", cost=cost(release.guarantee))
+    rest = ledger_options.describe_rest(session, Message("cli_query.nothing_stored"))
+    print_line(join_messages([summary, rest]), style="dim", stderr=True)
 
 
 def _print_preview(question: "Query", preview: "Preview", *, as_json: bool) -> None:
@@ -230,8 +237,8 @@ def _print_preview(question: "Query", preview: "Preview", *, as_json: bool) -> N
     if as_json:
         print_json(preview_object(question, preview))
     else:
-        print_line(str(preview))
-    print_line("Nothing was spent.", style="dim", stderr=True)
+        print_line("\n  ".join(map(translate, preview.describe())))
+    print_line(Message("cli_query.nothing_spent"), style="dim", stderr=True)
 
 
 def _print_answer(question: "Query", release: "TableRelease", output: OutputOptions, level: str) -> None:
@@ -248,10 +255,10 @@ def _print_answer(question: "Query", release: "TableRelease", output: OutputOpti
         write_whole(output.csv, csv_text(release, level), name="csv")
         print_line(str(output.csv), stderr=True)
     if output.chart is not None:
-        with waiting("Drawing"):
+        with waiting("cli.drawing"):
             from celosia.plots import save
 
-            save(release.plot(level=level), output.chart)
+            save(release.plot(level=level, language=current_language()), output.chart)
         print_line(str(output.chart), stderr=True)
 
 

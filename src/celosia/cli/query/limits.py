@@ -12,11 +12,13 @@ import typer
 
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import print_json, waiting
-from celosia.cli.costs import cost, left
-from celosia.cli.query.commands import NOTHING_STORED, LedgerOptions, QueryArguments, Spending
+from celosia.cli.costs import cost
+from celosia.cli.language import current_language, translate
+from celosia.cli.query.commands import LedgerOptions, QueryArguments, Spending
 from celosia.cli.tables import FileArgument, TableOption
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
+from celosia.core.messages.message import Message, join_messages, name_unit
 
 if TYPE_CHECKING:
     from celosia.query import LimitSuggestion
@@ -76,7 +78,7 @@ def limits(about: About, limits_options: LimitsOptions, ledger_options: LedgerOp
     ledger_options.check()
     spending = limits_options.spending()
     spending.budget()
-    with waiting("Reading the query"):
+    with waiting("cli_query.reading_query"):
         from celosia.query import Session
 
         arguments = QueryArguments(file=about.file, sql="", schema=about.schema, table=about.table)
@@ -85,14 +87,18 @@ def limits(about: About, limits_options: LimitsOptions, ledger_options: LedgerOp
         groups, options = about.question(spending.target())
         preview = session.preview_limits(*groups, **options)
     if limits_options.preview:
-        print_json(preview.to_dict()) if limits_options.as_json else print_line(str(preview))
-        print_line("Nothing was spent.", style="dim", stderr=True)
+        if limits_options.as_json:
+            print_json(preview.to_dict())
+        else:
+            print_line("\n  ".join(map(translate, preview.describe())))
+        print_line(Message("cli_query.nothing_spent"), style="dim", stderr=True)
         return
-    with waiting("Measuring"):
+    with waiting("cli_query.measuring"):
         found = session.suggest_limits(*groups, planned=about.planned, **options)
     _show(found, limits_options)
-    rest = NOTHING_STORED if ledger_options.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    print_line(f"Spent {cost(found.guarantee)} for each {found.guarantee.unit}. {rest}", style="dim", stderr=True)
+    summary = Message("cli_query.spent_on_limits", cost=cost(found.guarantee), unit=name_unit(found.guarantee.unit))
+    rest = ledger_options.describe_rest(session, Message("cli_query.nothing_stored"))
+    print_line(join_messages([summary, rest]), style="dim", stderr=True)
 
 
 def _show(found: "LimitSuggestion", limits_options: LimitsOptions) -> None:
@@ -100,10 +106,10 @@ def _show(found: "LimitSuggestion", limits_options: LimitsOptions) -> None:
         best = {"max_groups_per_person": found.best.groups, "max_rows_per_group": found.best.rows}
         print_json({"best": best, "candidates": found.to_arrow().to_pylist(), "notes": list(found.notes)})
     else:
-        print_line(str(found))
+        print_line(found.describe(current_language()))
     if limits_options.chart is not None:
-        with waiting("Drawing"):
+        with waiting("cli.drawing"):
             from celosia.plots import save
 
-            save(found.plot(), limits_options.chart)
+            save(found.plot(language=current_language()), limits_options.chart)
         print_line(str(limits_options.chart), stderr=True)

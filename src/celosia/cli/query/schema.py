@@ -7,24 +7,23 @@ column are people's. Nothing is released, so nothing is spent.
 
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from celosia.cli.account.show import waiting
+from celosia.cli.language import current_language, say
 from celosia.cli.query.schema_check import check_schema
 from celosia.cli.query.schema_wizard import ask_place, ask_schema
 from celosia.cli.tables import FileArgument, TableOption, refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.messages.message import Message, join_messages
 
-_HEAD = """\
-# Bounds and categories are public. Values outside the bounds are clipped to them; invalid values are left out, unless
-# the column has a line such as null = 0.
-"""
-_FILL_IN = "Write what is publicly known of each column; bounds are never read from the data."
+_WIDTH = 118
 
 
 def schema(
@@ -65,14 +64,14 @@ def schema(
         return
     from celosia.data.drafting.draft import draft_schema
 
-    with waiting("Looking at types"):
-        draft = draft_schema(file, name=table)
+    with waiting("cli_query.looking_at_types"):
+        draft = draft_schema(file, name=table, language=current_language())
     if output is None:
         print_file(draft)
     else:
         write_whole(output, draft, name="output", force=force)
-        _say(str(output), to_stderr=False)
-    _say(_describe_missing(draft), to_stderr=True)
+        print_line(str(output))
+    print_line(_describe_missing(draft), stderr=True)
 
 
 def _is_terminal() -> bool:
@@ -82,12 +81,15 @@ def _is_terminal() -> bool:
 def _ask(file: str, table: str | None, output: Path | None, *, force: bool) -> None:
     made = ask_schema(file, table)
     place = ask_place(file) if output is None else output
-    write_whole(place, _HEAD + made.to_toml(), name="output", force=force)
+    head = textwrap.fill(
+        say("cli_query.head_of_schema"), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
+    write_whole(place, f"{head}\n{made.to_toml()}", name="output", force=force)
     named = "URL" if "://" in file else shlex.quote(file)  # a URL may hold a password
-    _say(f"{place} is written. Next, count the cells that cannot be read, and ask:", to_stderr=False)
-    _say(f"  celosia schema {named} --check {shlex.quote(str(place))}", to_stderr=False)
+    print_line(Message("cli_query.schema_written", path=str(place)))
+    print_line(f"  celosia schema {named} --check {shlex.quote(str(place))}")
     query = f'"SELECT COUNT(*) FROM {made.name}"'  # noqa: S608 - for the owner to read
-    _say(f"  celosia query {named} {query} --schema {shlex.quote(str(place))} --epsilon 0.1", to_stderr=False)
+    print_line(f"  celosia query {named} {query} --schema {shlex.quote(str(place))} --epsilon 0.1")
 
 
 def _refuse_beside_check(output: Path | None, *, force: bool) -> None:
@@ -95,15 +97,11 @@ def _refuse_beside_check(output: Path | None, *, force: bool) -> None:
         raise ParameterError("cli.check_writes_nothing")
 
 
-def _describe_missing(draft: str) -> str:
+def _describe_missing(draft: str) -> Message:
     from celosia.data.schema_file import parse_schema_file
 
     try:
         parse_schema_file(draft)
     except SchemaError as error:
-        return f"{error} {_FILL_IN}"
-    return f"Nothing is missing, but look through it: which columns should be asked about? {_FILL_IN}"
-
-
-def _say(text: str, *, to_stderr: bool) -> None:
-    print_line(text, stderr=to_stderr)
+        return join_messages([error.message, Message("cli_query.fill_in")])
+    return join_messages([Message("cli_query.nothing_missing"), Message("cli_query.fill_in")])

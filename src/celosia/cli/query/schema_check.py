@@ -11,10 +11,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
 
 from celosia.cli.account.show import waiting
+from celosia.cli.language import say, translate, write_number
 from celosia.cli.tables import refuse_nameless
 from celosia.cli.terminal import print_line, print_whole, printable
 from celosia.core.errors import SchemaError
-from celosia.core.messages.message import Message, separate
+from celosia.core.messages.message import Message, Numeral, separate
 
 if TYPE_CHECKING:
     from celosia.data import Table
@@ -31,7 +32,7 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
     declared = read_schema_file(check)
     if table is None and declared.name is None:
         refuse_nameless(file)
-    with waiting("Reading every cell"):
+    with waiting("cli_query.reading_cells"):
         found = declared.table(file, name=table)
         counts = count_cells(found)
     print_whole(_grid(counts))
@@ -42,33 +43,36 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
 
 def _grid(counts: "CellCounts") -> Grid:
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    for name in ("column", "kind", "filled", "empty", "unreadable", "share", "categories that never occur"):
-        number = name in ("filled", "empty", "unreadable", "share")
-        grid.add_column(name, justify="right" if number else "left", no_wrap=number)
+    titles = {"cli_query.column": False, "cli_query.kind": False, "cli_query.filled": True, "cli_query.empty": True}
+    titles |= {"cli_query.unreadable": True, "cli_query.share": True, "cli_query.unused_categories": False}
+    for code, number in titles.items():
+        grid.add_column(say(code), justify="right" if number else "left", no_wrap=number)
     for one in counts.columns:
         row = (
             one.name,
             one.kind,
-            f"{one.filled:,}",
-            f"{counts.rows - counts.without_person - one.filled:,}",
-            f"{one.unreadable:,}",
+            write_number(one.filled),
+            write_number(counts.rows - counts.without_person - one.filled),
+            write_number(one.unreadable),
         )
-        grid.add_row(*map(printable, (*row, _percent(one.share), _list_values(one.unused))))
+        grid.add_row(*map(printable, (*row, translate(_percent(one.share)), _list_values(one.unused))))
     return grid
 
 
 def _list_values(values: tuple[str | int, ...]) -> str:
     shown = ", ".join(map(str, values[:_MAX_LISTED]))
-    return shown if len(values) <= _MAX_LISTED else f"{shown} and {len(values) - _MAX_LISTED} more"
+    if len(values) <= _MAX_LISTED:
+        return shown
+    return say("cli_query.and_more", values=shown, number=len(values) - _MAX_LISTED)
 
 
-def _about_rows(counts: "CellCounts") -> str:
-    words = f"{counts.rows:,} rows"
+def _about_rows(counts: "CellCounts") -> Message:
+    words = Message("cli_query.rows", rows=counts.rows)
     if counts.without_person:
-        words += f", {counts.without_person:,} of them without a person, which are left out"
+        words = Message("cli_query.rows_without_person", words=words, number=counts.without_person)
     if counts.lost:
-        words += f", {counts.lost:,} of them not in the declared encoding, which are left out where such a cell is read"
-    return f"{words}. These counts have no noise: they are for the owner of the data, and not to be passed on."
+        words = Message("cli_query.rows_lost", words=words, number=counts.lost)
+    return Message("cli_query.counts_without_noise", words=words)
 
 
 def _refuse_unreadable(check: Path, counts: "CellCounts", at_most: float) -> None:
@@ -80,16 +84,24 @@ def _refuse_unreadable(check: Path, counts: "CellCounts", at_most: float) -> Non
         raise SchemaError("cli.schema_does_not_fit", path=check, unreadable=separate(wrong))
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else "100 %"
+def _percent(share: float) -> Numeral:
+    return Numeral(f"{100 * share:.2g} %" if share < 1 else "100 %")
 
 
-def _describe_fit(table: "Table", check: Path) -> str:
-    columns = f"{len(table.schema)} column{'s' if len(table.schema) != 1 else ''}"
-    whom = (
-        "every row is one person's only row"
-        if table.person is None
-        else f"rows are told apart by {table.person}: at most {table.max_rows_per_group} of one person in each of "
-        f"{table.max_groups_per_person} groups"
+def _describe_fit(table: "Table", check: Path) -> Message:
+    number = len(table.schema)
+    return Message(
+        "cli_query.schema_fits",
+        path=str(check),
+        columns=Message("cli_query.one_column") if number == 1 else Message("cli_query.some_columns", number=number),
+        table=table.name,
+        names=", ".join(table.schema),
+        whom=_describe_unit(table),
     )
-    return f"{check} fits: {columns} of {table.name} can be asked about ({', '.join(table.schema)}); {whom}."
+
+
+def _describe_unit(table: "Table") -> Message:
+    if table.person is None:
+        return Message("cli_query.one_row_each")
+    limits = {"rows": table.max_rows_per_group, "groups": table.max_groups_per_person}
+    return Message("cli_query.rows_by_person", person=table.person, **limits)

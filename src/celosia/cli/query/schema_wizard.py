@@ -17,9 +17,11 @@ from rich.table import Table as Grid
 from rich.text import Text as Words
 
 from celosia.cli.account.show import waiting
+from celosia.cli.language import say, translate
 from celosia.cli.terminal import print_whole, printable
 from celosia.cli.writing import check_place
 from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
@@ -34,17 +36,7 @@ _NONE: Final = "-"
 _LOOK: Final = "?"
 _MAX_VALUES: Final = 50
 _MAX_MAGNITUDE: Final = 10**15
-_PERSON = "Which column identifies the person of a row (- if every row is another person's)"
-_COLUMNS = (
-    "Bounds are public. Here they come from the names and kinds of the columns, never from the rows: correct them by a "
-    "form, a law or a code book. Values outside are clipped to them; narrower bounds need less noise.\n"
-    "A text column with a public list of values is better a category. Queries cannot use columns that are left out."
-)
-_LISTING = (
-    "Listing the values that occur makes them public: readers of the schema learn that each of them occurs, "
-    "even one that a single person has. Take them from a code book if there is one."
-)
-_LIMITS_LATER = "celosia limits estimates, privately, what other limits would cut off."
+_ANSWERS: Final = {"y": True, "yes": True, "s": True, "si": True, "sí": True, "n": False, "no": False}
 
 
 def ask_schema(file: str, name: str | None) -> "SchemaFile":
@@ -53,7 +45,7 @@ def ask_schema(file: str, name: str | None) -> "SchemaFile":
     from celosia.data.schema.schema import Schema
     from celosia.data.schema_file import SchemaFile
 
-    with waiting("Looking at types"):
+    with waiting("cli_query.looking_at_types"):
         found = inspect_source(file, name=name)
     text = found.text
     if found.untyped:
@@ -79,7 +71,7 @@ def ask_place(file: str) -> Path:
             raise ParameterError("cli.schema_file_taken", path=repr(str(place)))
         return place
 
-    return _ask("Write the schema to", f"{stem.strip('*?[]') or 'schema'}.toml", read)
+    return _ask(say("cli_query.write_schema_to"), f"{stem.strip('*?[]') or 'schema'}.toml", read)
 
 
 # ------------------------------------------------------------------------------------------------------- the terminal
@@ -87,17 +79,30 @@ def ask_place(file: str) -> Path:
 
 def _ask(question: str, default: str | None, read: Callable[[str], T]) -> T:
     """Ask until the answer can be parsed."""
+    # Names of columns may hold any character: they are escaped here, and answers are the names themselves.
+    shown = f"{question} [{default}]" if default else question
+    prompt = "\n".join(map(printable, shown.split("\n")))
     while True:
-        answer = typer.prompt(question, default=default, show_default=bool(default))
+        answer = typer.prompt(prompt, default=default, show_default=False)
         try:
             return read(answer.strip())
         except CelosiaError as error:
-            _say(str(error), "red")
+            _say(error.message, "red")
+
+
+def _confirm(code: str, *, default: bool) -> bool:
+    def read(answer: str) -> bool:
+        if answer and answer.casefold() not in _ANSWERS:
+            raise ParameterError("cli.not_yes_or_no", value=safe_repr(answer))
+        return _ANSWERS.get(answer.casefold(), default)
+
+    marks = say("cli_query.yes_or_no" if default else "cli_query.no_or_yes")
+    return _ask(f"{say(code)} [{marks}]", "", read)
 
 
 def _say(text: str, style: str = "") -> None:
     console = Console(highlight=False)
-    console.print(Words("\n".join(map(printable, text.split("\n"))), style=style))
+    console.print(Words("\n".join(map(printable, translate(text).split("\n"))), style=style))
 
 
 # ------------------------------------------------------------------------------------------------- format and persons
@@ -106,14 +111,14 @@ def _say(text: str, style: str = "") -> None:
 def _ask_format(file: str, name: str | None, found: "Inspection") -> "tuple[Inspection, TextFormat]":
     from celosia.data.drafting.inspection import inspect_source
 
-    _say(f"\nThe first rows of {Path(file).name} seem to be written so:")
+    _say("\n" + say("cli_query.format_seems", file=Path(file).name))
     for word, value in _describe_format(found).items():
         _say(f"  {word:<12} {value}")
-    if typer.confirm("Is that right?", default=True):
+    if _confirm("cli_query.is_that_right", default=True):
         return found, found.text
     text = _ask_words(found, ("delimiter", "encoding"))
     found = inspect_source(file, name=name, delimiter=text.delimiter, encoding=text.encoding)
-    _say("Dates such as dd/mm/yyyy, or iso; null words such as NA, or none; several with commas between them.", "dim")
+    _say(Message("cli_query.about_format_words"), "dim")
     return found, _ask_words(found, ("decimal", "date_format", "null_values"))
 
 
@@ -145,7 +150,7 @@ def _ask_person(found: "Inspection") -> str | None:
     def read(answer: str) -> str | None:
         return None if answer == _NONE else _pick(answer, names)
 
-    return _ask(f"\n{_PERSON}", found.person or _NONE, read)
+    return _ask("\n" + say("cli_query.which_person"), found.person or _NONE, read)
 
 
 def _pick(answer: str, names: list[str]) -> str:
@@ -161,9 +166,9 @@ def _pick(answer: str, names: list[str]) -> str:
 def _ask_limits() -> dict[str, Any]:
     from celosia.data.drafting.answers import LIMITS
 
-    _say(f"What a person has beyond the limits is left out; smaller limits need less noise. {_LIMITS_LATER}", "dim")
+    _say(Message("cli_query.about_limits"), "dim")
     return {
-        name: _ask(question, str(default or _NONE), partial(_read_limit, needed=default is not None))
+        name: _ask(say(question), str(default or _NONE), partial(_read_limit, needed=default is not None))
         for name, (default, question) in LIMITS.items()
     }
 
@@ -203,19 +208,19 @@ class _Columns:
         alike = Counter(column.name.casefold() for column in found.columns)
         self.found, self.text = found, text
         self.columns = {column.name: column for column in found.columns if column.name != person}
-        self.out = {name: "seems to name persons" for name, column in self.columns.items() if column.identifying}
-        self.out |= {name: "is there twice" for name in self.columns if alike[name.casefold()] > 1}
+        self.out: dict[str, Message] = {
+            name: Message("cli_query.names_persons") for name, column in self.columns.items() if column.identifying
+        }
+        self.out |= {name: Message("cli_query.is_there_twice") for name in self.columns if alike[name.casefold()] > 1}
         self.kinds = {name: suggest_kind(column) for name, column in self.columns.items()}
 
     def ask(self) -> "dict[str, Kind]":
         """Show the columns until their owner accepts them, and ask for the missing bounds."""
-        _say(f"\n{_COLUMNS}", "dim")
+        _say("\n".join(["", say("cli_query.about_bounds"), say("cli_query.about_categories")]), "dim")
         while True:
             _say("")
             print_whole(self._grid())
-            chosen = _ask(
-                "Columns to change, by number or name, with commas between them (Enter: none)", "", self._read
-            )
+            chosen = _ask(say("cli_query.columns_to_change"), "", self._read)
             for name in chosen:
                 self._change(name)
             if not chosen:
@@ -224,24 +229,25 @@ class _Columns:
                 kept = {name: kind for name, kind in self.kinds.items() if kind is not None and name not in self.out}
                 if kept:
                     return kept
-                _say("A schema needs at least one column: change one.", "red")
+                _say(Message("cli_query.needs_a_column"), "red")
 
     def _grid(self) -> Grid:
         grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-        for title in ("#", "column", "kind", "public bounds or values", ""):
+        for title in ("#", *map(say, ("cli_query.column", "cli_query.kind", "cli_query.bounds_or_values")), ""):
             grid.add_column(title, overflow="fold")
         for place, (name, column) in enumerate(self.columns.items(), start=1):
-            grid.add_row(str(place), Words(name), *map(Words, self._describe_column(name, column)))
+            grid.add_row(str(place), name, *self._describe_column(name, column))
         return grid
 
     def _describe_column(self, name: str, column: "InspectedColumn") -> tuple[str, str, str]:
         from celosia.data.drafting.answers import suggest_kind
 
         if name in self.out:
-            return "left out", "", self.out[name]
+            return Message("cli_query.left_out"), "", self.out[name]
         kind = self.kinds[name]
         if kind is None:
-            return column.kind or "text", "asked for below", "" if column.domain is None else column.domain.meaning
+            below = Message("cli_query.asked_for_below")
+            return column.kind or "text", below, "" if column.domain is None else column.domain.meaning
         suggested = column.domain is not None and kind == suggest_kind(column)
         return type(kind).__name__.lower(), _bounds(kind), column.domain.meaning if suggested and column.domain else ""
 
@@ -258,13 +264,13 @@ class _Columns:
         present = self.kinds[name]
         word = type(present).__name__.lower() if present is not None else self.columns[name].kind
         kind = _ask(
-            f"\nKind of {name} ({', '.join(KINDS)}; - leaves it out)",
+            "\n" + say("cli_query.kind_of", name=printable(name), kinds=", ".join(KINDS)),
             word or "text",
             lambda answer: _NONE if answer == _NONE else parse_kind(answer),
         )
         self.out.pop(name, None)
         if kind == _NONE:
-            self.out[name] = "by your choice"
+            self.out[name] = Message("cli_query.by_your_choice")
         elif has_bounds(kind):
             self._ask_bounds(name, kind)
         elif kind == "category":
@@ -281,17 +287,19 @@ class _Columns:
         if present is not None and type(present).__name__.lower() == kind:
             default = _bounds(present)
         if domain is not None and domain.high is None:
-            _say("An amount: a power of ten that hardly anything exceeds will do, such as 0..1000 or 0..100000.", "dim")
+            _say(Message("cli_query.about_amounts"), "dim")
         elif default is None:
-            _say("Its name suggests no bounds: take them from a form, a law or a code book, such as 0..100.", "dim")
-        meaning = "" if domain is None or domain.high is None else f", {domain.meaning}"
+            _say(Message("cli_query.no_bounds_suggested"), "dim")
+        question = say("cli_query.bounds_of", name=printable(name))
+        if domain is not None and domain.high is not None:
+            question = say("cli_query.bounds_of_meaning", name=printable(name), meaning=domain.meaning)
 
         def read(answer: str) -> "Kind | None":
             return None if answer == _NONE else parse_bounds(kind, answer)
 
-        self.kinds[name] = _ask(f"Bounds of {name}, LOW..HIGH{meaning} (- leaves it out)", default, read)
+        self.kinds[name] = _ask(question, default, read)
         if self.kinds[name] is None:
-            self.out[name] = "by your choice"
+            self.out[name] = Message("cli_query.by_your_choice")
 
     def _ask_values(self, name: str) -> "Category":
         from celosia.data.drafting.answers import parse_values
@@ -299,9 +307,10 @@ class _Columns:
         whole = self.columns[name].kind == "integer"
         default: str | None = None
         while True:
-            question = f"Values of {name}, with commas between them (? looks for them in the data)"
             found = _ask(
-                question, default, lambda answer: None if answer == _LOOK else parse_values(answer, whole=whole)
+                say("cli_query.values_of", name=printable(name)),
+                default,
+                lambda answer: None if answer == _LOOK else parse_values(answer, whole=whole),
             )
             if found is not None:
                 return found
@@ -309,16 +318,16 @@ class _Columns:
 
     def _look(self, name: str, *, whole: bool) -> str | None:
         """Return the values that occur, for the owner to correct; None if there are too many or the owner declines."""
-        _say(_LISTING, "yellow")
-        if not typer.confirm("List them all the same?", default=False):
+        _say(Message("cli_query.listing_is_public"), "yellow")
+        if not _confirm("cli_query.list_all_the_same", default=False):
             return None
         try:
             values = _list_values(self.found, self.text, name, whole=whole)
         except CelosiaError as error:
-            _say(str(error), "red")
+            _say(error.message, "red")
             return None
         if not values or not all(str(value).isprintable() for value in values):
-            _say(f"There are none, more than {_MAX_VALUES}, or some that cannot be shown: write those that are public.")
+            _say(Message("cli_query.values_not_listed", most=_MAX_VALUES))
             return None
         return ", ".join(_quote(str(value)) for value in values)
 
@@ -330,7 +339,7 @@ def _list_values(found: "Inspection", text: "TextFormat", name: str, *, whole: b
     from celosia.query.engines.readability import list_values
 
     kind = Integer(-_MAX_MAGNITUDE, _MAX_MAGNITUDE) if whole else Text()
-    with waiting("Looking for values"):
+    with waiting("cli_query.looking_for_values"):
         one = table(found.source, schema=Schema({name: kind}), name=found.name, **text.to_dict())
         return list_values(one, name, most=_MAX_VALUES)
 

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from celosia.cli.account.show import event_object
 from celosia.cli.costs import spent
+from celosia.cli.language import join_values, translate, write_number
 from celosia.cli.terminal import print_whole, printable
 from celosia.core.exact import exact_level
 
@@ -46,11 +47,11 @@ def print_table(release: "TableRelease", level: str) -> None:
             # A key is a name, also if it is a number: no year is written 2,021.
             columns.append([printable(str(v)) if name in release.keys else _value(v) for v in values])
             continue
-        table.add_column(release.name_interval(level), justify="right")
+        table.add_column(translate(release.name_interval(level)), justify="right")
         columns += _with_interval(values, release.intervals[name](exact_level(level)))
         true = release.true_intervals or {}
         if name in true:
-            table.add_column(release.name_interval(level, true=True), justify="right")
+            table.add_column(translate(release.name_interval(level, true=True)), justify="right")
             columns.append(_with_interval(values, true[name](exact_level(level)))[1])
     for row in zip(*columns, strict=True):
         table.add_row(*map(Text, row))
@@ -131,7 +132,7 @@ def _decimals(low: list[float], high: list[float]) -> int:
 
 
 def _number(value: float, decimals: int) -> str:
-    return f"{value:,.{decimals}f}"
+    return write_number(value, f",.{decimals}f")
 
 
 def _value(value: Any) -> str:
@@ -139,11 +140,11 @@ def _value(value: Any) -> str:
         case bool() | None:
             return {True: "true", False: "false", None: "–"}[value]
         case int():
-            return f"{value:,}"
+            return write_number(value)
         case float():
-            return f"{value:,.6g}"
+            return write_number(value, ",.6g")
         case list():
-            return ", ".join(map(_value, value))
+            return join_values(map(_value, value))
         case _:
             return printable(str(value))
 

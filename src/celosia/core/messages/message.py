@@ -28,6 +28,20 @@ _MAX_CATALOGUES: Final = 64  # kept: a code of another program may name any pack
 _SPANISH_MARKS: Final = str.maketrans(",.", ".,")
 
 
+class Numeral(str):
+    """A number as text, such as ``0.1`` or ``1,234``, that a message writes with the marks of its language.
+
+    >>> Message("core.not_positive", name="epsilon", value=Numeral("-0.5")).render("es")
+    'epsilon debe ser mayor que 0, y es -0,5.'
+    """
+
+    __slots__ = ()
+
+    def render(self, language: str) -> str:
+        """Return the number with the decimal and thousands marks of a language."""
+        return self.translate(_SPANISH_MARKS) if language == "es" else str(self)
+
+
 class Message(str):
     """An English sentence with its code and fields, from which it can be written in another language.
 
@@ -126,7 +140,7 @@ def _freeze(value: object) -> Field:
 
     if isinstance(value, CelosiaError):
         return value.message
-    if value is None or isinstance(value, Message | Guarantee) or type(value) in (str, int, float):
+    if value is None or isinstance(value, Message | Numeral | Guarantee) or type(value) in (str, int, float):
         return value  # type: ignore[return-value] # one of these
     if isinstance(value, tuple | list):
         return tuple(_freeze(each) for each in value)
@@ -154,14 +168,15 @@ def render_message(
         match value:
             case Message():
                 return value.render(language, format_guarantee=format_guarantee)
+            case Numeral():
+                return value.render(language)
             case None | str():
                 return str(value)
             case tuple():
                 between = " " if any(isinstance(each, Message) for each in value) else ", "
                 return between.join(write(name, each, spec) for each in value)
             case int() | float():
-                text = format(value, spec)
-                return text.translate(_SPANISH_MARKS) if language == "es" else text
+                return Numeral(format(value, spec)).render(language)
             case _:
                 return str(value) if format_guarantee is None else format_guarantee(value, name)
 

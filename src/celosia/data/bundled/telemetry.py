@@ -20,6 +20,7 @@ import numpy as np
 from celosia.core.enclosure import exp_negative
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.messages.message import Message
 from celosia.data.bundled.loan_words import LOAN_WORDS
 from celosia.noise import Seeded, categorical, uniform_below
 
@@ -60,9 +61,9 @@ _SIZES: Final = {
 }
 
 _DESCRIPTIONS: Final = {
-    "exp_distrib": "int(Exp(mean 2))",
-    "norm_distrib": "int(Normal(12, 2))",
-    "anglicismo": "English loan words, 1/rank; 10 % random",
+    "exp_distrib": "data.exponential_values",
+    "norm_distrib": "data.normal_values",
+    "anglicismo": "data.loan_words",
 }
 
 
@@ -79,13 +80,13 @@ class Recipe:
     rows: int
 
     @property
-    def description(self) -> str:
+    def description(self) -> Message:
         """The distribution of a value.
 
         >>> RECIPES["anglicismo_750"].description
         'English loan words, 1/rank; 10 % random'
         """
-        return _DESCRIPTIONS[self.shape]
+        return Message(_DESCRIPTIONS[self.shape])
 
 
 RECIPES: Final = {

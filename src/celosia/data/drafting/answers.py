@@ -17,11 +17,11 @@ from celosia.data.schema.schema import KINDS
 from celosia.data.sources.text_format import TextFormat
 
 LIMITS: Final[Mapping[str, tuple[int | None, str]]] = {
-    "max_groups_per_person": (4, "In how many groups of a query may one person count"),
-    "max_rows_per_group": (8, "With how many rows in each group"),
-    "max_rows_per_person": (None, "Most rows that anybody has, if that is publicly known (- if not)"),
+    "max_groups_per_person": (4, "data.how_many_groups"),
+    "max_rows_per_group": (8, "data.how_many_rows"),
+    "max_rows_per_person": (None, "data.most_rows"),
 }
-"""The limits on persons: a default, or None for an optional fact, and the question."""
+"""The limits on persons: a default, or None for an optional fact, and the code of the question."""
 
 _BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
     "integer": Integer,

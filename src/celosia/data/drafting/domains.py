@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from celosia.core.messages.message import Message
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
@@ -21,13 +23,49 @@ class Domain:
 
     low: str
     high: str | None
-    meaning: str
+    meaning: Message
 
 
 _NUMBERS: Final = ("integer", "real")
+_CENTURIES: Final = Message("data.in_two_centuries")
 _TIMES: Final = {
-    "date": Domain(low="1900-01-01", high="2100-01-01", meaning="two centuries"),
-    "timestamp": Domain(low="1900-01-01 00:00:00", high="2100-01-01 00:00:00", meaning="two centuries"),
+    "date": Domain(low="1900-01-01", high="2100-01-01", meaning=_CENTURIES),
+    "timestamp": Domain(low="1900-01-01 00:00:00", high="2100-01-01 00:00:00", meaning=_CENTURIES),
+}
+_MEANINGS: Final = {
+    "years": "data.in_years",
+    "months": "data.in_months",
+    "days": "data.in_days",
+    "percent": "data.in_percent",
+    "a share": "data.in_a_share",
+    "years of a calendar": "data.in_years_of_a_calendar",
+    "months of a year": "data.in_months_of_a_year",
+    "weeks of a year": "data.in_weeks_of_a_year",
+    "quarters of a year": "data.in_quarters_of_a_year",
+    "days of a month": "data.in_days_of_a_month",
+    "days of a week": "data.in_days_of_a_week",
+    "hours of a day": "data.in_hours_of_a_day",
+    "minutes of an hour": "data.in_minutes_of_an_hour",
+    "hours of a week": "data.in_hours_of_a_week",
+    "degrees Celsius": "data.in_degrees_celsius",
+    "degrees Fahrenheit": "data.in_degrees_fahrenheit",
+    "centimetres": "data.in_centimetres",
+    "metres": "data.in_metres",
+    "inches": "data.in_inches",
+    "kilograms": "data.in_kilograms",
+    "pounds": "data.in_pounds",
+    "grams": "data.in_grams",
+    "kilograms per square metre": "data.in_kilograms_per_square_metre",
+    "mmHg": "data.in_mmhg",
+    "beats per minute": "data.in_beats_per_minute",
+    "breaths per minute": "data.in_breaths_per_minute",
+    "mg/dL": "data.in_mg_dl",
+    "g/dL": "data.in_g_dl",
+    "degrees": "data.in_degrees",
+    "children": "data.in_children",
+    "persons": "data.in_persons",
+    "on its scale": "data.in_on_its_scale",
+    "an amount": "data.in_an_amount",
 }
 
 # Alternatives of words that must all be in a name; of several matching rows, the one with most words wins.
@@ -138,7 +176,7 @@ def _split_id(word: str) -> tuple[str, ...]:
 def _parse_line(line: str) -> list[tuple[frozenset[str], Domain]]:
     bounds, _, names = line.partition("|")
     low, high, meaning = bounds.strip().split(" ", 2)
-    domain = Domain(low=low, high=None if high == "?" else high, meaning=meaning)
+    domain = Domain(low=low, high=None if high == "?" else high, meaning=Message(_MEANINGS[meaning]))
     return [(frozenset(phrase.split()), domain) for phrase in names.split(",")]
 
 

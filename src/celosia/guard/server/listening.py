@@ -10,6 +10,7 @@ import sys
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.system_errors import describe_os_error
 from celosia.guard.config.settings import Config
 
 _BACKLOG = 512
@@ -33,7 +34,7 @@ def listen(config: Config) -> socket.socket:
             listening.listen(_BACKLOG)
         except OSError as error:
             raise ParameterError(
-                "guard.address_not_available", host=config.host, port=config.port, reason=error.strerror
+                "guard.address_not_available", host=config.host, port=config.port, reason=describe_os_error(error)
             ) from None
         closing.pop_all()  # success: keep it open
     return listening

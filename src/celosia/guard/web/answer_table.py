@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.guard.web.i18n.numerals import decimals_for, format_number
+from celosia.core.messages.numerals import decimals_for, format_number
 
 if TYPE_CHECKING:
     from celosia.query.release import TableRelease

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.guarantees import Guarantee
-from celosia.guard.web.i18n.numerals import compute_share
+from celosia.core.messages.numerals import compute_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

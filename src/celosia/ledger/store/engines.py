@@ -18,6 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from celosia.core.errors import LedgerError, ParameterError
 from celosia.core.extras import require
+from celosia.core.messages.system_errors import describe_os_error
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -79,7 +80,7 @@ def _prepare_file(parsed: "URL", *, create: bool) -> Path:
         # Only the owner may read queries and answers; SQLite gives its log files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise LedgerError("ledger.ledger_not_opened", path=repr(str(path)), reason=error.strerror) from None
+        raise LedgerError("ledger.ledger_not_opened", path=repr(str(path)), reason=describe_os_error(error)) from None
     return path
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.exact import Exact, exact_level
+from celosia.core.messages.message import Message
 from celosia.local.base.estimate import Estimate, build_estimate, critical_value, extend_estimate
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Discovery(Estimate):
     surfaces: float
 
     @property
-    def statement(self) -> str:
+    def statement(self) -> Message:
         """A sentence on the threshold and on what may be missing.
 
         >>> from celosia.local.discovery.prefix_extension import PrefixExtension
@@ -59,11 +60,14 @@ class Discovery(Estimate):
         'There are no reports yet.'
         """
         if not self.reports:
-            return "There are no reports yet."
-        return (
-            f"{self.tested} candidates were tested; shown are those with a count above {self.threshold:.0f}. "
-            f"A value must be held by about {self.surfaces:.0f} of {self.reports} people to surface, which is "
-            f"{self.surfaces / self.null_error:.1f} standard errors of its count; what fewer hold may be missing."
+            return Message("local.no_reports_yet")
+        return Message(
+            "local.discovery_threshold",
+            tested=self.tested,
+            threshold=self.threshold,
+            surfaces=self.surfaces,
+            reports=self.reports,
+            errors=self.surfaces / self.null_error,
         )
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from numba import njit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_level
+from celosia.core.messages.message import Message
 from celosia.local.base.checks import exact_at_most
 from celosia.local.base.hashed_rows import build_hash_family, exact_seed
 from celosia.local.base.packing import Bytes
@@ -75,22 +76,24 @@ class DistinctEstimate:
         return self.low, self.high
 
     @property
-    def statement(self) -> str:
+    def statement(self) -> Message:
         """The estimate and its bounds in words.
 
         >>> DistinctCount(epsilon=4).aggregate().estimate().statement
         'There are no reports yet.'
         """
         if not self.reports:
-            return "There are no reports yet."
+            return Message("local.no_reports_yet")
         if self.least > self.reports:
-            return f"With {self.reports} reports nothing can be seen: not even a value that all people hold."
-        sure = f"{100 * (1 - self.failure):.3g} %"
-        return (
-            f"The number of values that stand out is about {self.estimate:.0f}: all that {self.least} or more of "
-            f"{self.reports} people hold are among them, and some that fewer hold. With {sure} confidence at most "
-            f"{self.high} are held by {self.least} or more, and at least {self.low} by anybody. What too few hold is "
-            "not counted: no report about a single person could tell of it."
+            return Message("local.nothing_seen", reports=self.reports)
+        return Message(
+            "local.distinct_values",
+            estimate=self.estimate,
+            least=self.least,
+            reports=self.reports,
+            sure=100 * (1 - self.failure),
+            high=self.high,
+            low=self.low,
         )
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.html_table import draw_table
-from celosia.core.messages.message import Message
+from celosia.core.messages.message import Message, Numeral
 from celosia.core.release import Release
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from celosia.query.planning.strategy import Target
 
 _MOST_LINES = 7
-_TEXT = ("rows kept", "persons kept", "bias", "noise", "error")
+_COLUMNS = (
+    *("query.limit_groups", "query.limit_rows", "query.limit_rows_kept", "query.limit_persons_kept"),
+    *("query.limit_bias", "query.limit_noise", "query.limit_error"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,7 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         columns = {name: [getattr(candidate, name) for candidate in self.value] for name in names}
         return pa.table(columns | {"best": [candidate is self.best for candidate in self.value]})
 
-    def plot(self, *, title: str = "Expected error by limits") -> "alt.LayerChart":
+    def plot(self, *, title: str = "", language: str = "en") -> "alt.LayerChart":
         """Draw the error against the limit of rows, one line for each limit of groups near the best one."""
         from celosia.plots import Curve, Labels, curves
 
@@ -107,36 +110,47 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         lines = []
         for most in groups[first : first + _MOST_LINES]:
             own = [candidate for candidate in self.value if candidate.groups == most]
-            name = f"{most:,} group{'' if most == 1 else 's'}"
-            lines.append(Curve(name=name, x=[each.rows for each in own], y=[each.error for each in own]))
-        labels = Labels(title=title, subtitle=self._summary(), x="Rows of a person in each group", y="Error in rows")
+            lines.append(
+                Curve(
+                    name=_groups(most).render(language), x=[each.rows for each in own], y=[each.error for each in own]
+                )
+            )
+        labels = Labels(
+            title=title or Message("query.limits_title"),
+            subtitle=self._summary(),
+            x=Message("query.limits_rows_axis"),
+            y=Message("query.limits_error_axis"),
+            language=language,
+        )
         return curves(lines, labels=labels, x_log=True, y_log=True)
 
-    def _summary(self) -> str:
-        best = self.best
-        return (
-            f"Best: max_groups_per_person={best.groups}, max_rows_per_group={best.rows}. Error of a count in one of "
-            f"{self.cells:,} group{'' if self.cells == 1 else 's'}: rows cut off (bias) plus noise, on average."
-        )
+    def _summary(self) -> Message:
+        groups, rows = str(self.best.groups), str(self.best.rows)  # as a program writes them, without marks
+        return Message("query.best_limits", groups=groups, rows=rows, cells=_groups(self.cells))
 
-    def _lines(self) -> list[tuple[str, ...]]:
+    def _lines(self) -> list[tuple[Numeral, ...]]:
         """The candidates as texts; the best one has a star."""
         return [
             (
-                f"{each.groups:,}{' *' if each is self.best else ''}",
-                f"{each.rows:,}",
+                Numeral(f"{each.groups:,}{' *' if each is self.best else ''}"),
+                Numeral(f"{each.rows:,}"),
                 _percent(each.rows_kept),
                 _percent(each.persons_kept),
-                *(f"{number:,.4g}" for number in (each.bias, each.noise, each.error)),
+                *(Numeral(f"{number:,.4g}") for number in (each.bias, each.noise, each.error)),
             )
             for each in self.value
         ]
 
-    def __str__(self) -> str:
-        table = [("groups", "rows", *_TEXT), *self._lines()]
+    def describe(self, language: str = "en") -> str:
+        """Return the candidates as a table of text, and what should be known about them, in a language."""
+        head = [Message(code).render(language) for code in _COLUMNS]
+        table = [head, *([item.render(language) for item in row] for row in self._lines())]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(item.rjust(width) for item, width in zip(row, widths, strict=True)) for row in table]
-        return "\n".join([*lines, self._summary(), *self.notes])
+        return "\n".join([*lines, *(note.render(language) for note in (self._summary(), *self.notes))])
+
+    def __str__(self) -> str:
+        return self.describe()
 
     @property
     def notes(self) -> tuple[Message, ...]:
@@ -147,7 +161,7 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
 
     def _repr_html_(self) -> str:
         lines, words = self._lines(), [self._summary(), *self.notes, str(self.guarantee)]
-        return draw_table(("groups", "rows", *_TEXT), lines, notes=words, most=len(lines))
+        return draw_table(tuple(map(Message, _COLUMNS)), lines, notes=words, most=len(lines))
 
     def __repr__(self) -> str:
         best: Any = self.best
@@ -155,5 +169,9 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         return f"<LimitSuggestion {best.groups} groups, {best.rows} rows in each; {self.guarantee}{marks}>"
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
+def _percent(share: float | None) -> Numeral:
+    return Numeral("–" if share is None else f"{share:.1%}")
+
+
+def _groups(number: int) -> Message:
+    return Message("query.one_group") if number == 1 else Message("query.some_groups", number=number)

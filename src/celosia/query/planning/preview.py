@@ -102,29 +102,51 @@ class Preview:
             "notes": list(self.notes),
         }
 
+    def describe(self) -> tuple[Message, ...]:
+        """Return the preview as sentences: its cost, then every aggregate, bound and note."""
+        return (
+            self._head(),
+            *(
+                Message(
+                    "query.preview_line",
+                    name=line.name,
+                    mechanism=line.mechanism,
+                    share=float(line.share),
+                    error=self._error(line),
+                )
+                for line in self.lines
+            ),
+            *(Message("query.preview_bounds", name=name, kind=kind) for name, kind in self.bounds),
+            *(Message("query.preview_note", note=note) for note in self.notes),
+        )
+
+    def _head(self) -> Message:
+        if self.cells is None:
+            cells = Message("query.preview_private_keys")
+        elif self.cells == 1:
+            cells = Message("query.preview_one_cell")
+        else:
+            cells = Message("query.preview_cells", number=self.cells)
+        code = "query.preview_fits" if self.affordable else "query.preview_does_not_fit"
+        return Message(code, cost=self.cost, remaining=self.remaining, cells=cells)
+
     def __str__(self) -> str:
-        fits = "fits" if self.affordable else "DOES NOT FIT"
-        cells = "private keys" if self.cells is None else f"{self.cells:,} cell{'s' if self.cells != 1 else ''}"
-        head = [f"Cost {self.cost}: {fits} into the remaining {self.remaining}; {cells}."]
-        lines = [
-            f"  {line.name}: {line.mechanism}, {float(line.share):.0%} of the cost; {self._error(line)}"
-            for line in self.lines
-        ]
-        bounds = [f"  {name} is {kind}" for name, kind in self.bounds]
-        return "\n".join([*head, *lines, *bounds, *(f"  Note: {note}" for note in self.notes)])
+        return "\n  ".join(self.describe())
 
     def _repr_html_(self) -> str:
-        head, *_ = str(self).partition("\n")
+        head = self._head()
         lines = [(each.name, each.mechanism, f"{float(each.share):.0%}", self._error(each)) for each in self.lines]
         notes = [*(f"{name} is {kind}" for name, kind in self.bounds), *self.notes]
         return draw_table(("aggregate", "how", "of the cost", "error"), lines, title=head, notes=notes, most=len(lines))
 
-    def _error(self, line: Line) -> str:
+    def _error(self, line: Line) -> Message:
         if line.error is None:
-            return "error depends on the number of rows (give rows=, a public guess)"
-        of_noise = "" if self.cost.unit == "row" else "noise "
-        unit = " rows" if line.unit == "rank" else ""
-        return f"{of_noise}within ±{line.error:,.6g}{unit} with probability {self.level:.3g}"
+            return Message("query.error_depends_on_rows")
+        if self.cost.unit == "row":
+            code = "query.error_of_rank" if line.unit == "rank" else "query.error_of_value"
+        else:
+            code = "query.noise_of_rank" if line.unit == "rank" else "query.noise_of_value"
+        return Message(code, error=line.error, level=self.level)
 
 
 def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float | None, level: float) -> float | None:

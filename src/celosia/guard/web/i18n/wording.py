@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from celosia.core.messages.message import Message
+from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.i18n.numerals import format_guarantee
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee

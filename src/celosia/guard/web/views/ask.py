@@ -12,12 +12,12 @@ from urllib.parse import quote as quoted
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
+from celosia.core.messages.numerals import compute_share
 from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Permission
 from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
 from celosia.guard.web.cookies import draw_secret
 from celosia.guard.web.costs import find_tightest_budget, split_cost
-from celosia.guard.web.i18n.numerals import compute_share
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.presets import guess_probability, preset_rows
 from celosia.guard.web.rendering import form_problem, redirect, render_page

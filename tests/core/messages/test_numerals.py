@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from celosia.guard.web.i18n.numerals import compute_share, decimals_for, format_guarantee, format_number
+from celosia.core.messages.numerals import compute_share, decimals_for, format_guarantee, format_number
 
 SPACE = "\N{NO-BREAK SPACE}"
 POWERS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
