@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.closing import Closing
 from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
@@ -21,6 +22,7 @@ from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
 from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
+from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
@@ -81,8 +83,8 @@ class Guard(Closing):
         return guard
 
     def open_datasets(self) -> None:
-        """Open all data sets that have a budget, so that the first query does not wait for the check of their rows."""
-        self._sessions.open_all(self.catalogue.all())
+        """Open all data sets that can be asked, so that the first query does not wait for the check of their rows."""
+        self._sessions.open_all(one for one in self.catalogue.all() if not one.retired)
 
     def close(self) -> None:
         """Close files and connections."""
@@ -168,10 +170,27 @@ class Guard(Closing):
             self._check_analyst(analyst)
         return self.catalogue.share(dataset, analysts, by=identity.name).card()
 
-    def set_schema(self, identity: Identity, dataset: str, schema: str) -> DatasetCard:
-        """Replace the schema of a data set by one with the same privacy unit and adjacency."""
-        require(identity, Permission.SET_SCHEMAS)
-        return self.catalogue.set_schema(dataset, schema, by=identity.name).card()
+    def update_dataset(
+        self,
+        identity: Identity,
+        name: str,
+        *,
+        source: str | None = None,
+        table: str | None = None,
+        schema: str | None = None,
+        title: str | None = None,
+        retired: bool | None = None,
+    ) -> tuple[DatasetCard, tuple[Message, ...]]:
+        """Change a data set under the same budget; return its card, and what the change means for past spending.
+
+        The privacy unit and the adjacency stay. A new ``source`` or ``table`` is a new version of the data. A
+        ``retired`` data set takes no questions until it is restored with ``retired=False``.
+        """
+        require(identity, Permission.ADD_DATASETS if schema is None else Permission.SET_SCHEMAS)
+        before, after = self.catalogue.update(
+            name, by=identity.name, source=source, table=table, schema=schema, title=title, retired=retired
+        )
+        return after.card(), explain_change(before, after)
 
     def set_bounds(self, identity: Identity, dataset: str, column: str, low: object, high: object) -> DatasetCard:
         """Replace the bounds of a column: numbers, or strings of numbers, dates and times."""
@@ -256,15 +275,15 @@ class Guard(Closing):
     ) -> "tuple[StatementLine, ...]":
         """Return the budgets that apply to a data set and an analyst; analysts see only those that apply to them."""
         require(identity, Permission.READ_BUDGETS, Permission.READ_OWN_BUDGET)
-        if dataset is not None:
-            self._find_visible(identity, dataset)
+        shared = {one.name for one in self.catalogue.all() if one.is_shared_with(identity)}
+        if dataset is not None and dataset not in shared:
+            raise NotFoundError("guard.no_dataset", name=dataset)
         if identity.may(Permission.READ_BUDGETS):
             return self.ledger.statement(dataset, analyst)
         if analyst not in (None, identity.name):
             raise NotFoundError("guard.no_user", name=analyst)
-        unseen = {one.name for one in self.catalogue.all() if not one.is_visible_to(identity)}
         lines = self.ledger.statement(dataset, identity.name)
-        return tuple(line for line in lines if line.scope.dataset not in unseen)
+        return tuple(line for line in lines if line.scope.dataset in {None, *shared})
 
     def set_budget(
         self,
