@@ -327,7 +327,7 @@ def test_a_retired_data_set_takes_no_questions_and_keeps_its_past(place: Place) 
             one.open_datasets()
             for call, *given in ((one.dataset, "deaths"), (one.preview, COUNT), (one.ask, COUNT, "2")):
                 with pytest.raises(NotFoundError, match="no data set 'deaths'"):
-                    call(ana, *given)  # type: ignore[operator] # methods of the guard
+                    call(ana, *given)
             assert one.datasets(ana) == ()
             assert [card.retired for card in one.datasets(cora)] == [True]
             assert one.ask(ana, COUNT, "1") == first == one.answer(ana, first.id)

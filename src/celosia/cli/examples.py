@@ -79,7 +79,10 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "guard dataset list": ("celosia guard dataset list",),
     "guard dataset show": ("celosia guard dataset show deaths",),
     "guard dataset check": ("celosia guard dataset check",),
-    "guard dataset version": ("celosia guard dataset version deaths",),
+    "guard dataset version": ("celosia guard dataset version deaths --yes",),
+    "guard dataset update": ("celosia guard dataset update deaths --source deaths-2027.parquet --schema schema.toml",),
+    "guard dataset retire": ("celosia guard dataset retire deaths",),
+    "guard dataset restore": ("celosia guard dataset restore deaths",),
     "guard dataset share": ("celosia guard dataset share deaths --analyst ana --analyst luis",),
     "guard budget set": (
         "celosia guard budget set --dataset deaths --epsilon 3 --delta 1e-6",

@@ -7,13 +7,14 @@ process opens its own.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.closing import Closing
 from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.messages.message import Message
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
@@ -26,6 +27,8 @@ from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
+from celosia.guard.log.export import export_lines
+from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.pace import Pace
@@ -325,10 +328,32 @@ class Guard(Closing):
 
     # ------------------------------------------------------------------------------------------------------- log
 
-    def log(self, identity: Identity, after: int = 0, limit: int = 100) -> "tuple[LogLine, ...]":
-        """Return the lines of the log that follow the line ``after``."""
+    def log(
+        self,
+        identity: Identity,
+        after: int = 0,
+        limit: int = 100,
+        *,
+        before: int | None = None,
+        wanted: LogFilter | None = None,
+    ) -> "tuple[LogLine, ...]":
+        """Return the wanted lines that follow the line ``after``; with ``before`` those below it, latest first."""
         require(identity, Permission.READ_LOG)
-        return tuple(self.ledger.entries(after=after, limit=_check_limit(limit)))
+        pages = find_pages(
+            self.ledger.store,
+            wanted or LogFilter(),
+            after=exact_integer(after, name="after", least=0),
+            before=None if before is None else exact_integer(before, name="before", least=0),
+            limit=_check_limit(limit),
+        )
+        return tuple(chain.from_iterable(pages))
+
+    def export_log(
+        self, identity: Identity, form: str, *, after: int = 0, wanted: LogFilter | None = None, language: str = "en"
+    ) -> "Iterator[str]":
+        """Return the pieces of the wanted lines after a line, as ``csv`` with sentences or as ``jsonl``."""
+        require(identity, Permission.READ_LOG)
+        return export_lines(self.ledger, wanted or LogFilter(), form, after=after, language=language)
 
     def verify(self, identity: Identity, head: str | None = None) -> "Verification":
         """Check that the log is intact, contains a ``head`` kept elsewhere, and agrees with the tables."""
