@@ -66,7 +66,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "ledger head": ("celosia ledger head sqlite:///budget.db",),
     "guard init": ("celosia guard init /srv/guard", "celosia guard init --host 0.0.0.0 --port 8080 --behind-proxy"),
     "guard serve": ("celosia guard serve --config /srv/guard/guard.toml",),
-    "guard log": ("celosia guard log --after -1 --limit 20", "celosia guard log --json"),
+    "guard log": ("celosia guard log --user ana --since 2026-01-01", "celosia guard log --format csv"),
     "guard verify": ("celosia guard verify",),
     "guard user add": ("celosia guard user add ana --role analyst --days 90",),
     "guard user key": ("celosia guard user key ana --days 90",),

@@ -69,7 +69,7 @@ def test_lines_are_found_by_what_they_say(ledger: Ledger) -> None:
 def test_days_are_whole_and_times_are_not(ledger: Ledger) -> None:
     first = fill(ledger)
     with ledger.store.reading() as connection:
-        at = connection.execute(sa.select(LOG.c.at).where(LOG.c.sequence == first + 1)).scalar_one()
+        at: str = connection.execute(sa.select(LOG.c.at).where(LOG.c.sequence == first + 1)).scalar_one()
     day, time = at[:10], at.removesuffix("Z")
     assert 1 in find(ledger, first, since=day, until=day)
     assert 1 in find(ledger, first, since=time)
