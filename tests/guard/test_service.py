@@ -129,6 +129,7 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "add_key": ({"owner"}, lambda p, w: p.guard.add_key(w, "olga")),
     "revoke": ({"owner"}, lambda p, w: p.guard.revoke(w, "eva")),
     "log": ({"auditor"}, lambda p, w: p.guard.log(w)),
+    "export_log": ({"auditor"}, lambda p, w: "".join(p.guard.export_log(w, "csv"))),
     "verify": ({"auditor"}, lambda p, w: p.guard.verify(w)),
 }
 NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "identify"}
