@@ -23,6 +23,7 @@ from celosia.core.errors import (
     ParameterError,
     QueryError,
     RequestConflictError,
+    SchemaError,
 )
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
@@ -119,7 +120,7 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "dummy_rows": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dummy_rows(w, "deaths")),
     "add_dataset": ({"owner", "curator"}, lambda p, w: p.guard.add_dataset(w, "births", _births(p), SCHEMA)),
     "share_dataset": ({"owner", "curator"}, lambda p, w: p.guard.share_dataset(w, "deaths", ["ana"])),
-    "set_schema": ({"curator"}, lambda p, w: p.guard.set_schema(w, "deaths", SCHEMA)),
+    "update_dataset": ({"owner", "curator"}, lambda p, w: p.guard.update_dataset(w, "deaths", title=w.name)),
     "set_bounds": ({"curator"}, lambda p, w: p.guard.set_bounds(w, "deaths", "age", 0, 100)),
     "new_version": ({"owner", "curator"}, lambda p, w: p.guard.new_version(w, "deaths")),
     "preview": ({"analyst"}, lambda p, w: p.guard.preview(w, COUNT)),
@@ -139,6 +140,7 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "add_key": ({"owner"}, lambda p, w: p.guard.add_key(w, "olga")),
     "revoke": ({"owner"}, lambda p, w: p.guard.revoke(w, "eva")),
     "log": ({"auditor"}, lambda p, w: p.guard.log(w)),
+    "export_log": ({"auditor"}, lambda p, w: "".join(p.guard.export_log(w, "csv"))),
     "verify": ({"auditor"}, lambda p, w: p.guard.verify(w)),
 }
 NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "identify"}
@@ -297,6 +299,82 @@ def test_dummy_rows_need_no_data_and_cost_nothing(place: Place) -> None:
     assert place.guard.ledger.head == head
     with pytest.raises(ParameterError, match="rows must be at least 1"):
         place.guard.dummy_rows(ana, "deaths", rows=0)
+
+
+def test_an_updated_data_set_keeps_its_budget_and_answers_anew(place: Place) -> None:
+    guard, ana, cora, olga = place.guard, place.who("ana"), place.who("cora"), place.who("olga")
+    sharp = replace(COUNT, epsilon="0.2")
+    first = guard.ask(ana, sharp, "1")
+    (place.folder / "newer.csv").write_text("age,sex,year\n" + "34,F,2022\n" * 9_000, encoding="utf-8")
+    with pytest.raises(NotAllowedError, match="An owner may not change schemas"):
+        guard.update_dataset(olga, "deaths", schema=SCHEMA + '[columns.year]\nkind = "text"\n')
+    with Guard.open(guard.config) as other:  # another process, with a session open
+        assert other.ask(ana, sharp, "2").repeated
+        card, notes = guard.update_dataset(olga, "deaths", source=str(place.folder / "newer.csv"))
+        assert (card.version, card.title) == ("2", "Deaths in 2021")
+        assert [note.code for note in notes] == [
+            "guard.spending_stays",
+            "guard.stored_answers_dropped",
+            "guard.old_and_new_people",
+        ]
+        assert place.spent() == cl.PureDP(epsilon="0.2").epsilon
+        anew = other.ask(ana, sharp, "3")
+    assert not anew.repeated
+    assert anew.release is not None
+    assert anew.release["columns"][0]["values"][0] > 5_000  # of the new rows
+    assert place.spent() == cl.PureDP(epsilon="0.4").epsilon
+    wider = SCHEMA + '[columns.year]\nkind = "text"\n'
+    assert [note.code for note in guard.update_dataset(cora, "deaths", schema=wider)[1]] == [
+        "guard.spending_stays",
+        "guard.answers_computed_again",
+    ]
+    assert not guard.ask(ana, sharp, "4").repeated
+    guard.update_dataset(cora, "deaths", source=f"${{{FOLDER}}}/deaths.csv", schema=SCHEMA)
+    assert not guard.ask(ana, sharp, "5").repeated  # the first rows again, and not the first version
+    assert guard.ask(ana, sharp, "1") == first  # a retry gets what it paid for
+    assert place.spent() == cl.PureDP(epsilon="0.8").epsilon
+    assert guard.verify(place.who("alda")).ok
+
+
+def test_changed_limits_of_persons_are_told(place: Place) -> None:
+    (place.folder / "visits.csv").write_text("id,age\n1,34\n1,35\n", encoding="utf-8")
+    limits = '[table]\nperson = "id"\nmax_groups_per_person = 1\nmax_rows_per_group = {}\n'
+    ages = SCHEMA.partition("[columns.sex]")[0]
+    place.guard.add_dataset(LOCAL, "visits", str(place.folder / "visits.csv"), limits.format(1) + ages)
+    cora = place.who("cora")
+    card, notes = place.guard.update_dataset(cora, "visits", schema=limits.format(2) + ages, title="Visits")
+    assert card.tables[0].max_rows_per_group == 2
+    assert "guard.person_limits_changed" in [note.code for note in notes]
+    assert all(note.render("es") != str(note) for note in notes)
+    with pytest.raises(SchemaError, match="must keep person and adjacency"):
+        place.guard.update_dataset(cora, "visits", schema=ages)
+
+
+def test_a_retired_data_set_takes_no_questions_and_keeps_its_past(place: Place) -> None:
+    guard, ana, cora = place.guard, place.who("ana"), place.who("cora")
+    first = guard.ask(ana, COUNT, "1")
+    with Guard.open(guard.config) as other:  # another process, with a session open
+        other.open_datasets()
+        card, notes = guard.update_dataset(cora, "deaths", retired=True)
+        assert (card.retired, notes[-1].code) == (True, "guard.retirement_explained")
+        for one in (guard, other):
+            one.open_datasets()
+            for call, *given in ((one.dataset, "deaths"), (one.preview, COUNT), (one.ask, COUNT, "2")):
+                with pytest.raises(NotFoundError, match="no data set 'deaths'"):
+                    call(ana, *given)
+            assert one.datasets(ana) == ()
+            assert [card.retired for card in one.datasets(cora)] == [True]
+            assert one.ask(ana, COUNT, "1") == first == one.answer(ana, first.id)
+            assert [answer.id for answer in one.answers(ana)] == [first.id]
+    for who in (ana, cora, place.who("alda")):
+        [line] = guard.budget(who, dataset="deaths")
+        assert line.spent == cl.PureDP(epsilon="0.1")
+    with pytest.raises(ParameterError, match="is part of the data set 'deaths' already"):
+        guard.add_dataset(LOCAL, "again", str(place.folder / "deaths.csv"), SCHEMA)
+    assert guard.verify(place.who("alda")).ok
+    assert guard.update_dataset(LOCAL, "deaths", retired=False)[1][-1].code == "guard.restoring_explained"
+    assert guard.ask(ana, COUNT, "3").repeated
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
 
 
 def test_names_of_users_are_checked_where_they_are_given(place: Place) -> None:

@@ -358,6 +358,7 @@ def _paths() -> Iterator[Hostile]:
             "curator",
         )
         yield Hostile(f"version of {name[:20]!r}", None, "POST", f"/v1/datasets/{part}/versions", "curator")
+        yield Hostile(f"change of {name[:20]!r}", b'{"retired": "yes"}', "PATCH", f"/v1/datasets/{part}", "curator")
     for query in (
         "limit=0",
         "limit=-1",
@@ -370,6 +371,8 @@ def _paths() -> Iterator[Hostile]:
         "limit=%00",
     ):
         yield Hostile(f"answers {query}", None, "GET", f"/v1/queries?{query}")
+        yield Hostile(f"log {query}", None, "GET", f"/v1/log?{query}", "auditor")
+    for query in ("format=xml", "format=", "since=2026-13-01", "until=99999-01-01", "until=%00", "text=", "kind=%0a"):
         yield Hostile(f"log {query}", None, "GET", f"/v1/log?{query}", "auditor")
     for query in ("after=-1", "after=x", "after=9" + "9" * 30, "after=0.5", "after=nan"):
         yield Hostile(f"log {query}", None, "GET", f"/v1/log?{query}", "auditor")

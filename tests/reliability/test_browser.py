@@ -257,6 +257,7 @@ def test_an_owner_makes_and_revokes_a_key(window: Window, served: Served) -> Non
         page.goto(f"{served.url}/users")
         assert key not in page.content()
         page.click(f"[aria-label*='{key.split('_')[1]}']")
+        page.click("main button[type=submit]")  # the second look
         page.wait_for_url("**/users?done=revoked")
     with window.open_page() as page:
         page.goto(f"{served.url}/sign-in")

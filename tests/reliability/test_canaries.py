@@ -180,7 +180,10 @@ def ask_the_api(one: Watcher, turn: Turn) -> None:
     )
     one.api("PUT", "/v1/datasets/{name}/columns/{column}/bounds", {"low": 9, "high": 1}, name=names[0], column="income")
     one.api("POST", "/v1/datasets/{name}/versions", name=names[0])
-    one.api("GET", "/v1/log", query="limit=1000")
+    for change in ({"title": f"Canaries {turn.number}"}, {"schema": SCHEMA}, {"schema": "no toml"}, {"retired": False}):
+        one.api("PATCH", "/v1/datasets/{name}", change, name=names[0])
+    for query in ("limit=1000", "format=csv", f"format=jsonl&dataset={names[0]}", "text=Eva&since=x"):
+        one.api("GET", "/v1/log", query=query)
     one.api("GET", "/v1/log/verify")
     one.api("GET", "/v1/log/verify", query="head=x")
     one.api("GET", "/v1/users")
@@ -212,7 +215,9 @@ def ask_the_pages(one: Watcher, turn: Turn) -> None:
         one.fill("/datasets/{name}/preview", chosen, name=name)
         one.fill("/datasets/{name}/bounds", {"column": "income", "low": "0", "high": "10000"}, name=name)
         one.fill("/datasets/{name}/bounds", {"column": "income", "low": "9", "high": "1"}, name=name)
-        one.fill("/datasets/{name}/versions", {}, name=name)
+        one.fill("/datasets/{name}/versions", {"confirm": "yes"}, name=name)
+        for form in ({"retired": "yes"}, {"retired": "yes", "confirm": "yes"}, {"retired": "no"}):
+            one.fill("/datasets/{name}/retirement", form, name=name)
     answers = one.look("/answers")
     ids = [part[:32] for part in answers.body.decode().split('href="/answers/')[1:]]
     for number in [*ids[: 5 if turn.full else 1], "0" * 32]:  # the last are one of each question
@@ -225,7 +230,9 @@ def ask_the_pages(one: Watcher, turn: Turn) -> None:
     one.fill("/log", {"head": ""})
     one.fill("/log", {"head": "x"})
     one.fill("/users", {"name": "ana", "role": "root", "days": "x"})
+    one.look("/log/export", query="format=csv&user=analyst")
     one.fill("/users/revoke", {"name": "nobody"})
+    one.fill("/users/revoke", {"name": "nobody", "confirm": "yes"})
     one.send("POST", "/sign-out", content=b"token=0", headers={"Content-Type": "application/x-www-form-urlencoded"})
 
 

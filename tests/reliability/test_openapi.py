@@ -55,6 +55,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"dataset": DATASET, "sql": f"SELECT MEDIAN(age) FROM {DATASET}", "error": 5, "confidence": "0.9"},
 ]
 STEERED: Mapping[str, list[dict[str, Any]]] = {
+    "PATCH /v1/datasets/{name}": [{"title": "Deaths"}, {"schema": SCHEMA}, {"retired": True}, {"retired": False}, {}],
     "PUT /v1/datasets/{name}/columns/{column}/bounds": [{"low": 0, "high": "110"}, {"low": "1", "high": 99.5}],
     "POST /v1/previews": QUESTIONS,
     "POST /v1/queries": QUESTIONS,

@@ -21,15 +21,15 @@ def expand_variables(text: str, *, name: str) -> str:
     return _VARIABLE.sub(lambda match: os.environ[match[1]], text)
 
 
-def hide_secrets(text: str) -> str:
-    """Mask the secrets of an address; paths and the names of variables stay as they are."""
+def hide_secrets(text: str, *, keep_variables: bool = True) -> str:
+    """Mask the secrets of an address; paths, and the names of variables unless told otherwise, stay as they are."""
     if "://" not in text:
         return text
     scheme, _, rest = text.partition("://")
     # The last @ ends the password, which may contain any character, unescaped.
     user, at, place = rest.rpartition("@")
     name, colon, password = user.partition(":")
-    kept = password if not colon or _VARIABLE.fullmatch(password) else "***"
+    kept = password if not colon or (keep_variables and _VARIABLE.fullmatch(password)) else "***"
     return f"{scheme}://{_SECRET.sub(_mask, name)}{colon}{kept}{at}{_SECRET.sub(_mask, place)}"
 
 

@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.closing import Closing
@@ -20,7 +21,7 @@ from celosia.core.errors import (
     ParameterError,
     RequestConflictError,
 )
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.data.dummy import draw_dummy_batches
@@ -32,10 +33,13 @@ from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
 from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
+from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
+from celosia.guard.log.export import export_lines
+from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approval, Approvals
@@ -102,8 +106,8 @@ class Guard(Closing):
         return guard
 
     def open_datasets(self) -> None:
-        """Open all data sets that have a budget, so that the first query does not wait for the check of their rows."""
-        self._sessions.open_all(self.catalogue.all())
+        """Open all data sets that can be asked, so that the first query does not wait for the check of their rows."""
+        self._sessions.open_all(one for one in self.catalogue.all() if not one.retired)
 
     def close(self) -> None:
         """Close files and connections."""
@@ -195,10 +199,27 @@ class Guard(Closing):
             self._check_analyst(analyst)
         return self.catalogue.share(dataset, analysts, by=identity.name).card()
 
-    def set_schema(self, identity: Identity, dataset: str, schema: str) -> DatasetCard:
-        """Replace the schema of a data set by one with the same privacy unit and adjacency."""
-        require(identity, Permission.SET_SCHEMAS)
-        return self.catalogue.set_schema(dataset, schema, by=identity.name).card()
+    def update_dataset(
+        self,
+        identity: Identity,
+        name: str,
+        *,
+        source: str | None = None,
+        table: str | None = None,
+        schema: str | None = None,
+        title: str | None = None,
+        retired: bool | None = None,
+    ) -> tuple[DatasetCard, tuple[Message, ...]]:
+        """Change a data set under the same budget; return its card, and what the change means for past spending.
+
+        The privacy unit and the adjacency stay. A new ``source`` or ``table`` is a new version of the data. A
+        ``retired`` data set takes no questions until it is restored with ``retired=False``.
+        """
+        require(identity, Permission.ADD_DATASETS if schema is None else Permission.SET_SCHEMAS)
+        before, after = self.catalogue.update(
+            name, by=identity.name, source=source, table=table, schema=schema, title=title, retired=retired
+        )
+        return after.card(), explain_change(before, after)
 
     def set_bounds(self, identity: Identity, dataset: str, column: str, low: object, high: object) -> DatasetCard:
         """Replace the bounds of a column: numbers, or strings of numbers, dates and times."""
@@ -327,15 +348,15 @@ class Guard(Closing):
     ) -> "tuple[StatementLine, ...]":
         """Return the budgets that apply to a data set and an analyst; analysts see only those that apply to them."""
         require(identity, Permission.READ_BUDGETS, Permission.READ_OWN_BUDGET)
-        if dataset is not None:
-            self._find_visible(identity, dataset)
+        shared = {one.name for one in self.catalogue.all() if one.is_shared_with(identity)}
+        if dataset is not None and dataset not in shared:
+            raise NotFoundError("guard.no_dataset", name=dataset)
         if identity.may(Permission.READ_BUDGETS):
             return self.ledger.statement(dataset, analyst)
         if analyst not in (None, identity.name):
             raise NotFoundError("guard.no_user", name=analyst)
-        unseen = {one.name for one in self.catalogue.all() if not one.is_visible_to(identity)}
         lines = self.ledger.statement(dataset, identity.name)
-        return tuple(line for line in lines if line.scope.dataset not in unseen)
+        return tuple(line for line in lines if line.scope.dataset in {None, *shared})
 
     def set_budget(
         self,
@@ -377,10 +398,32 @@ class Guard(Closing):
 
     # ------------------------------------------------------------------------------------------------------- log
 
-    def log(self, identity: Identity, after: int = 0, limit: int = 100) -> "tuple[LogLine, ...]":
-        """Return the lines of the log that follow the line ``after``."""
+    def log(
+        self,
+        identity: Identity,
+        after: int = 0,
+        limit: int = 100,
+        *,
+        before: int | None = None,
+        wanted: LogFilter | None = None,
+    ) -> "tuple[LogLine, ...]":
+        """Return the wanted lines that follow the line ``after``; with ``before`` those below it, latest first."""
         require(identity, Permission.READ_LOG)
-        return tuple(self.ledger.entries(after=after, limit=_check_limit(limit)))
+        pages = find_pages(
+            self.ledger.store,
+            wanted or LogFilter(),
+            after=exact_integer(after, name="after", least=0),
+            before=None if before is None else exact_integer(before, name="before", least=0),
+            limit=_check_limit(limit),
+        )
+        return tuple(chain.from_iterable(pages))
+
+    def export_log(
+        self, identity: Identity, form: str, *, after: int = 0, wanted: LogFilter | None = None, language: str = "en"
+    ) -> "Iterator[str]":
+        """Return the pieces of the wanted lines after a line, as ``csv`` with sentences or as ``jsonl``."""
+        require(identity, Permission.READ_LOG)
+        return export_lines(self.ledger, wanted or LogFilter(), form, after=after, language=language)
 
     def verify(self, identity: Identity, head: str | None = None) -> "Verification":
         """Check that the log is intact, contains a ``head`` kept elsewhere, and agrees with the tables."""

@@ -60,6 +60,12 @@ def test_budgets_are_set_and_shown(folder: Path) -> None:
     assert "(30 days)" in out
     out, _ = run(folder, "show", "--dataset", "deaths", "--analyst", "ana")
     assert out.count("ana") == 2
+    same, lower = (("set", "--dataset", "deaths", "--epsilon", epsilon, "--delta", "1e-6") for epsilon in "32")
+    run(folder, *same)  # changes nothing
+    _, err = run(folder, *lower, code=2)
+    assert "This changes the budget from ε = 3, δ = 1e-6 to ε = 2, δ = 1e-6. Nothing was done" in err
+    out, _ = run(folder, *lower, "--yes")
+    assert "ε = 2, δ = 1e-6" in out
 
 
 @pytest.mark.parametrize(

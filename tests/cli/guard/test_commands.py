@@ -86,11 +86,22 @@ def test_the_log_is_shown_from_its_end(tmp_path: Path) -> None:
     run(tmp_path, "init")
     run(tmp_path, "user", "add", "ana", "--role", "analyst")
     out, err = run(tmp_path, "log", "--limit", "2")
-    assert ["user added" in line or "key added" in line for line in out.splitlines()] == [True, True]
+    first, second = out.splitlines()
+    assert first.endswith("local added the user ana, as analyst.")
+    assert "local gave ana the key" in second
     assert "Head: 5:" in err
     out, _ = run(tmp_path, "log", "--json", "--after", "0", "--limit", "3")
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["sequence"] for line in lines] == [1, 2, 3]
+    out, _ = run(tmp_path, "log", "--format", "jsonl", "--user", "ana", "--kind", "user added")
+    assert [json.loads(line)["sequence"] for line in out.splitlines()] == [4]
+    out, _ = run(tmp_path, "log", "--format", "csv", "--since", "2000-01-01")
+    assert [line.partition(",")[0] for line in out.splitlines()] == ["sequence", *"12345"]
+    out, _ = run(tmp_path, "log", "--text", "ana", "--limit", "1", "--after", "0")
+    assert out.count("\n") == 1
+    for wrong, words in ((("--since", "x"), "since must be a day"), (("--format", "xml"), "format must be one of")):
+        _, err = run(tmp_path, "log", *wrong, code=2)
+        assert words in err
     _, err = run(tmp_path, "log", "--limit", "0", code=2)
     assert "limit must be at least 1" in err
 
@@ -162,9 +173,8 @@ def test_from_nothing_to_an_answer(tmp_path: Path) -> None:
     out, _ = run(tmp_path, "budget", "show", "--dataset", "deaths")
     assert "ε = 2, δ = 2e-7" in out
     out, _ = run(tmp_path, "log")
-    assert "policy ε = 3, δ = 1e-6" in out
-    assert "event " in out
-    assert "question SELECT COUNT(*) FROM deaths" in out
+    assert "local set the budget of data set 'deaths': ε = 3, δ = 1e-6." in out
+    assert "ana asked deaths, at a cost of ε = 1: SELECT COUNT(*) FROM deaths" in out
 
 
 def test_an_edited_log_commands_no_terminal_and_is_shown_in_spanish(tmp_path: Path) -> None:
@@ -173,7 +183,7 @@ def test_an_edited_log_commands_no_terminal_and_is_shown_in_spanish(tmp_path: Pa
     with contextlib.closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
         connection.execute("UPDATE celosia_log SET kind = 'a' || char(27) || '[2Jb' WHERE sequence = 1")
     out, err = run(tmp_path, "log", "--lang", "es")
-    assert "a\\x1b[2Jb  " in out
+    assert "a\\x1b[2Jb" in out
     assert "\x1b" not in out
     assert err.startswith("Cabeza: 3:")
     out, _ = run(tmp_path, "user", "list", "--lang", "es")

@@ -91,7 +91,9 @@ def test_data_sets_are_checked(folder: Path) -> None:
 
 def test_versions_and_sharing(folder: Path) -> None:
     run(folder, *ADD)
-    _, err = run(folder, "version", "deaths")
+    _, err = run(folder, "version", "deaths", code=2)
+    assert "say --yes if it is meant" in err
+    _, err = run(folder, "version", "deaths", "--yes")
     assert "deaths is now version 2" in err
     with Guard.open(Config.read(folder / "guard.toml")) as guard:
         guard.add_user(Identity.local(), "ana", "analyst")
@@ -120,7 +122,16 @@ def test_versions_and_sharing(folder: Path) -> None:
             ("add", "d", "postgresql://ana:secret@127.0.0.1:1/x", "--table", "t", "--schema", "schema.toml"),
             "could not open the tables",
         ),
-        (("version", "births"), "There is no data set 'births'"),
+        (("version", "births", "--yes"), "There is no data set 'births'"),
+        (("update", "births", "--title", "x"), "There is no data set 'births'"),
+        (("retire", "births", "--yes"), "There is no data set 'births'"),
+        (("restore", "births"), "There is no data set 'births'"),
+        (
+            ("retire", "births"),
+            "This retires births: it takes no more questions until it is restored. Nothing was done",
+        ),
+        (("update", "births", "--source", "x.csv"), "Nothing was done: without a terminal to ask on, say --yes"),
+        (("update", "births", "--schema", "nowhere.toml", "--yes"), "There is no schema file 'nowhere.toml'"),
         (("show", "births"), "There is no data set 'births'"),
         (("share", "births"), "There is no data set 'births'"),
     ],
@@ -132,6 +143,49 @@ def test_mistakes_are_told_in_a_line(folder: Path, arguments: tuple[str, ...], w
     assert "secret" not in err
     assert err.startswith("Error: ")
     assert err.count("\n") == 1
+
+
+def test_a_data_set_is_updated_retired_and_restored(folder: Path) -> None:
+    run(folder, *ADD)
+    pq.write_table(pa.table({"age": [3], "sex": ["F"], "id": [9]}), folder / "newer.parquet")
+    (folder / "schema.toml").write_text(SCHEMA.replace('"F", "M"', '"F", "M", "X"'), encoding="utf-8")
+    update = ("update", "deaths", "--source", "newer.parquet", "--schema", "schema.toml")
+    out, err = run(folder, *update, "--yes")
+    assert "F, M, X" in out
+    for words in (
+        "still counts in full",
+        "deaths is now version 2",
+        "one total for everybody in the old and in the new",
+    ):
+        assert words in err
+    _, err = run(folder, *update, "--yes", code=2)
+    assert "Nothing of the data set 'deaths' would change" in err
+    _, err = run(folder, "update", "deaths", "--title", "Deaths")
+    assert "still counts in full" in err
+    _, err = run(folder, "add", "again", "deaths.parquet", "--schema", "schema.toml", code=2)
+    assert "is part of the data set 'deaths' already" in err
+    _, err = run(folder, "retire", "deaths", "--yes")
+    assert "It takes no more questions." in err
+    out, _ = run(folder, "list")
+    assert "2 (retired)" in out
+    (folder / "newer.parquet").unlink()
+    run(folder, "check")  # a retired one need not be there
+    _, err = run(folder, "share", "deaths", code=2)
+    assert "celosia guard dataset restore deaths" in err
+    _, err = run(folder, "restore", "deaths")
+    assert "It takes questions again" in err
+
+
+def test_a_question_on_the_terminal_is_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(folder, *ADD)
+    monkeypatch.setattr("celosia.cli.guard.opening.has_terminal", lambda: True)
+    for answer, code in (("n", 1), ("", 1), ("y", 0)):
+        with contextlib.chdir(folder):
+            result = CliRunner().invoke(app, ["guard", "dataset", "retire", "deaths"], input=f"{answer}\n")
+        assert "takes no more questions until it is restored. Go on?" in result.stderr
+        assert result.exit_code == code, result.output
+        out, _ = run(folder, "list")
+        assert ("retired" in out) is (answer == "y")
 
 
 def test_a_schema_that_does_not_fit_is_refused(folder: Path) -> None:

@@ -52,13 +52,13 @@ def test_keys_are_listed_renewed_and_revoked(folder: Path) -> None:
     out, _ = run(folder, "list")
     assert out.count("valid") == 3  # with that of the owner
     assert first.strip() not in out
-    _, err = run(folder, "revoke", first[8:20])
+    _, err = run(folder, "revoke", first[8:20], "--yes")
     assert first[8:20] in err
     with pytest.raises(NotAllowedError):
         role_of(folder, first.strip())
     assert role_of(folder, second.strip()) == "analyst"
-    run(folder, "revoke", "ana")
-    _, err = run(folder, "revoke", "ana")
+    run(folder, "revoke", "ana", "--yes")
+    _, err = run(folder, "revoke", "ana", "--yes")
     assert "nothing left to revoke" in err
     out, _ = run(folder, "list")
     assert out.count("revoked") == 2
@@ -72,7 +72,9 @@ def test_keys_are_listed_renewed_and_revoked(folder: Path) -> None:
         (("add", "ana"), "Missing option '--role'"),
         (("add", "ana", "--role", "analyst", "--days", "0"), "days must be from 1 to 36525, not 0"),
         (("key", "nobody"), "There is no user 'nobody'"),
-        (("revoke", "nobody"), "There is no user or key 'nobody'"),
+        (("revoke", "nobody", "--yes"), "There is no user or key 'nobody'"),
+        (("revoke", "owner", "--yes"), "the last valid key of an owner"),
+        (("revoke", "owner"), "This revokes owner at once and for good. Nothing was done"),
     ],
 )
 def test_mistakes_are_told_in_a_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:

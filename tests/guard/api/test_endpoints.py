@@ -11,7 +11,7 @@ from celosia.core import PureDP
 from celosia.guard.api.endpoints import ROUTER, parse_wait
 from celosia.guard.auth.identity import Identity
 from celosia.ledger import Request
-from tests.reliability.serving import DATASET, ROLES, Client, Served, add_expired_user, start_server
+from tests.reliability.serving import DATASET, ROLES, SCHEMA, Client, Served, add_expired_user, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,8 @@ ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("GET", "/v1/datasets", None, "ocau"),
     ("GET", f"/v1/datasets/{DATASET}", None, "ocau"),
     ("GET", f"/v1/datasets/{DATASET}/dummy?rows=3", None, "ocau"),
+    ("PATCH", f"/v1/datasets/{DATASET}", {"title": "Deaths {fresh}"}, "oc"),
+    ("PATCH", f"/v1/datasets/{DATASET}", {"title": "Deaths {fresh}", "schema": SCHEMA}, "c"),
     ("PUT", f"/v1/datasets/{DATASET}/columns/age/bounds", {"low": 0, "high": "110"}, "c"),
     ("POST", f"/v1/datasets/{DATASET}/versions", None, "oc"),
     ("POST", "/v1/previews", ASK, "a"),
@@ -46,6 +48,7 @@ ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("PUT", "/v1/budget", {"analyst": "analyst", "epsilon": "50"}, "oc"),
     ("GET", "/v1/log", None, "u"),
     ("GET", "/v1/log?after=1&limit=2", None, "u"),
+    ("GET", "/v1/log?format=csv&user=analyst&until=2999-01-01", None, "u"),
     ("GET", "/v1/log/verify", None, "u"),
     ("GET", "/v1/users", None, "o"),
     ("POST", "/v1/users", {"name": "user{fresh}", "role": "analyst", "days": 1}, "o"),
@@ -84,8 +87,11 @@ def send(guard: Guard, client: Client, endpoint: tuple[str, str, Any, str], answ
         approval = guard._approvals.file("analyst", filed, {"dataset": DATASET, "sql": "SELECT"}, PureDP(epsilon=9))
         path = path.replace("{approval}", approval.id)
     path = path.replace("{id}", answer).replace("{fresh}", str(fresh))
-    if isinstance(body, dict) and "name" in body:
-        body = body | {"name": body["name"].replace("{fresh}", str(fresh))}
+    if isinstance(body, dict):
+        body = {
+            name: value.replace("{fresh}", str(fresh)) if name in ("name", "title") else value
+            for name, value in body.items()
+        }
     return client.send(method, path, body, headers={"Idempotency-Key": f"key {fresh}"})
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,6 +143,42 @@ def test_an_end_that_is_over_or_has_no_zone_is_refused(users: Directory, ledger:
         users.add("ana", "analyst", by="local", expires=expires)
     assert users.users() == ()
     assert log_of(ledger) == []  # the user and the line about it fell with the key
+
+
+def test_the_last_valid_key_of_an_owner_stays(users: Directory, ledger: Ledger, clock: Clock) -> None:
+    first = users.add("olga", "owner", by="local")
+    short = users.add("oscar", "owner", by="local", expires=clock() + dt.timedelta(hours=1))
+    assert users.revoke(first[8:20], by="local") == (first[8:20],)  # the other is valid for an hour
+    head = ledger.head
+    for target in ("oscar", short[8:20]):
+        with pytest.raises(ParameterError, match="last valid key of an owner"):
+            users.revoke(target, by="local")
+    assert ledger.head == head
+    second = users.add_key("olga", by="local")
+    clock.at += dt.timedelta(hours=2)
+    with pytest.raises(ParameterError, match="last valid key of an owner"):
+        users.revoke("olga", by="local")  # the one of oscar has expired
+    assert users.revoke("oscar", by="local") == (short[8:20],)
+    assert users.check(second).name == "olga"
+
+
+def test_two_owners_who_revoke_each_other_at_once_do_not_both_succeed(users: Directory) -> None:
+    for name in ("olga", "oscar"):
+        users.add(name, "owner", by="local")
+    problems: list[Exception] = []
+
+    def revoke(name: str) -> None:
+        try:
+            users.revoke(name, by="x")
+        except ParameterError as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=revoke, args=(name,)) for name in ("olga", "oscar")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(problems) == 1
 
 
 def test_keys_are_rotated_and_revoked_one_by_one_or_together(users: Directory, ledger: Ledger, clock: Clock) -> None:

@@ -14,7 +14,7 @@ from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import create_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from celosia.ledger import Ledger
@@ -161,6 +161,12 @@ def test_passwords_are_in_no_log_and_no_error(catalogue: Catalogue, ledger: Ledg
     with pytest.raises(EngineError) as caught:
         catalogue.add(Dataset(name="nobody", source=wrong, relation="people", schema=SCHEMA), by="x")
     assert "s3cret" not in str(caught.value)
+    _, rotated = catalogue.update("people", source=address.replace("s3cret", "n3w"), by="x")
+    assert (rotated.version, rotated.former) == (1, None)  # another password, and the same rows
+    _, moved = catalogue.update("people", source=postgres, table="public.people", by="x")
+    assert moved.version == 2
+    assert "n3w" not in str(moved.former)
+    assert "n3w" not in json.dumps(lines(ledger))
     text = SCHEMA.replace("age", "height")
     with pytest.raises(SchemaError, match="no column 'height'"):
         catalogue.add(Dataset(name="tall", source=postgres, relation="public.people", schema=text), by="x")
@@ -193,14 +199,100 @@ def test_bounds_are_changed_and_logged(catalogue: Catalogue, ledger: Ledger, fol
 def test_a_schema_is_changed_for_the_same_people_alone(catalogue: Catalogue, ledger: Ledger, folder: Path) -> None:
     catalogue.add(deaths(folder), by="x")
     wider = SCHEMA + '[columns.cause]\nkind = "text"\n'
-    changed = catalogue.set_schema("deaths", wider, by="cora")
+    before, changed = catalogue.update("deaths", schema=wider, by="cora")
     assert list(changed.schema_file.schema) == ["age", "cause"]
+    assert (changed.version, changed.revision) == (1, 2)  # the declarations are in the fingerprint of every query
     person = '[table]\nperson = "id"\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n' + SCHEMA
     for wrong in (person, SCHEMA.replace("age", "height"), "", '[table]\nadjacency = "replace-one"\n' + SCHEMA):
         with pytest.raises(CelosiaError):
-            catalogue.set_schema("deaths", wrong, by="cora")
+            catalogue.update("deaths", schema=wrong, by="cora")
     assert catalogue.find("deaths") == changed
-    assert [kind for kind, _ in lines(ledger)] == ["dataset added", "schema changed"]
+    assert [kind for kind, _ in lines(ledger)] == ["dataset added", "dataset changed"]
+    assert lines(ledger)[-1][1] == {
+        "by": "cora",
+        "dataset": "deaths",
+        "revision": 2,
+        "was": {"schema": before.schema},
+        "now": {"schema": changed.schema},
+    }
+
+
+def test_a_new_source_is_a_new_version_and_the_old_one_stays_taken(
+    catalogue: Catalogue, ledger: Ledger, folder: Path
+) -> None:
+    catalogue.add(deaths(folder), by="x")
+    public = PublicTable(source=str(folder / "causes.csv"), key=("cause",))
+    catalogue.add(deaths(folder, name="causes_of", source=str(folder / "births.csv"), public=(public,)), by="x")
+    (folder / "newer.csv").write_text("id,age,cause\n9,3,B\n", encoding="utf-8")
+    for taken in ("births.csv", "causes.csv"):  # the rows of another data set, and public ones
+        with pytest.raises(CelosiaError):
+            catalogue.update("deaths", source=str(folder / taken), schema=SCHEMA.replace("age", "cause"), by="x")
+    _, after = catalogue.update("deaths", source=str(folder / "newer.csv"), title="Deaths", by="cora")
+    assert (after.version, after.revision, after.former) == (2, 2, ((str(folder / "deaths.csv"), None),))
+    assert lines(ledger)[-1][1]["was"] == {"source": str(folder / "deaths.csv"), "title": "", "version": 1}
+    for source in ("deaths.csv", "newer.csv"):  # either would be a second budget for the same people
+        with pytest.raises(ParameterError, match="is part of the data set 'deaths' already"):
+            catalogue.add(deaths(folder, name="again", source=str(folder / source)), by="x")
+    (folder / "alone.csv").write_text("id,age\n1,1\n", encoding="utf-8")
+    own = PublicTable(source=str(folder / "deaths.csv"), key=("id",), name="codes")
+    with pytest.raises(ParameterError, match="rows about people stay private"):
+        catalogue.add(deaths(folder, name="more", source=str(folder / "alone.csv"), public=(own,)), by="x")
+    _, back = catalogue.update("deaths", source=str(folder / "deaths.csv"), by="cora")
+    assert back.version == 3  # not 1: what was stored for the first version is not given again
+    assert {source for source, _ in back.former or ()} == {str(folder / "deaths.csv"), str(folder / "newer.csv")}
+
+
+def test_a_change_of_nothing_or_of_something_wrong_changes_nothing(
+    catalogue: Catalogue, ledger: Ledger, folder: Path
+) -> None:
+    added = catalogue.add(deaths(folder, title="Deaths"), by="x")
+    (folder / "other.csv").write_text("id,cause\n1,A\n", encoding="utf-8")
+    cases: list[dict[str, Any]] = [
+        {},
+        {"title": "Deaths"},
+        {"schema": SCHEMA},
+        {"source": str(folder / "deaths.csv")},
+        {"table": "deaths"},
+        {"retired": False},
+        {"title": "x" * 10_001},
+        {"source": str(folder / "other.csv")},  # without the column of the schema
+        {"source": str(folder / "nowhere.csv")},
+        {"source": ""},
+        {"schema": "no toml", "title": "y"},
+    ]
+    for change in cases:
+        with pytest.raises(CelosiaError):
+            catalogue.update("deaths", by="x", **change)
+    with pytest.raises(NotFoundError):
+        catalogue.update("births", by="x", title="y")
+    assert catalogue.all() == (added,)
+    assert len(lines(ledger)) == 1
+
+
+def test_a_retired_data_set_stays_and_can_be_restored(catalogue: Catalogue, ledger: Ledger, folder: Path) -> None:
+    catalogue.add(deaths(folder), by="x")
+    (folder / "deaths.csv").rename(folder / "away.csv")  # rows that are gone are a reason to retire
+    catalogue.update("deaths", retired=True, by="cora")
+    (folder / "away.csv").rename(folder / "deaths.csv")
+    changes: list[Callable[[], Any]] = [
+        lambda: catalogue.update("deaths", title="x", by="x"),
+        lambda: catalogue.update("deaths", retired=True, by="x"),
+        lambda: catalogue.set_bounds("deaths", "age", 0, 1, by="x"),
+        lambda: catalogue.new_version("deaths", by="x"),
+        lambda: catalogue.share("deaths", None, by="x"),
+    ]
+    for change in changes:
+        with pytest.raises(ParameterError, match="celosia guard dataset restore deaths"):
+            change()
+    for again in ({"name": "Deaths", "source": str(folder / "births.csv")}, {"name": "again"}):
+        with pytest.raises(ParameterError, match="already"):
+            catalogue.add(deaths(folder, **again), by="x")
+    _, restored = catalogue.update("deaths", retired=False, title="Back", by="olga")
+    assert (restored.retired, restored.version, restored.revision) == (False, 1, 3)
+    assert [(kind, body["by"]) for kind, body in lines(ledger)[1:]] == [
+        ("dataset retired", "cora"),
+        ("dataset restored", "olga"),
+    ]
 
 
 def test_a_version_is_declared_and_public_tables_are_read_again(

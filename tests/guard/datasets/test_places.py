@@ -64,6 +64,13 @@ def test_case_and_the_dot_of_a_host_do_not_matter_and_passwords_are_not_kept() -
     assert "secret" not in "".join(one)
 
 
+def test_the_place_of_a_database_is_known_without_its_password() -> None:
+    known = find_places("postgresql://ana:secret@db.example/registry", "deaths")
+    assert find_places("postgresql://ana:${CELOSIA_NO_SUCH}@db.example/registry", "deaths") == known
+    assert find_places("postgresql://db.example/registry?password=${CELOSIA_NO_SUCH}", "deaths") == known
+    assert find_places("postgresql://ana:x@${CELOSIA_NO_SUCH}/registry", "deaths") == frozenset()
+
+
 @pytest.mark.parametrize(
     "source", ["nowhere.csv", "${CELOSIA_NO_SUCH}/a.csv", "mysql://db/x", "postgresql://[bad/x", "postgresql://a:b:c/x"]
 )

@@ -43,6 +43,9 @@ CHANGES = {
     "other analysts": "UPDATE celosia_datasets SET analysts = '[\"ana\"]'",
     "another table": "UPDATE celosia_datasets SET relation = 'x'",
     "a data set less": "DELETE FROM celosia_datasets",
+    "a retired one that comes back": "UPDATE celosia_datasets SET retired = NULL WHERE name = 'births'",
+    "one more that is retired": "UPDATE celosia_datasets SET retired = 1",
+    "a source that is free again": "UPDATE celosia_datasets SET former = NULL",
 }
 
 
@@ -60,6 +63,11 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths")
         guard.new_version(LOCAL, "deaths")
         guard.share_dataset(LOCAL, "deaths", None)
+        for name in ("births", "newer"):
+            data.with_stem(name).write_text("age\n1\n")
+        guard.add_dataset(LOCAL, "births", str(data.with_stem("births")), SCHEMA)
+        guard.update_dataset(LOCAL, "births", source=str(data.with_stem("newer")), title="Births")
+        guard.update_dataset(LOCAL, "births", retired=True)
         return dump_store(guard)
 
 

@@ -164,6 +164,8 @@ def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
     [
         ("analyst", "/datasets/people/preview", "/datasets/people/ask"),
         ("curator", "/datasets/people/bounds", "/datasets/people/curation"),
+        ("curator", "/datasets/people/versions", "/datasets/people/curation"),
+        ("owner", "/datasets/people/retirement", "/datasets/people/curation"),
         ("owner", "/users/revoke", "/users"),
     ],
 )

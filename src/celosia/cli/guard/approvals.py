@@ -1,15 +1,23 @@
 """``celosia guard approval``: list costly queries that wait for a curator, and decide about them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from celosia.cli.account.options import commands
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
+from celosia.core.messages.message import Message
 
 approval = commands("approval", "List and decide approvals of costly queries.")
 """The sub-command."""
+
+_STATES: Final = {
+    "pending": "cli_guard.approval_pending",
+    "granted": "cli_guard.approval_granted",
+    "denied": "cli_guard.approval_denied",
+    "answered": "cli_guard.approval_answered",
+}
 
 
 @approval.command("list")
@@ -32,11 +40,12 @@ def _list(
             one.dataset,
             one.question,
             cost(record_from_json(Guarantee, dict(one.cost))),  # type: ignore[type-abstract] # one of its kinds
-            "answered" if one.answer else one.state,
+            Message(_STATES["answered" if one.answer else one.state]),
         ]
         for one in found
     ]
-    print_table(["Approval", "Analyst", "Data set", "Question", "Cost", "State"], rows)
+    codes = ("cli_guard.approval", "cli_guard.analyst", "cli_guard.data_set", "cli_guard.question", "cli_guard.cost")
+    print_table([Message(code) for code in (*codes, "cli_guard.state")], rows)
 
 
 @approval.command("decide")
@@ -51,4 +60,5 @@ def _decide(
 
     with open_guard(config) as guard:
         decided = guard.decide_approval(Identity.local(), id, granted=grant, reason=reason)
-    print_message(f"Approval {decided.id} of {decided.analyst} is {decided.state}.")
+    code = "cli_guard.approval_is_granted" if grant else "cli_guard.approval_is_denied"
+    print_message(Message(code, id=decided.id, analyst=decided.analyst))

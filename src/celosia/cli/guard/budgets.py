@@ -4,7 +4,7 @@ The budget of a data set bounds what all analysts together learn about the peopl
 A window is a smaller limit for a period of days, in addition to the total limit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ import typer
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
+from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
 from celosia.core.messages.message import Message
@@ -96,6 +96,7 @@ def _set(
     analyst: Annotated[
         str | None, typer.Option(metavar="NAME", help="For an analyst: on the data set, or without one on all.")
     ] = None,
+    yes: YesOption = False,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
     """Set the budget of a data set, of an analyst, or of an analyst on a data set."""
@@ -107,11 +108,18 @@ def _set(
     policy = options.policy()
     with open_guard(config) as guard:
         before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))
+        if before is not None and before.limit != _with_unit(policy.limit, before.limit):
+            act = Message("cli.act_change_budget", was=cost(before.limit), now=cost(policy.limit))
+            confirm(act, yes=yes)
         guard.set_budget(Identity.local(), policy, dataset=dataset, analyst=analyst)
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if before is not None and before.window is not None and policy.window is None:
         print_message(Message("cli_guard.window_gone", days=before.window.seconds / _DAY))
+
+
+def _with_unit(limit: Guarantee, other: Guarantee) -> Guarantee:
+    return replace(limit, unit=other.unit, adjacency=other.adjacency)
 
 
 @budget.command("show")

@@ -5,31 +5,28 @@ The log records their changes as done by ``local``. A new key is printed once, a
 shown again.
 """
 
-import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from celosia.cli.account.options import JsonOption, commands
+from celosia.cli.account.options import JsonOption, commands, spread
 from celosia.cli.account.show import waiting
-from celosia.cli.costs import cost
 from celosia.cli.guard.approvals import approval
 from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
 from celosia.cli.guard.users import print_key, user
-from celosia.cli.language import say
+from celosia.cli.language import translate
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
 from celosia.core.messages.message import Message
 
 guard = commands("guard", "Stand between analysts and data: a server that answers with noise and keeps the budget.")
 """The sub-command."""
-
-_FOR_MACHINES = ("digest", "fingerprint", "request")
 
 
 @guard.command("init")
@@ -75,32 +72,57 @@ def _serve(config: ConfigOption = Path("guard.toml")) -> None:
     serve(config)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """Command-line options that choose lines of the log."""
+
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Lines of one kind, such as 'key added'.")] = None
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Lines about a data set.")] = None
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Lines by or about a user.")] = None
+    since: Annotated[str | None, typer.Option(metavar="DAY", help="From this day or time on, in UTC.")] = None
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="Up to this day, or before this time.")] = None
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="Lines that contain a text.")] = None
+
+
 @guard.command("log")
+@spread
 def _log(
+    options: LogOptions,
     config: ConfigOption = Path("guard.toml"),
     after: Annotated[int, typer.Option(metavar="N", help="Begin after this line; -1 for the last --limit lines.")] = -1,
     limit: Annotated[int, typer.Option(metavar="N", help="How many lines.")] = 20,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="csv or jsonl: write all lines, without --limit.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the log: who did what, line by line."""
+    from celosia.guard.auth.identity import Identity
+    from celosia.guard.log.search import LogFilter
+    from celosia.guard.log.sentences import say_lines
+    from celosia.guard.roles import Role
+
     if limit < 1:
         raise ParameterError("cli.limit_too_small", limit=limit)
+    wanted, auditor = LogFilter(**asdict(options)), Identity(name="local", role=Role.AUDITOR)
     with open_guard(config) as here:
+        if form is not None:
+            for piece in here.export_log(auditor, form, after=max(after, 0), wanted=wanted):
+                print_file(piece)
+            return
         head = here.ledger.head
-        first = max(head.sequence - limit, 0) if after < 0 else after
-        lines = list(here.ledger.entries(after=first, limit=limit))
-    if as_json:
-        for line in lines:
-            print_file(line.to_json())
-        return
+        place: dict[str, int] = {"before": head.sequence + 1} if after < 0 else {"after": after}
+        lines = here.log(auditor, limit=limit, wanted=wanted, **place)
+        said = say_lines(here.ledger, lines[::-1] if after < 0 else lines)
     console = Console(highlight=False)
-    for line in lines:
-        shown = {name: value for name, value in line.body.items() if value is not None and name not in _FOR_MACHINES}
-        body = ", ".join(f"{name} {_format_field(name, value)}" for name, value in shown.items())
-        words = Text(f"{line.sequence:>6}  {line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-        kind = Text(f"{printable(line.kind)}  ", style="bold")
-        console.print(words + kind + Text(printable(body)), soft_wrap=True)
-    print_message(Message("cli_guard.head", head=str(head)))
+    for one in said:
+        if as_json:
+            print_file(one.line.to_json())
+            continue
+        words = Text(f"{one.line.sequence:>6}  {one.line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
+        console.print(words + Text(printable(translate(one.sentence))), soft_wrap=True)
+    if not as_json:
+        print_message(Message("cli_guard.head", head=str(head)))
 
 
 @guard.command("verify")
@@ -120,22 +142,6 @@ def _verify(
         print_message(Message("cli_guard.not_as_written", problem=found.problem))
         raise typer.Exit(1)
     print_message(Message("cli_guard.as_written", lines=found.lines, head=str(found.head)))
-
-
-def _format_field(name: str, value: Any) -> str:
-    """Return a short text of a field of a log line; --json prints all of it."""
-    from celosia.ledger.budgets.policy_json import policy_from_json
-
-    if name == "policy":
-        policy = policy_from_json(value)
-        if policy.window is None:
-            return cost(policy.limit)
-        days = policy.window.seconds / 86_400
-        return say("cli_guard.limit_in_window", limit=cost(policy.limit), window=cost(policy.window.limit), days=days)
-    if name == "event":
-        return str(value["kind"])
-    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 guard.add_typer(user)

@@ -1,4 +1,4 @@
-"""``celosia guard dataset``: add, list, check and share data sets.
+"""``celosia guard dataset``: add, list, check, share, update and retire data sets.
 
 A data set is added with its schema file; the command reads the names and types of its columns, and no row. It prints
 the card that analysts will see. Passwords of a database come from the environment (``${NAME}``) and are never shown.
@@ -6,13 +6,13 @@ the card that analysts will see. Passwords of a database come from the environme
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
-from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
+from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
 from celosia.cli.tables import pair_keys
 from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, SchemaError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
     from celosia.guard.datasets.dataset import PublicTable
 
-dataset = commands("dataset", "Add, list and check data sets.")
+dataset = commands("dataset", "Add, list, check, update and retire data sets.")
 """The sub-command."""
 
 _DatasetName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="A data set.")]
@@ -90,7 +90,7 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
     rows = [
         [
             one.name,
-            str(one.version),
+            Message("cli_guard.version_retired", version=str(one.version)) if one.retired else str(one.version),
             hide_secrets(one.source) + ("" if one.relation is None else f" ({one.relation})"),
             ", ".join(table.name for table in one.public) or "–",
             Message("cli_guard.all") if one.analysts is None else ", ".join(one.analysts) or Message("cli_guard.none"),
@@ -116,6 +116,8 @@ def _check(config: ConfigOption = Path("guard.toml")) -> None:
     with open_guard(config) as guard, waiting("cli_guard.opening"):
         rows, failed = [], False
         for one in guard.catalogue.all():
+            if one.retired:
+                continue
             try:
                 guard.catalogue.check(one.name)
             except CelosiaError as error:
@@ -129,13 +131,61 @@ def _check(config: ConfigOption = Path("guard.toml")) -> None:
 
 
 @dataset.command("version")
-def _version(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> None:
+def _version(name: _DatasetName, yes: YesOption = False, config: ConfigOption = Path("guard.toml")) -> None:
     """Declare that the rows have changed, so that stored answers are not reused."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
+        confirm(Message("cli.act_new_version", name=name), yes=yes)
         card = guard.new_version(Identity.local(), name)
     print_message(Message("cli_guard.new_version", name=name, version=card.version))
+
+
+@dataset.command("update")
+def _update(
+    name: _DatasetName,
+    source: Annotated[
+        str | None, typer.Option(metavar="SOURCE", help="Other files, or another database, with rows of the same kind.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="Another table of the database.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(metavar="SCHEMA", help="A schema file with the same person and adjacency.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="A line for people.")] = None,
+    yes: YesOption = False,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Change the schema, the rows or the title of a data set, under the same budget."""
+    text = None if schema is None else _read(schema)
+    changes = {"source": source, "table": table, "schema": text}
+    if any(value is not None for value in changes.values()):
+        confirm(Message("cli.act_update", name=name), yes=yes)
+    _change(name, config, title=title, **changes)
+
+
+@dataset.command("retire")
+def _retire(name: _DatasetName, yes: YesOption = False, config: ConfigOption = Path("guard.toml")) -> None:
+    """Take no more questions about a data set. Its budget, log and answers stay."""
+    confirm(Message("cli.act_retire", name=name), yes=yes)
+    _change(name, config, retired=True)
+
+
+@dataset.command("restore")
+def _restore(name: _DatasetName, config: ConfigOption = Path("guard.toml")) -> None:
+    """Let a retired data set take questions again, with what is left of its budget."""
+    _change(name, config, retired=False)
+
+
+def _change(name: str, config: Path, **changes: Any) -> None:
+    """Change a data set as its curator, and print what the change means."""
+    from celosia.guard.auth.identity import Identity
+    from celosia.guard.roles import Role
+
+    with open_guard(config) as guard, waiting("cli_guard.looking_at_columns"):
+        card, notes = guard.update_dataset(Identity(name="local", role=Role.CURATOR), name, **changes)
+    print_card(card)
+    for note in notes:
+        print_message(note)
 
 
 @dataset.command("share")

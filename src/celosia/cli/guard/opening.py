@@ -3,6 +3,7 @@
 Messages go to standard error; output for pipes (a key, JSON, a table) goes to standard output.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from celosia.cli.language import translate
-from celosia.cli.terminal import print_line, print_whole
+from celosia.cli.terminal import print_line, print_whole, printable
+from celosia.core.errors import ParameterError
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -22,6 +25,9 @@ ConfigOption: TypeAlias = Annotated[
     Path, typer.Option("--config", metavar="FILE", envvar="CELOSIA_GUARD", help="The guard's configuration.")
 ]
 """The option that names the configuration."""
+
+YesOption: TypeAlias = Annotated[bool, typer.Option("--yes", help="Go on without a question.")]
+"""The option that confirms what cannot be undone."""
 
 
 @contextmanager
@@ -32,6 +38,21 @@ def open_guard(config: Path) -> "Iterator[Guard]":
 
     with Guard.open(Config.read(config), create=False) as guard:
         yield guard
+
+
+def has_terminal() -> bool:
+    """Whether there is a terminal to ask on."""
+    return sys.stdin.isatty()
+
+
+def confirm(act: Message, *, yes: bool) -> None:
+    """Ask on the terminal whether an act is meant; without a terminal ``--yes`` must say so."""
+    if yes:
+        return
+    if not has_terminal():
+        raise ParameterError("cli.not_confirmed", act=act)
+    if not typer.confirm(printable(f"{act} {Message('cli.confirm')}"), err=True):
+        raise typer.Exit(1)
 
 
 def print_message(words: str) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from celosia.cli.account.options import commands
 from celosia.cli.completion import offer, roles
-from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
+from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
 from celosia.core.errors import ParameterError
 from celosia.core.messages.message import Message
 
@@ -89,12 +89,14 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
 @user.command("revoke")
 def _revoke(
     name: Annotated[str, typer.Argument(metavar="NAME|KEY", help="A user, for all keys, or the id of one key.")],
+    yes: YesOption = False,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
     """Revoke all keys of a user, or one key, immediately and permanently."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
+        confirm(Message("cli.act_revoke", name=name), yes=yes)
         ended = guard.revoke(Identity.local(), name)
     print_message(
         Message("cli_guard.revoked", keys=", ".join(ended)) if ended else Message("cli_guard.nothing_to_revoke")

@@ -19,9 +19,19 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from celosia.core.errors import EngineError
 from celosia.guard.api import replies, serializers
-from celosia.guard.api.models import AskBody, BoundsBody, DecisionBody, KeyBody, NewUserBody, PolicyBody
+from celosia.guard.api.models import (
+    AskBody,
+    BoundsBody,
+    DatasetBody,
+    DecisionBody,
+    KeyBody,
+    NewUserBody,
+    PolicyBody,
+)
 from celosia.guard.http.routing import BEARER, Caller, StrictRoute, get_shared, problems
+from celosia.guard.log import export, search
 from celosia.query.serial.json_fields import FORMATS
+from celosia.query.serial.messages import message_to_json
 from celosia.query.serial.preview import preview_to_json
 
 if TYPE_CHECKING:
@@ -115,6 +125,20 @@ async def _dummy(
     state = get_shared(request)
     parts = await state.threads.read(state.guard.dummy_rows, who, name, rows=rows, seed=seed)
     return StreamingResponse(parts, media_type="text/csv")
+
+
+@ROUTER.patch(
+    "/datasets/{name}", **_describe(replies.ChangedDatasetReply, _WRITE_STATUSES, "Update or retire a data set")
+)
+async def _update(request: Request, who: Caller, name: _Name, body: DatasetBody) -> Response:
+    """Change the schema or the title, retire or restore, under the same budget. The notes say what it means.
+
+    Schemas are for curators, the rest also for owners. Files are changed on the machine itself.
+    """
+    state = get_shared(request)
+    given = body.model_dump(by_alias=True, exclude_unset=True)
+    card, notes = await state.threads.read(state.guard.update_dataset, who, name, **given)
+    return JSONResponse(card.to_json() | {"notes": [message_to_json(note) for note in notes]})
 
 
 @ROUTER.put(
@@ -251,16 +275,34 @@ async def _set_budget(request: Request, who: Caller, body: PolicyBody) -> Respon
 # ---------------------------------------------------------------------------------------------------------------- log
 
 
-@ROUTER.get("/log", **_describe(replies.LogReply, _READ_STATUSES, "Read the log"))
-async def _log(
+_EXPORTS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in export.FORMATS.values()}}
+}
+
+
+@ROUTER.get(
+    "/log", response_model=replies.LogReply, responses=problems(*_READ_STATUSES) | _EXPORTS, summary="Read the log"
+)
+async def _log(  # noqa: PLR0913, PLR0917 - the parameters of the address
     request: Request,
     who: Caller,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="For JSON; an export has all lines.")] = 100,
+    kind: _OptionalName = None,
+    dataset: _OptionalName = None,
+    user: _OptionalName = None,
+    since: _OptionalName = None,
+    until: _OptionalName = None,
+    text: _OptionalName = None,
+    form: Annotated[Literal["json", "csv", "jsonl"], Query(alias="format")] = "json",
 ) -> Response:
-    """Lines of the hash-chained log, oldest first. For auditors."""
+    """Lines of the hash-chained log, oldest first; with filters, or as an export. For auditors."""
     state = get_shared(request)
-    lines = await state.threads.read(state.guard.log, who, after, limit)
+    wanted = search.LogFilter(kind=kind, dataset=dataset, user=user, since=since, until=until, text=text)
+    if form != "json":
+        pieces = await state.threads.read(state.guard.export_log, who, form, after=after, wanted=wanted)
+        return StreamingResponse(pieces, media_type=export.FORMATS[form])
+    lines = await state.threads.read(state.guard.log, who, after, limit, wanted=wanted)
     return JSONResponse({"lines": [serializers.log_line(line) for line in lines]})
 
 

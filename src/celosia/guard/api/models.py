@@ -151,6 +151,14 @@ class BoundsBody(_Incoming):
     high: BoundedNumberText
 
 
+class DatasetBody(_Incoming):
+    """A change of a data set; what is left out stays."""
+
+    schema_: Annotated[str | None, Field(alias="schema", min_length=1, max_length=1_000_000)] = None
+    title: Annotated[str, Field(max_length=10_000)] | None = None
+    retired: bool | None = None
+
+
 class NewUserBody(_Incoming):
     """A new user, whose first key is valid for ``days``."""
 

@@ -81,6 +81,13 @@ class DatasetReply(_Reply):
     title: str
     version: str
     tables: list[TableReply]
+    retired: bool
+
+
+class ChangedDatasetReply(DatasetReply):
+    """A data set after a change; the notes say what the change means for past spending."""
+
+    notes: list[MessageReply]
 
 
 class DatasetsReply(_Reply):

@@ -134,12 +134,24 @@ class Directory:
             if not keys:
                 raise NotFoundError("guard.no_user_or_key", name=target)
             ended = [key for key in keys if key.revoked is None]
+            self._check_owner_left(connection, {key.id for key in ended})
             at = format_time(self._now())
             for key in ended:
                 connection.execute(sa.update(KEYS).where(KEYS.c.id == key.id).values(revoked=at))
                 body = {"user": key.user, "key": key.id, "by": by}
                 self._ledger.record("key revoked", body, connection=connection)
             return tuple(key.id for key in ended)
+
+    def _check_owner_left(self, connection: "Connection", ended: "set[str]") -> None:
+        """Raise ``ParameterError`` if the keys that end are the last valid ones of owners."""
+        query = sa.select(KEYS.c.id).join_from(KEYS, USERS).where(
+            USERS.c.role == Role.OWNER.value,
+            KEYS.c.revoked.is_(None),
+            sa.or_(KEYS.c.expires.is_(None), KEYS.c.expires > format_time(self._now())),
+        )  # fmt: skip
+        valid: set[str] = set(connection.execute(query).scalars())
+        if valid and valid <= ended:
+            raise ParameterError("guard.last_owner_key")
 
     def users(self) -> tuple[UserCard, ...]:
         """Return all users with their keys, by name."""

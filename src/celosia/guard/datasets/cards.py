@@ -82,6 +82,7 @@ class DatasetCard:
     title: str
     version: str
     tables: tuple[TableCard, ...]
+    retired: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the card as a JSON object.
@@ -94,6 +95,7 @@ class DatasetCard:
             "name": self.name,
             "title": self.title,
             "version": self.version,
+            "retired": self.retired,
             "tables": [_table_to_json(table) for table in self.tables],
         }
 

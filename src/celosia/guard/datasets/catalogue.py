@@ -2,7 +2,8 @@
 
 Owners and curators declare the version of a data set: while it stays, the same query has the same answer. The revision
 grows with every change, and every process reads it before a query, so that all agree. Nothing is ever removed: a data
-set added again under another name would have a new budget for the same people.
+set added again under another name would have a new budget for the same people. It is updated or retired instead, and
+keeps its budget; its former sources stay its own.
 """
 
 import json
@@ -20,6 +21,7 @@ from celosia.data.schema_file import parse_schema_file
 from celosia.data.sources.files import find_files
 from celosia.guard.addresses import hide_secrets
 from celosia.guard.auth.directory import now
+from celosia.guard.datasets.changes import compare
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
 from celosia.guard.errors import NotFoundError
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
-_AS_JSON: Final = ("public", "analysts")  # columns of a row
+_AS_JSON: Final = ("public", "analysts", "former")  # columns of a row
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
 _MAX_TEXT_LENGTH: Final = 10_000
 
@@ -92,28 +94,47 @@ class Catalogue:
             self._record(connection, "dataset added", normalized, by, **body, public=public, analysts=allowed)
         return normalized
 
-    def set_schema(self, name: str, text: str, *, by: str) -> Dataset:
-        """Replace the schema by one with the same privacy unit and adjacency."""
-        before = self._require(name)
-        file = parse_schema_file(_check_text(text, "schema"))
-        check_same_unit(before.schema_file, file)
-        after = replace(before, schema=schema_text(file), revision=before.revision + 1)
-        _check_columns(after)
-        return self._change(before, after, "schema changed", by, schema=after.schema)
+    def update(
+        self,
+        name: str,
+        *,
+        by: str,
+        source: str | None = None,
+        table: str | None = None,
+        schema: str | None = None,
+        title: str | None = None,
+        retired: bool | None = None,
+    ) -> tuple[Dataset, Dataset]:
+        """Change what is given, for the same privacy unit and the same budget; return the data set before and after."""
+        before = self._require(name, retired=retired is False)
+        after = replace(before, retired=before.retired if retired is None else retired)
+        if title is not None:
+            after = replace(after, title=_check_text(title, "title") if title else "")
+        if schema is not None:
+            file = parse_schema_file(_check_text(schema, "schema"))
+            check_same_unit(before.schema_file, file)
+            after = replace(after, schema=schema_text(file))
+        if source is not None or table is not None:
+            after = _replace_source(after, source, table)
+        if after == before:
+            raise ParameterError("guard.nothing_to_change", name=safe_repr(name))
+        if replace(after, title=before.title, retired=before.retired) != before:
+            _check_columns(after)
+        kind = "changed" if after.retired == before.retired else "retired" if after.retired else "restored"
+        return before, self._change(before, after, f"dataset {kind}", by, **compare(before, after))
 
     def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
         """Replace the bounds of a column."""
         before = self._require(name)
         file = replace_bounds(before.schema_file, column, low, high)
-        after = replace(before, schema=schema_text(file), revision=before.revision + 1)
+        after = replace(before, schema=schema_text(file))
         new, old = (repr(one.schema[column]) for one in (file, before.schema_file))
         return self._change(before, after, "bounds changed", by, column=column, declared=new, was=old)
 
     def new_version(self, name: str, *, by: str) -> Dataset:
         """Declare that the rows have changed, so that stored answers are not reused."""
         before = self._require(name)
-        public = tuple(_read_public_schema(replace(one, schema="")) for one in before.public)
-        after = replace(before, public=public, version=before.version + 1, revision=before.revision + 1)
+        after = _make_new_version(before)
         _check_columns(after)
         return self._change(before, after, "version changed", by, version=after.version)
 
@@ -121,16 +142,20 @@ class Catalogue:
         """Set which analysts may see a data set; None for all."""
         before = self._require(name)
         allowed = None if analysts is None else tuple(sorted(set(analysts)))
-        after = replace(before, analysts=allowed, revision=before.revision + 1)
+        after = replace(before, analysts=allowed)
         return self._change(before, after, "dataset shared", by, analysts=None if allowed is None else list(allowed))
 
-    def _require(self, name: str) -> Dataset:
+    def _require(self, name: str, *, retired: bool = False) -> Dataset:
+        """Return a data set that can be changed; a retired one only where that is asked for."""
         found = self.find(name)
         if found is None:
             raise NotFoundError("guard.no_dataset", name=name)
+        if found.retired and not retired:
+            raise ParameterError("guard.dataset_retired", name=safe_repr(name), plain_name=name)
         return found
 
     def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:
+        after = replace(after, revision=before.revision + 1)
         with self._ledger.store.transaction() as connection:
             if _find_row(connection, before.name) != before:
                 raise ParameterError("guard.dataset_changed_meanwhile", name=safe_repr(before.name))
@@ -196,6 +221,23 @@ def _make_absolute(source: str) -> str:
     return str(Path(source).expanduser().absolute())
 
 
+def _replace_source(dataset: Dataset, source: str | None, table: str | None) -> Dataset:
+    """Return a data set with other rows, as a new version; with another password alone the rows are the same."""
+    place = dataset.source if source is None else _make_absolute(_check_text(source, "source"))
+    relation = dataset.relation if table is None else _check_text(table, "table")
+    in_database = "://" in place or place.startswith("${")
+    after = replace(dataset, source=place, relation=relation if in_database else None)
+    old, new = ((hide_secrets(one.source), one.relation) for one in (dataset, after))
+    if old == new:
+        return after
+    return _make_new_version(replace(after, former=tuple(dict.fromkeys((*(dataset.former or ()), old)))))
+
+
+def _make_new_version(dataset: Dataset) -> Dataset:
+    public = tuple(_read_public_schema(replace(one, schema="")) for one in dataset.public)
+    return replace(dataset, public=public, version=dataset.version + 1)
+
+
 def _read_public_schema(public: PublicTable) -> PublicTable:
     return replace(public, schema=public.open_tables().schema.to_toml())
 
@@ -213,13 +255,10 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
     rest = [other for other in others if other.name != dataset.name]
     if own & public or any(public & other.places() or own & other.public_places() for other in rest):
         raise ParameterError("guard.public_and_private_table")
-    shared = next((other.name for other in rest if own & other.places() or _has_same_source(dataset, other)), None)
+    sources = dataset.sources()
+    shared = next((other.name for other in rest if own & other.places() or sources & other.sources()), None)
     if shared is not None:
         raise ParameterError("guard.source_already_shared", name=safe_repr(dataset.name), other=safe_repr(shared))
-
-
-def _has_same_source(one: Dataset, other: Dataset) -> bool:
-    return (one.source, one.relation) == (other.source, other.relation)
 
 
 # ------------------------------------------------------------------------------------------------------------- storing
@@ -234,7 +273,8 @@ def _dataset(row: Any) -> Dataset:
     found = {field.name: getattr(row, field.name) for field in fields(Dataset)}
     public = tuple(PublicTable(**one) for one in json.loads(row.public))
     analysts = None if row.analysts is None else tuple(json.loads(row.analysts))
-    return Dataset(**found | {"public": public, "analysts": analysts})
+    former = None if row.former is None else tuple((source, relation) for source, relation in json.loads(row.former))
+    return Dataset(**found | {"public": public, "analysts": analysts, "former": former, "retired": bool(row.retired)})
 
 
 def _find_row(connection: "Connection", name: object) -> Dataset | None:

@@ -10,7 +10,7 @@ from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.data.sources.classify import Frame, suggest_name
 from celosia.data.table import Table, table
-from celosia.guard.addresses import expand_variables
+from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.identity import Identity
 from celosia.guard.datasets.cards import DatasetCard, make_table_card
 from celosia.guard.datasets.declarations import declared_table
@@ -48,7 +48,11 @@ class PublicTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dataset:
-    """One data set; ``relation`` is the table in a database, ``analysts`` may see it (None for all)."""
+    """One data set; ``relation`` is the table in a database, ``analysts`` may see it (None for all).
+
+    ``former`` are the sources and relations of its earlier versions, without passwords: the spending on their rows is
+    in this budget, so they must not get another. A ``retired`` data set takes no questions.
+    """
 
     name: str
     source: str
@@ -59,6 +63,8 @@ class Dataset:
     analysts: tuple[str, ...] | None = None
     version: int = 1
     revision: int = 1
+    former: tuple[tuple[str, str | None], ...] | None = None
+    retired: bool = False
 
     @property
     def schema_file(self) -> SchemaFile:
@@ -73,7 +79,9 @@ class Dataset:
             for one in self.public
         ]
         tables = tuple(make_table_card(one) for one in (private, *others))
-        return DatasetCard(name=self.name, title=self.title, version=str(self.version), tables=tables)
+        return DatasetCard(
+            name=self.name, title=self.title, version=str(self.version), tables=tables, retired=self.retired
+        )
 
     def open_tables(self) -> list[Table]:
         """Return the tables for a session; of the private one only the column names are read."""
@@ -82,13 +90,22 @@ class Dataset:
         private = replace(self.schema_file.table(source, name=relation), name=self.name)
         return [private, *(one.open_tables() for one in self.public)]
 
-    def is_visible_to(self, identity: Identity) -> bool:
-        """Whether an identity may see it: all roles but analysts, and its own analysts."""
+    def is_shared_with(self, identity: Identity) -> bool:
+        """Whether its budget and its past are open to an identity: to all roles but analysts, and to its analysts."""
         return identity.role is not Role.ANALYST or self.analysts is None or identity.name in self.analysts
 
+    def is_visible_to(self, identity: Identity) -> bool:
+        """Whether an identity may see it; no analyst sees a retired one."""
+        return self.is_shared_with(identity) and not (self.retired and identity.role is Role.ANALYST)
+
+    def sources(self) -> frozenset[tuple[str, str | None]]:
+        """Return its source and its former ones with their relations, without passwords."""
+        return frozenset({(hide_secrets(self.source), self.relation), *(self.former or ())})
+
     def places(self) -> frozenset[str]:
-        """Return the places of its private rows."""
-        return find_places(self.source, self.relation)
+        """Return the places of its private rows, now and in earlier versions."""
+        sources = ((self.source, self.relation), *(self.former or ()))
+        return frozenset(place for source, relation in sources for place in find_places(source, relation))
 
     def public_places(self) -> frozenset[str]:
         """Return the places of its public rows."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from celosia.core.errors import CelosiaError
+from celosia.core.errors import CelosiaError, ParameterError
 from celosia.data.sources.classify import Database, DataSource, classify
 from celosia.data.sources.files import Files, find_files
-from celosia.guard.addresses import expand_variables
+from celosia.guard.addresses import expand_variables, hide_secrets
 
 _THIS_MACHINE: Final = "this machine"
 
@@ -21,7 +21,7 @@ _THIS_MACHINE: Final = "this machine"
 def find_places(source: str, relation: str | None = None) -> frozenset[str]:
     """Return the names of the places that a source reads now; empty if it cannot be found."""
     try:
-        text = expand_variables(source, name="source")
+        text = _expand(source)
         found: DataSource = classify(text, name=relation) if "://" in text else find_files(text)
     except CelosiaError:
         return frozenset()
@@ -32,6 +32,14 @@ def find_places(source: str, relation: str | None = None) -> frozenset[str]:
         if isinstance(found, Files)
         else frozenset()
     )
+
+
+def _expand(source: str) -> str:
+    """Return a source with its variables; a password need not be known to tell where the rows are."""
+    try:
+        return expand_variables(source, name="source")
+    except ParameterError:
+        return expand_variables(hide_secrets(source, keep_variables=False), name="source")
 
 
 def _file_places(path: str) -> tuple[str, ...]:

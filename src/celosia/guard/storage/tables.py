@@ -59,8 +59,13 @@ DATASETS = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("created", sa.String(32), nullable=False),
+    sa.Column("former", sa.Text),
+    sa.Column("retired", sa.Boolean),
 )
-"""Data sets with their sources and declarations. ``revision`` grows with every change of the row."""
+"""Data sets with their sources and declarations. ``revision`` grows with every change of the row.
+
+Stores of version 0.1 lack ``former`` and ``retired``; opening adds them.
+"""
 
 APPROVALS = sa.Table(
     "celosia_approvals",
@@ -91,9 +96,14 @@ CANCELLATIONS = sa.Table(
 
 
 def create_tables(ledger: "Ledger") -> None:
-    """Create the tables that do not exist."""
+    """Create the tables that do not exist, and the columns that an older store lacks."""
     with ledger.store.transaction() as connection:  # one process at a time
         _METADATA.create_all(connection)
+        present = {column["name"] for column in sa.inspect(connection).get_columns(DATASETS.name)}
+        for column in DATASETS.columns:
+            if column.name not in present:
+                kind = column.type.compile(connection.dialect)
+                connection.execute(sa.text(f"ALTER TABLE {DATASETS.name} ADD COLUMN {column.name} {kind}"))
 
 
 def format_time(at: dt.datetime) -> str:

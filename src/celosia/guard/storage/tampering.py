@@ -22,8 +22,17 @@ from celosia.ledger.store.tables import LOG
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
-"""The kinds of lines about a data set, each with the digest of its row."""
+DATASET_LINES: Final = (
+    "dataset added",
+    "dataset changed",
+    "dataset restored",
+    "dataset retired",
+    "dataset shared",
+    "bounds changed",
+    "schema changed",
+    "version changed",
+)
+"""The kinds of lines about a data set, each with the digest of its row; version 0.1 wrote ``schema changed``."""
 
 _TAMPERED: Final = {
     "user": "guard.user_tampered_with",
@@ -34,6 +43,7 @@ _TAMPERED: Final = {
 _USER_LINES: Final = ("user added", "key added", "key revoked")
 _APPROVAL_LINES: Final = ("approval requested", "approval granted", "approval denied")
 _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
+_LATER_COLUMNS: Final = ("former", "retired")  # in the digest only where they have a value, so that older digests hold
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
@@ -41,6 +51,7 @@ def row_digest(row: Mapping[str, Any]) -> str:
     content = {name: row[name] for name in _COLUMNS}
     public = [one | {"source": hide_secrets(one["source"])} for one in json.loads(row["public"])]
     content |= {"source": hide_secrets(row["source"]), "public": public}
+    content |= {name: row[name] for name in _LATER_COLUMNS if row.get(name)}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

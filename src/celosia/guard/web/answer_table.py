@@ -10,14 +10,13 @@ import io
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from celosia.core.messages.numerals import decimals_for, format_number
+from celosia.guard.log.export import escape_formula
 
 if TYPE_CHECKING:
     from celosia.query.release import TableRelease
-
-_FORMULA_PREFIXES: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def answer_csv(release: "TableRelease", level: float) -> str:
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([_escape_formula(name) for name in table.column_names])
+    writer.writerow([escape_formula(name) for name in table.column_names])
     columns = [[_csv_cell(value) for value in column.to_pylist()] for column in table.columns]
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
@@ -123,11 +122,7 @@ def _csv_cell(value: object) -> object:
         case Fraction():
             return float(value)
         case str():
-            return _escape_formula(value)
+            return escape_formula(value)
         case bool():
             return "true" if value else "false"
     return value
-
-
-def _escape_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA_PREFIXES) else text

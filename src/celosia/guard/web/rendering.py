@@ -120,6 +120,14 @@ def _token_field(token: str) -> "Markup":
     return Markup('<input type="hidden" name="token" value="{}">').format(token)
 
 
+def confirm(web_session: "WebSession", sentence: str, *, back: str) -> "Response | None":
+    """Return a page that asks whether a form is meant, and sends it again; None if the form says that it is."""
+    if web_session.form_field("confirm") == "yes":
+        return None
+    fields = {name: value for name, value in web_session.form.items() if name not in ("token", "confirm")}
+    return render_page(web_session, "confirm.html", sentence=sentence, fields=fields, back=back)
+
+
 def error_title(web_session: "WebSession", problem: "Problem") -> str:
     """Return a short title of a problem in the session's language."""
     name = f"error.{problem.error}"

@@ -47,7 +47,7 @@ def test_a_curator_grants_and_the_analyst_asks(site: Site) -> None:
 def test_in_spanish(site: Site) -> None:
     ask_costly(site)
     page = site.browser("curator").get("/approvals?lang=es").text
-    assert "analyst-1 consulta people" in page
+    assert "analyst-1 pregunta a people" in page
     assert "Conceder" in page
     assert "Grant" not in page
 

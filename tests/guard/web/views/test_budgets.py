@@ -52,7 +52,12 @@ def test_a_curator_sets_a_preset(site: Site) -> None:
     page = Document(browser.get("/budget").text)
     options = {one["value"] for one in page.all("option")}
     assert {"preset", "cautious", "usual", "generous"} <= options
-    reply = browser.post("/budget", dataset="people", kind="preset", preset="cautious", persons="30000")
+    form = {"dataset": "people", "kind": "preset", "preset": "cautious", "persons": "30000"}
+    before = site.guard.ledger.head
+    asked = browser.post("/budget", **form)
+    assert "El presupuesto es ahora ε = 3; δ = 10⁻⁶" in asked.text.replace("\xa0", " ").replace("1 × ", "")
+    assert site.guard.ledger.head == before
+    reply = browser.post("/budget", **form, confirm="yes")
     assert reply.headers["location"] == "/budget?done=budget"
     [line] = site.guard.ledger.statement()
     assert line.policy.limit == ApproxDP(epsilon="0.5", delta="1e-6")

@@ -127,9 +127,48 @@ def test_a_new_version_is_declared(site: Site) -> None:
     browser = site.browser("curator")
     browser.get("/datasets/people/curation")
     before = site.guard.dataset(site.local, "people").version
-    reply = browser.post("/datasets/people/versions")
+    asked = browser.post("/datasets/people/versions")
+    assert asked.status_code == 200
+    assert "the same questions are paid for anew" in asked.text
+    assert site.guard.dataset(site.local, "people").version == before
+    reply = browser.post("/datasets/people/versions", confirm="yes")
     assert "A new version was declared" in browser.get(reply.headers["location"]).text
     assert site.guard.dataset(site.local, "people").version != before
+
+
+def test_a_data_set_is_retired_after_a_second_look_and_restored(site: Site) -> None:
+    path = site.browser("analyst").ask("SELECT COUNT(*) FROM people")
+    for role, lang in (("curator", "en"), ("owner", "es")):
+        browser = site.browser(role, lang=lang)
+        browser.get("/datasets/people/curation")
+        head = site.guard.ledger.head
+        asked = Document(browser.post("/datasets/people/retirement", retired="yes").text)
+        assert site.guard.ledger.head == head
+        sent = {one["name"]: one["value"] for one in asked.all("input")}  # as the browser would, without scripts
+        reply = browser.send("/datasets/people/retirement", sent, origin="https://guard.example")
+        assert reply.headers["location"] == "/datasets/people/curation?done=retired"
+        page = browser.get(reply.headers["location"]).text
+        assert ("takes no questions" if lang == "en" else "no admite preguntas") in page
+        assert "/versions" not in page
+        analyst = site.browser("analyst")
+        for place in ("/datasets/people", "/datasets/people/ask"):
+            assert analyst.get(place).status_code == 404
+        assert "People" not in analyst.get("/datasets").text
+        assert analyst.get(path).status_code == analyst.get(f"{path}/answer.csv").status_code == 200
+        assert "people" in analyst.get("/budget").text
+        assert browser.post("/datasets/people/versions", confirm="yes").status_code == 422
+        browser.get("/datasets/people/curation")
+        browser.post("/datasets/people/retirement", retired="no")
+        assert analyst.get("/datasets/people/ask").status_code == 200
+
+
+@pytest.mark.parametrize("role", ["analyst", "auditor"])
+def test_others_retire_nothing(site: Site, role: str) -> None:
+    browser = site.browser(role)
+    for form in ({"retired": "yes"}, {"retired": "yes", "confirm": "yes"}, {"retired": "no"}):
+        assert browser.post("/datasets/people/retirement", **form).status_code == 403
+    assert browser.post("/datasets/people/versions").status_code == 403
+    assert not site.guard.dataset(site.local, "people").retired
 
 
 @pytest.mark.parametrize("role", ["analyst", "auditor", "owner"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def test_the_log_has_pages(site: Site) -> None:
     while path:
         text = browser.get(path).text
         seen += [int(number) for number in re.findall(r'<td class="number"[^>]*>(\d+)</td>', text)]
-        older = re.search(r'href="(/log\?after=\d+)" rel="next"', text)
+        older = re.search(r'href="(/log\?before=\d+)" rel="next"', text)
         path = older[1] if older else ""
     assert sorted(set(seen)) == list(range(1, last + 1))
     assert seen[0] == last
@@ -85,3 +86,46 @@ def test_kinds_of_lines_are_said_in_spanish(site: Site) -> None:
         "clave añadida",
     }
     assert [name for mark, name in kinds if mark] == ["note"]
+
+
+def test_lines_are_sentences_in_the_language_of_the_reader(site: Site) -> None:
+    site.browser("analyst").ask("SELECT COUNT(*) FROM people WHERE note = '<b>'")
+    english, spanish = (site.browser("auditor", lang=lang).get("/log").text for lang in ("en", "es"))
+    assert "analyst-1 asked people, at a cost of ε = 0.5" in english.replace("\xa0", " ")
+    assert "analyst-1 preguntó a people, con un coste de ε = 0,5" in spanish.replace("\xa0", " ")
+    assert "&lt;b&gt;" in spanish
+    assert "<b>" not in spanish
+    assert "local dio a analyst-1 la clave" in spanish
+
+
+def test_lines_are_found_and_exported(site: Site) -> None:
+    site.browser("analyst").ask("SELECT COUNT(*) FROM people")
+    browser = site.browser("auditor", lang="es")
+    text = browser.get("/log?kind=&dataset=people&user=analyst-1&since=2000-01-01&until=&text=count").text
+    assert re.findall(r'<span class="chip">([^<]*)<', text) == ["reservada"]
+    assert 'value="analyst-1"' in text
+    addresses = re.findall(r'href="(/log/export[^"]*)"', text)
+    table, lines = (browser.get(address.replace("&amp;", "&")) for address in addresses)
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+    assert table.headers["content-disposition"] == 'attachment; filename="celosia-log.csv"'
+    assert table.text.count("\n") == 2
+    assert "analyst-1 preguntó a people" in table.text
+    assert json.loads(lines.text)["kind"] == "reserved"
+    assert "No hay ninguna línea así." in browser.get("/log?user=nobody").text
+    for _ in range(60):
+        site.guard.ledger.record("note", {"by": "ana"})
+    found = re.search(r'href="(/log\?user=ana&amp;before=\d+)" rel="next"', browser.get("/log?user=ana").text)
+    assert found
+    assert browser.get(found[1].replace("&amp;", "&")).text.count('class="number" data-label') == 10
+
+
+def test_what_is_no_filter_is_told_on_the_page(site: Site) -> None:
+    browser = site.browser("auditor", lang="es")
+    reply = browser.get("/log?since=ayer")
+    assert reply.status_code == 422
+    assert "since debe ser un día, como 2026-01-31" in reply.text
+    assert browser.get("/log/export?format=xml").status_code == 422
+    assert browser.get("/log/export?format=csv&since=ayer").status_code == 422
+    for role in ("owner", "curator", "analyst"):
+        for path in ("/log", "/log/export?format=csv"):
+            assert site.browser(role).get(path).status_code == 403

@@ -27,11 +27,15 @@ def test_another_key_and_its_end(site: Site) -> None:
     [key] = KEY.findall(browser.post("/users", name="analyst-1").text)
     assert site.guard.authenticate(key).role.value == "analyst"
     browser.get("/users")
-    reply = browser.post("/users/revoke", name=key.split("_")[1])
+    asked = browser.post("/users/revoke", name=key.split("_")[1])
+    assert (asked.status_code, key.split("_")[1] in asked.text) == (200, True)
+    assert site.guard.authenticate(key).name == "analyst-1"
+    reply = browser.post("/users/revoke", name=key.split("_")[1], confirm="yes")
     assert reply.headers["location"] == "/users?done=revoked"
     assert "no longer valid" in browser.get("/users?done=revoked").text
     assert site.guard.authenticate(site.keys["analyst"]).name == "analyst-1"
-    browser.post("/users/revoke", name="analyst-1")
+    browser.get("/users")
+    browser.post("/users/revoke", name="analyst-1", confirm="yes")
     assert "revoked" in browser.get("/users").text
     visitor = site.anonymous_browser()
     visitor.get("/sign-in")
@@ -62,7 +66,10 @@ def test_what_is_wrong_is_told_on_the_page(site: Site) -> None:
 def test_nobody_can_be_revoked_who_is_not_there(site: Site) -> None:
     browser = site.browser("owner")
     browser.get("/users")
-    assert browser.post("/users/revoke", name="nobody-1").status_code == 422
+    for name in ("nobody-1", "owner-1"):  # nobody, and the last owner
+        reply = browser.post("/users/revoke", name=name, confirm="yes")
+        assert reply.status_code == 422
+        assert 'role="alert"' in reply.text
 
 
 @pytest.mark.parametrize("role", ["analyst", "auditor", "curator"])

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 from celosia.ledger.budgets.policy import RULES
 
@@ -118,12 +119,22 @@ def _set(web_session: "WebSession") -> "Response":
             ),
             None,
         )
-        web_session.guard.set_budget(
-            web_session.identity, parse_policy(web_session.form, present), dataset=dataset, analyst=analyst
-        )
+        policy = parse_policy(web_session.form, present)
+        asked = _confirm(web_session, present, policy)
+        if asked is None:
+            web_session.guard.set_budget(web_session.identity, policy, dataset=dataset, analyst=analyst)
     except CelosiaError as error:
         return _render(web_session, problem=form_problem(error).detail, status=422)
-    return redirect("/budget", done="budget")
+    return asked or redirect("/budget", done="budget")
+
+
+def _confirm(web_session: "WebSession", present: "Policy | None", policy: "Policy") -> "Response | None":
+    """Return a page that asks whether a budget is to be changed; a new one needs no second look."""
+    web_session.identity.require(Permission.SET_BUDGETS)
+    if present is None or present == policy:
+        return None
+    was, now = (format_guarantee(one.limit, web_session.language.code) for one in (present, policy))
+    return confirm(web_session, web_session.text("confirm.budget", was=was, now=now), back="/budget")
 
 
 BUDGET_PAGES: Final = (

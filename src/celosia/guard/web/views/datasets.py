@@ -9,7 +9,7 @@ from urllib.parse import quote as quoted
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import download, form_problem, redirect, render_page
+from celosia.guard.web.rendering import confirm, download, form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from celosia.guard.web.web_session import WebSession
     from celosia.ledger import StatementLine
 
-_DONE: Final = ("bounds", "version")
+_DONE: Final = ("bounds", "version", "retired", "restored")
 
 
 def budget_lines(web_session: "WebSession", dataset: str) -> "list[StatementLine]":
@@ -87,17 +87,37 @@ def _set_bounds(web_session: "WebSession") -> "Response":
         web_session.guard.set_bounds(web_session.identity, name, column, low, high)
     except CelosiaError as error:
         return _render_curation(web_session, problem=form_problem(error).detail, column=column, status=422)
-    return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="bounds")
+    return _redirect_back(web_session, done="bounds")
 
 
 def _new_version(web_session: "WebSession") -> "Response":
-    name = web_session.names["name"]
-    web_session.guard.new_version(web_session.identity, name)
-    return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="version")
+    web_session.identity.require(Permission.SET_VERSIONS)
+    asked = _confirm(web_session, "confirm.version")
+    if asked is None:
+        web_session.guard.new_version(web_session.identity, web_session.names["name"])
+    return asked or _redirect_back(web_session, done="version")
 
 
-def _redirect_back(web_session: "WebSession") -> "Response":
-    return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/curation")
+def _retire(web_session: "WebSession") -> "Response":
+    web_session.identity.require(Permission.ADD_DATASETS)
+    retired = web_session.form_field("retired") == "yes"
+    asked = _confirm(web_session, "confirm.retire") if retired else None
+    if asked is None:
+        web_session.guard.update_dataset(web_session.identity, web_session.names["name"], retired=retired)
+    return asked or _redirect_back(web_session, done="retired" if retired else "restored")
+
+
+def _confirm(web_session: "WebSession", sentence: str) -> "Response | None":
+    name = _find_card(web_session).name
+    return confirm(web_session, web_session.text(sentence, name=name), back=_curation_address(name))
+
+
+def _curation_address(name: str) -> str:
+    return f"/datasets/{quoted(name, safe='')}/curation"
+
+
+def _redirect_back(web_session: "WebSession", **query: str) -> "Response":
+    return redirect(_curation_address(web_session.names["name"]), **query)
 
 
 DATASET_PAGES: Final = (
@@ -106,7 +126,9 @@ DATASET_PAGES: Final = (
     Page(path="/datasets/{name}/dummy", view=_dummy),
     Page(path="/datasets/{name}/curation", view=_curation),
     Page(path="/datasets/{name}/bounds", view=_set_bounds, method="POST"),
-    Page(path="/datasets/{name}/bounds", view=_redirect_back),  # a change of language opens the address of a form again
     Page(path="/datasets/{name}/versions", view=_new_version, method="POST"),
+    Page(path="/datasets/{name}/retirement", view=_retire, method="POST"),
+    # A change of language opens the address of a form again.
+    *(Page(path=f"/datasets/{{name}}/{form}", view=_redirect_back) for form in ("bounds", "versions", "retirement")),
 )
 """Data sets and their curation."""

@@ -1,4 +1,4 @@
-"""Page of the log for auditors: its lines, its head, and the check of its hash chain.
+"""Page of the log for auditors: its lines as sentences, its head, the check of its hash chain, and its export.
 
 The lines record actions, users and costs, never answers. An auditor who keeps the head elsewhere can compare it here
 later: a rewritten log does not contain it.
@@ -6,70 +6,110 @@ later: a rewritten log does not contain it.
 
 import json
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+from starlette.responses import StreamingResponse
 
 from celosia.core.errors import ParameterError
+from celosia.guard.log.export import FORMATS
+from celosia.guard.log.search import LogFilter
+from celosia.guard.log.sentences import KINDS, say_lines
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from starlette.responses import Response
 
     from celosia.guard.web.web_session import WebSession
-    from celosia.ledger import Verification
+    from celosia.ledger import LogLine, Verification
 
 _PAGE_SIZE: Final = 50
 
 
 def _show(web_session: "WebSession") -> "Response":
-    return _render(web_session)
+    try:
+        return _render(web_session, LogFilter.parse(web_session.query))
+    except ParameterError as error:  # not a filter
+        return _render(web_session, LogFilter(), problem=error.message, status=422)
 
 
 def _render(
     web_session: "WebSession",
+    wanted: LogFilter,
     *,
     verification: "Verification | None" = None,
-    wanted: str = "",
+    kept: str = "",
     problem: str = "",
     status: int = 200,
 ) -> "Response":
     web_session.identity.require(Permission.READ_LOG)
-    head = web_session.guard.ledger.head
-    newest = max(0, head.sequence - _PAGE_SIZE)
-    requested = web_session.query_field("after")
-    after = min(int(requested[:18]), head.sequence) if requested.isascii() and requested.isdigit() else newest
-    lines = web_session.guard.log(web_session.identity, after=after, limit=_PAGE_SIZE)
+    guard, head = web_session.guard, web_session.guard.ledger.head
+
+    def read(limit: int = _PAGE_SIZE, **place: int) -> "tuple[LogLine, ...]":
+        return guard.log(web_session.identity, limit=limit, wanted=wanted, **place)
+
+    lines = _find_page(web_session, head.sequence, read)
+    fields = wanted.given
     return render_page(
         web_session,
         "log.html",
         status=status,
         head=head,
-        lines=[(line, _json(line.body), _json(line.body, indent=2)) for line in reversed(lines)],
-        older=max(0, after - _PAGE_SIZE) if after > 0 else None,
-        newer=after + _PAGE_SIZE if after < newest else None,
+        lines=[
+            (said, json.dumps(said.line.body, ensure_ascii=False, sort_keys=True, indent=2))
+            for said in say_lines(guard.ledger, lines)
+        ],
+        older=_address(fields, before=lines[-1].sequence) if lines and read(1, before=lines[-1].sequence) else "",
+        newer=_address(fields, after=lines[0].sequence) if lines and read(1, after=lines[0].sequence) else "",
+        exports={form: _address(fields, "/export", format=form) for form in FORMATS},
+        kinds=KINDS,
         verification=verification,
-        wanted=wanted,
+        kept=kept,
         problem=problem,
     )
 
 
-def _json(body: "Mapping[str, object]", indent: int | None = None) -> str:
-    return json.dumps(body, ensure_ascii=False, sort_keys=True, indent=indent)
+def _find_page(
+    web_session: "WebSession", last: int, read: "Callable[..., tuple[LogLine, ...]]"
+) -> "tuple[LogLine, ...]":
+    """Return a page of lines, latest first: before or after a number, or the latest ones."""
+    after, before = (_parse_number(web_session.query_field(name)) for name in ("after", "before"))
+    if after is not None and after < last:
+        return read(after=after)[::-1]
+    return read(before=last + 1 if before is None else min(before, last + 1))
+
+
+def _parse_number(text: str) -> int | None:
+    return int(text[:18]) if text.isascii() and text.isdigit() else None
+
+
+def _address(fields: dict[str, str], path: str = "", **more: object) -> str:
+    return f"/log{path}?{urlencode({**fields, **more})}"
+
+
+def _export(web_session: "WebSession") -> "Response":
+    form = web_session.query_field("format")
+    wanted = LogFilter.parse(web_session.query)
+    pieces = web_session.guard.export_log(web_session.identity, form, wanted=wanted, language=web_session.language.code)
+    headers = {"Content-Disposition": f'attachment; filename="celosia-log.{form}"'}
+    return StreamingResponse(pieces, media_type=FORMATS[form], headers=headers)
 
 
 def _verify(web_session: "WebSession") -> "Response":
-    wanted = web_session.form_field("head")
+    kept = web_session.form_field("head")
     try:
-        verification = web_session.guard.verify(web_session.identity, wanted or None)
+        verification = web_session.guard.verify(web_session.identity, kept or None)
     except ParameterError as error:  # not a head
-        return _render(web_session, wanted=wanted, problem=error.message, status=422)
-    return _render(web_session, verification=verification, wanted=wanted)
+        return _render(web_session, LogFilter(), kept=kept, problem=error.message, status=422)
+    return _render(web_session, LogFilter(), verification=verification, kept=kept)
 
 
 LOG_PAGES: Final = (
     Page(path="/log", view=_show),
     Page(path="/log", view=_verify, method="POST"),
+    Page(path="/log/export", view=_export),
 )
 """The log."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.roles import Role
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.roles import Permission, Role
+from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -72,8 +72,13 @@ def _add(web_session: "WebSession") -> "Response":
 
 
 def _revoke(web_session: "WebSession") -> "Response":
+    web_session.identity.require(Permission.MANAGE_USERS)
+    name = web_session.form_field("name")
+    asked = confirm(web_session, web_session.text("confirm.revoke", name=name), back="/users")
+    if asked is not None:
+        return asked
     try:
-        web_session.guard.revoke(web_session.identity, web_session.form_field("name"))
+        web_session.guard.revoke(web_session.identity, name)
     except CelosiaError as error:
         return _render(web_session, problem=form_problem(error).detail, status=422)
     return redirect("/users", done="revoked")
