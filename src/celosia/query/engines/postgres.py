@@ -13,7 +13,7 @@ from celosia.core.errors import QueryError
 from celosia.core.extras import require
 from celosia.data.sources.classify import Database, Frame, IbisSource
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.ibis import IbisEngine, to_batch
 from celosia.query.execution.dialect import Dialect, double_literal, engine_function, integer_literal, null_literal
 from celosia.query.plan.text_functions import CAPITALS
 
@@ -180,8 +180,6 @@ class PostgresEngine(IbisEngine):
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query in a read-only transaction and yield its results from a server-side cursor."""
-        import pyarrow as pa
-
         from celosia.query.engines.postgres_compiler import compile_query
 
         schema = query.schema().to_pyarrow()
@@ -190,9 +188,7 @@ class PostgresEngine(IbisEngine):
             connection.execute("SET TRANSACTION READ ONLY")
             cursor.execute(compile_query(query))
             while rows := cursor.fetchmany(_BATCH_ROWS):
-                columns = zip(*rows, strict=True)
-                arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
-                yield pa.record_batch(arrays, schema=schema)
+                yield to_batch(rows, schema)
 
     def connect(self) -> Any:
         """Return the owner's connection, or a new one to the address of the tables."""
