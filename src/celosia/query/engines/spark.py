@@ -14,7 +14,7 @@ from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.ibis import IbisEngine, hide_driver_errors
 from celosia.query.engines.sanitize.preparation import columns_to_read
 from celosia.query.execution.dialect import Dialect, engine_function
 
@@ -116,7 +116,10 @@ class SparkEngine(IbisEngine):
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query as a Spark job."""
-        yield from self._session.sql(self.backend.compile(query)).toArrow().to_batches()
+        yield from hide_driver_errors(self._collect, "query.spark_failed")(query)
+
+    def _collect(self, query: "ir.Table") -> "list[pa.RecordBatch]":
+        return self._session.sql(self.backend.compile(query)).toArrow().to_batches()  # type: ignore[no-any-return]
 
     def drop_small_tables(self) -> None:
         """Drop the small tables of the last query."""
