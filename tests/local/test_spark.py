@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from celosia.core.errors import InputError, ParameterError
+from celosia.core.errors import EngineError, InputError, ParameterError
 from celosia.local.frequency.count_mean_sketch import CountMeanSketch
 from celosia.local.frequency.direct_encoding import DirectEncoding
 from celosia.local.spark import _MERGE_WIDTH, _partitions, absorb_batches, aggregate
@@ -83,6 +83,21 @@ def test_what_cannot_be_absorbed_is_refused(spark: Any) -> None:
         aggregate(frame, PROTOCOL, column="other")
     with pytest.raises(ParameterError, match="protocol must be a protocol"):
         aggregate(frame, "cms")  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.needs_java
+@pytest.mark.xdist_group("spark")
+def test_workers_without_python_are_one_sentence(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = spark.createDataFrame(pa.table({"report": pa.array(records(3), type=pa.binary())}))
+    for name, value in (("pythonExec", "/nowhere/python"), ("pythonVer", "3.1")):
+        with monkeypatch.context() as patch:
+            patch.setattr(spark.sparkContext, name, value)
+            with pytest.raises(EngineError, match=r"set PYSPARK_PYTHON to a Python 3\.\d+ in which") as caught:
+                aggregate(frame, PROTOCOL)
+        assert caught.value.__cause__ is None
+    with pytest.raises(Exception, match="no memory") as other:
+        aggregate(spark.sql("SELECT CAST(raise_error('no memory') AS BINARY) AS report"), PROTOCOL)
+    assert not isinstance(other.value, EngineError)
 
 
 class Remote:

@@ -5,11 +5,12 @@ some dozens at a time. They are integers that add up, so neither the partitions 
 Reports are private before Spark sees them.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from celosia.core.errors import InputError, ParameterError
+from celosia.core.errors import EngineError, InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.local.base.aggregate import Aggregate
@@ -27,13 +28,19 @@ E = TypeVar("E")
 _MERGE_WIDTH = 32  # aggregates that one task merges
 _DEFAULT_PARTITIONS = _MERGE_WIDTH**2  # if Spark does not report their number
 _STATE = "aggregate"
+_NO_PYTHON = (
+    'java.io.IOException: Cannot run program "',
+    "[PYTHON_VERSION_MISMATCH]",
+    "ModuleNotFoundError: No module named 'celosia'",
+)
+"""What Spark writes if its workers have no Python, another version, or one without Celosía."""
 
 
 def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -> Aggregate[E]:
     """Absorb a column of a Spark data frame, and return the aggregate of all its reports.
 
     The column is binary. A cell holds a report of a batch, or a single record with its header; anything else counts in
-    ``rejected``. The workers of the cluster must have Celosía installed.
+    ``rejected``. The workers of the cluster must have Celosía installed: set ``PYSPARK_PYTHON`` to their Python.
 
     >>> frame = spark.createDataFrame([(record,) for record in reports.records()], "report binary")  # doctest: +SKIP
     >>> aggregate(frame, protocol).estimate()  # doctest: +SKIP
@@ -58,8 +65,14 @@ def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -
         parts = -(-parts // _MERGE_WIDTH)
         partial = partial.repartition(parts).mapInArrow(merge, form)
     whole: Aggregate[E] = protocol.aggregate()
-    for row in partial.toLocalIterator():
-        whole.merge(_deserialize(bytes(row[0])))
+    try:
+        for row in partial.toLocalIterator():
+            whole.merge(_deserialize(bytes(row[0])))
+    except Exception as error:
+        if not any(sign in str(error) for sign in _NO_PYTHON):
+            raise
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise EngineError("local.spark_workers_without_python", version=version) from None
     return whole
 
 

@@ -45,9 +45,9 @@ class Watching(DuckDBEngine):
 
     ran = 0
 
-    def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:
+    def execute(self, query: ir.Table, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
         self.ran += 1
-        return super().run(query)
+        return super().execute(query, *args, **kwargs)
 
 
 def of_rows() -> Watching:
@@ -142,7 +142,7 @@ def test_plans_are_checked_without_a_query() -> None:
 class Failing(Watching):
     """Engine that fails on a row and quotes it."""
 
-    def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - as in the parent
+    def execute(self, *_: Any, **__: Any) -> Iterator[pa.RecordBatch]:
         message = "value out of range: 34"
         raise ValueError(message)
         yield

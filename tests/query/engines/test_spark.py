@@ -126,6 +126,13 @@ def test_errors_do_not_repeat_messages_of_spark(spark: Any) -> None:
     assert caught.value.__context__ is None
 
 
+def test_columns_made_by_python_need_a_python(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
+    table = cl.table(spark.createDataFrame([(1,)], "x int"), schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
+    with pytest.raises(EngineError, match="set PYSPARK_PYTHON to the Python of this process"):
+        totals(table, RowCount())
+
+
 def test_an_ibis_table_is_queried_in_its_own_session(spark: Any) -> None:
     import ibis
 

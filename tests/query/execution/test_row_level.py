@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.execution.row_level import RowLevel, plan_count, plan_sums
+from celosia.query.execution.row_level import RowLevel, Summary, plan_count, plan_sums
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base, Key
@@ -33,8 +33,8 @@ COUNT = Measurement(measure=RowCount(), columns=(), answers=())
 class InSmallBatches(DuckDBEngine):
     """Hands results on two rows at a time."""
 
-    def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:
-        for batch in super().run(query):
+    def execute(self, query: ir.Table, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
+        for batch in super().execute(query, *args, **kwargs):
             yield from (batch.slice(start, 2) for start in range(0, batch.num_rows, 2))
 
 
@@ -51,7 +51,11 @@ def opened(rows: list[Row]) -> InSmallBatches:
 
 def level(engine: DuckDBEngine, cells: Cells, *keys: str) -> RowLevel:
     made = [Key(name=key, expression=Column(key)) for key in keys]
-    return RowLevel(rows_of(Base("t"), engine), made, cells, engine.run)
+    return RowLevel(rows_of(Base("t"), engine), made, cells)
+
+
+def answers(engine: DuckDBEngine, summary: Summary) -> list[Any]:
+    return summary.add_up(engine.execute(summary.query, most_rows=summary.most_rows))
 
 
 ROWS = st.lists(
@@ -69,7 +73,8 @@ ROWS = st.lists(
 def test_every_row_is_counted_in_its_cell(rows: list[Row]) -> None:
     cells = Cells.product([("M", "F"), (3, 0, 1)])
     with opened(rows) as engine:
-        (found,) = level(engine, cells, "sex", "age").sums(plan_sums([COUNT], rows_of(Base("t"), engine)))
+        counted = level(engine, cells, "sex", "age").sums(plan_sums([COUNT], rows_of(Base("t"), engine)))
+        (found,) = answers(engine, counted)
     right = Counter((sex, None if age is None else min(age, 3)) for sex, age, _ in rows)
     assert found[:, 0].tolist() == [right[key] for key in zip(*cells.columns(), strict=True)]
 
@@ -80,7 +85,8 @@ def test_null_rules_hold_for_keys(rows: list[Row]) -> None:
     cells = Cells.from_rows([("none",), ("A",), ("Z",)], 1)
     total = Measurement(measure=Total(cl.Integer(0, 3).axis), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
-        (found,) = level(engine, cells, "town").sums(plan_sums([total], rows_of(Base("t"), engine)))
+        summed = level(engine, cells, "town").sums(plan_sums([total], rows_of(Base("t"), engine)))
+        (found,) = answers(engine, summed)
     right: Counter[str] = Counter()
     for _, age, town in rows:
         right["none" if town is None else town] += 0 if age is None else min(age, 3)
@@ -94,8 +100,8 @@ def test_values_are_counted_in_their_cells(rows: list[Row]) -> None:
     mode = Measurement(measure=Mode(candidates=4), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
         made = level(engine, cells, "sex")
-        found = made.counts(plan_count(mode, rows_of(Base("t"), engine)))
-        different = made.distinct(rows_of(Base("t"), engine).value(Column("town")))
+        (found,) = answers(engine, made.counts(plan_count(mode, rows_of(Base("t"), engine))))
+        (different,) = answers(engine, made.distinct(rows_of(Base("t"), engine).value(Column("town"))))
     right = Counter((sex, min(age, 3)) for sex, age, _ in rows if age is not None)
     assert found.tolist() == [[right[sex, age] for age in range(4)] for sex in ("F", "M")]
     towns = {sex: {town or ("" if town == "" else "none") for s, _, town in rows if s == sex} for sex in ("F", "M")}
@@ -109,15 +115,16 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
     largest = 0
     with DuckDBEngine({"t": table}) as engine:
 
-        def watched(query: Any) -> Iterator[pa.RecordBatch]:
+        def watched(summary: Summary) -> Iterator[pa.RecordBatch]:
             nonlocal largest
-            for batch in engine.run(query):
+            for batch in engine.execute(summary.query, most_rows=summary.most_rows):
                 largest = max(largest, batch.num_rows)
                 yield batch
 
         rows = rows_of(Base("t"), engine)
         keys = [Key(name="town", expression=Column("town"))]
-        (found,) = RowLevel(rows, keys, Cells.from_rows([("7",), ("x",)], 1), watched).sums(plan_sums([COUNT], rows))
+        summary = RowLevel(rows, keys, Cells.from_rows([("7",), ("x",)], 1)).sums(plan_sums([COUNT], rows))
+        (found,) = summary.add_up(watched(summary))
     assert found.tolist() == [[1], [0]]
     assert largest <= 100_000
 
@@ -125,10 +132,9 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
 @pytest.mark.parametrize("rows", [[], [("X", None, None)]])
 def test_nothing_is_counted_of_nothing(rows: list[Row]) -> None:
     with opened(rows) as engine:
-        (found,) = level(engine, Cells.product([("F", "M")]), "sex").sums(
-            plan_sums([COUNT], rows_of(Base("t"), engine))
-        )
-        (whole,) = level(engine, Cells.product([])).sums(plan_sums([COUNT], rows_of(Base("t"), engine)))
+        inputs = plan_sums([COUNT], rows_of(Base("t"), engine))
+        (found,) = answers(engine, level(engine, Cells.product([("F", "M")]), "sex").sums(inputs))
+        (whole,) = answers(engine, level(engine, Cells.product([])).sums(inputs))
     assert found.tolist() == [[0], [0]]
     assert whole.tolist() == [[len(rows)]]
     assert found.dtype == np.int64

@@ -19,9 +19,10 @@ from celosia.data.sources.classify import Frame, IbisSource
 from celosia.data.sources.files import Files
 from celosia.data.sources.text_values import MAX_NUMBER_LENGTH
 from celosia.query.engines.duckdb_views import check_parquet, check_stored, reader_sql
-from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.ibis import IbisEngine, keep, to_batch
 from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_to_read, remove_folder
 from celosia.query.execution.clean import read_column
+from celosia.query.execution.compile import PARAMETER
 from celosia.query.execution.dialect import Dialect, double_literal, engine_function, integer_literal
 from celosia.query.execution.rows import compare_by_bytes
 from celosia.query.plan.text_functions import CAPITALS, SMALL, write_pattern
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
 
 _BATCH_ROWS = 100_000
+_FEW_ROWS = 1_000  # results that are read one by one
 _POLL_SECONDS = 0.1
 _NANOSECONDS = 9
 _BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
@@ -45,7 +47,7 @@ class DuckDBDialect(Dialect):
 
     def __init__(self, backend: Any = None) -> None:
         self.backend = backend
-        self._small: list[str] = []
+        self.small: list[str] = []
 
     def days(self, date: "ir.Value") -> "ir.Value":
         """Return days since 1970; DuckDB returns null for an infinite date."""
@@ -106,16 +108,16 @@ class DuckDBDialect(Dialect):
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return an Arrow table under a temporary name; DuckDB reads it in place."""
-        name = f"celosia_small_{id(self)}_{len(self._small)}"
+        name = f"celosia_small_{id(self)}_{len(self.small)}"
         self.backend.con.register(name, table)
-        self._small.append(name)
+        self.small.append(name)
         return self.backend.table(name)
 
     def drop_small_tables(self) -> None:
         """Unregister the small tables."""
-        while self._small:
+        while self.small:
             with contextlib.suppress(Exception):  # of a connection that is lost
-                self.backend.con.unregister(self._small.pop())
+                self.backend.con.unregister(self.small.pop())
 
 
 class DuckDBStored(DuckDBDialect):
@@ -138,10 +140,13 @@ class DuckDBEngine(IbisEngine):
         Called repeatedly while a query runs, with the share that is done, from 0 to 1.
     """
 
+    has_parameters = True
+
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
         self.progress = progress
         self._folder: str | None = None
         self._read: dict[str, ir.Table] = {}
+        self._statements: dict[Any, Any] = {}
         super().__init__(tables)
         self._lock_down()
 
@@ -154,12 +159,28 @@ class DuckDBEngine(IbisEngine):
         return self._read.get(name, self._raw[name])
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
+        """Run a query without parameters."""
+        return self.execute(query)
+
+    def execute(
+        self, query: "ir.Table", values: Sequence[str] = (), *, most_rows: int | None = None
+    ) -> "Iterator[pa.RecordBatch]":
         """Run a query and yield its results in batches."""
         self._check_default_collation()
+        statement, connection = self._prepare(query), self.backend.con
         with self._report_progress():
-            relation = self.backend.con.sql(self.backend.compile(query))
-            reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
-            yield from reader(_BATCH_ROWS)
+            if most_rows is None or most_rows > _FEW_ROWS:
+                yield from connection.sql(statement, params=list(values)).to_arrow_reader(_BATCH_ROWS)
+            elif rows := connection.execute(statement, list(values)).fetchall():  # sql() would plan the query twice
+                yield to_batch(rows, query.schema().to_pyarrow())
+
+    def _prepare(self, query: "ir.Table") -> Any:
+        """Return a query as a statement of DuckDB, which is kept."""
+        found = self._statements.get(query.op())
+        if found is None:
+            (found,) = self.backend.con.extract_statements(write_sql(query, self.backend))
+            keep(self._statements, query.op(), found)
+        return found
 
     def interrupt(self) -> None:
         """Make the running query raise."""
@@ -177,6 +198,10 @@ class DuckDBEngine(IbisEngine):
         """Drop the small tables of the last query."""
         for dialect in self._dialects:
             dialect.drop_small_tables()
+
+    def has_small_tables(self) -> bool:
+        """Return whether there are small tables of the last query."""
+        return any(dialect.small for dialect in self._dialects)
 
     def connect(self) -> Any:
         """Return the owner's connection, or a new one inside the process."""
@@ -274,6 +299,19 @@ class DuckDBEngine(IbisEngine):
             done.set()
             thread.join()
             report(1.0)
+
+
+def write_sql(query: "ir.Table", backend: Any) -> str:
+    """Return the SQL of a query, with parameters as ``$1``, ``$2`` and so on."""
+    from sqlglot import ErrorLevel
+    from sqlglot import expressions as sge
+
+    tree = backend.compiler.to_sqlglot(query)
+    for call in list(tree.find_all(sge.Anonymous)):
+        if call.name.startswith(PARAMETER):
+            call.replace(sge.Parameter(this=sge.Literal.number(call.name.removeprefix(PARAMETER))))
+    text: str = tree.sql(backend.dialect, copy=False, unsupported_level=ErrorLevel.RAISE)
+    return text
 
 
 def _whole_seconds(count: "ir.Value", a_second: int) -> "ir.Value":

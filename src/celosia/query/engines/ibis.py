@@ -1,7 +1,8 @@
 """Base of engines that run queries through Ibis: from a plan to queries, and from results to exact integers.
 
 A subclass provides its raw tables, its dialect and a way to run a query. Errors of the database are replaced: they may
-quote a row.
+quote a row. An engine with parameters keeps its queries: a plan that differs from an earlier one in compared literals
+alone is neither checked nor built again.
 """
 
 import contextlib
@@ -10,7 +11,8 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -21,13 +23,14 @@ from celosia.query.engines.base import Engine
 from celosia.query.engines.collations import check_collations
 from celosia.query.engines.sanitize.preparation import PreparedTables
 from celosia.query.execution.column_checks import check_columns, unfit_columns
+from celosia.query.execution.compile import split_parameters
 from celosia.query.execution.dialect import Dialect
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.execution.public_keys import check_public_key
 from celosia.query.execution.rows import PERSON, Rows, rows_of
 from celosia.query.plan.expressions import kind_of
 from celosia.query.plan.relations import columns_of
-from celosia.statistics import CutPersons, CutRows
+from celosia.statistics import CutOffMeasure, CutPersons, CutRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,13 +40,18 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.engines.base import Request
     from celosia.query.execution.person_level import PersonLevel
-    from celosia.query.execution.row_level import RowLevel
-    from celosia.query.plan.nodes import Plan
+    from celosia.query.execution.row_level import RowLevel, Summary
+    from celosia.query.plan.nodes import Key, Plan
     from celosia.query.planning.cells import Cells
     from celosia.statistics import ContributionBounds
 
+    Queries = list[tuple[list[Sequence[int]], Summary]]
+    """Each query, with the places of the requests that each of its arrays answers."""
+
 T = TypeVar("T")
 
+_MAX_KEPT: Final = 256  # plans, and queries of plans; all are dropped when there are more
+_MAX_KEPT_CELLS: Final = 1_000  # of a query that is kept
 _QUERY_FAILED = "query.engine_failed"
 OPEN_FAILED = "query.engine_not_opened"
 """The code of the error if tables cannot be opened."""
@@ -71,11 +79,16 @@ class IbisEngine(Engine):
     A subclass implements ``connect``, ``open_table``, ``dialect_of`` and ``run``.
     """
 
+    has_parameters: ClassVar[bool] = False
+    """Whether ``execute`` takes the values of parameters; then queries are kept."""
+
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(tables)
         self.tables: Mapping[str, Table] = self._prepared.tables
         self._lock = threading.RLock()
         self._last_rows: tuple[Plan | None, Rows | None] = None, None
+        self._checked: dict[Plan, None] = {}
+        self._queries: dict[Any, Queries] = {}
         self._closing = contextlib.ExitStack()
         weakref.finalize(self, self._closing.close)  # also if the engine is never closed
         self.call_on_close(self._prepared.close)
@@ -119,6 +132,19 @@ class IbisEngine(Engine):
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query and yield its results."""
 
+    def execute(
+        self,
+        query: "ir.Table",
+        values: Sequence[str] = (),  # noqa: ARG002 - for overriding
+        *,
+        most_rows: int | None = None,  # noqa: ARG002 - for overriding
+    ) -> "Iterator[pa.RecordBatch]":
+        """Run a query with the values of its parameters, as texts, and yield its results.
+
+        ``most_rows`` is the largest number of results, None if it depends on the data.
+        """
+        return self.run(query)
+
     def raw(self, name: str) -> "ir.Table":
         """Return a table with its raw columns."""
         return self._raw[name]
@@ -142,6 +168,10 @@ class IbisEngine(Engine):
     def drop_small_tables(self) -> None:
         """Drop tables that served only the last query."""
 
+    def has_small_tables(self) -> bool:
+        """Return whether there are tables that serve only the last query, so that it cannot be kept."""
+        return False
+
     def check_types(self) -> None:
         """Raise if columns have types that their kinds cannot be read from; a query raises only if it uses one."""
         problems = [reason for reasons in self._unfit.values() for reason in reasons.values()]
@@ -151,12 +181,16 @@ class IbisEngine(Engine):
     @hide_driver_errors
     def check(self, plan: "Plan") -> None:
         """Build the queries of a plan, without running them."""
-        rows = self._rows(plan)
+        shape, _ = self._split(plan)
+        if shape in self._checked:
+            return
+        rows = self._rows(shape)
         for key in plan.keys:
             rows.label(key.expression)
         for aggregate in plan.aggregates:
             for column in aggregate.columns:
                 rows.value(column)
+        keep(self._checked, shape, None)
 
     def key_counts(
         self, plan: "Plan", bounding: "ContributionBounds", secret: Sequence[int]
@@ -168,9 +202,10 @@ class IbisEngine(Engine):
 
         with self._lock, contextlib.ExitStack() as stack:
             stack.callback(self.drop_small_tables)
-            query = self._key_query(plan, bounding, KeyedOrder(tuple(secret)))
+            shape, values = self._split(plan)
+            query = self._key_query(shape, bounding, KeyedOrder(tuple(secret)))
             kinds = [kind_of(key.expression, columns_of(plan.relation, self.tables)) for key in plan.keys]
-            for batch in _stream_batches(self.run, query):
+            for batch in _stream_batches(self.execute, query, values):
                 *keys, units = batch.columns
                 named = {
                     f"k{place}": decode_labels(column, kind)
@@ -188,30 +223,37 @@ class IbisEngine(Engine):
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
         """Return the exact integers of each request."""
-        from celosia.query.execution.person_level import PersonLevel
-        from celosia.query.execution.row_level import RowLevel, plan_sums
-
         if not len(cells):
             return tuple(np.zeros((0, request.measure.width), dtype=np.int64) for request in requests)
+        found: dict[int, NDArray[Any]] = {}
         with self._lock, contextlib.ExitStack() as stack:
             stack.callback(self.drop_small_tables)
-            rows = self._rows(plan)
-            level: PersonLevel | RowLevel
-            if rows.persons and not rows.single:
-                level = PersonLevel(rows, plan.keys, cells, bounding, KeyedOrder(tuple(secret)), self.run)
-            else:
-                level = RowLevel(rows, plan.keys, cells, self.run)
-            found = _count_each(requests, rows, level)
-            added = [place for place in range(len(requests)) if place not in found]
-            if added:  # by one query
-                arrays = level.sums(plan_sums([requests[place] for place in added], rows))
-                found |= dict(zip(added, arrays, strict=True))
-            return tuple(found[place] for place in range(len(requests)))
+            shape, values = self._split(plan)
+            asked = tuple((request.measure, request.columns, request.distinct) for request in requests)
+            kept = self.has_parameters and len(cells) <= _MAX_KEPT_CELLS
+            key = (shape, asked, bounding, tuple(secret), cells) if kept else None
+            queries = self._queries.get(key)
+            if queries is None:
+                order = KeyedOrder(tuple(secret))
+                queries = _build_queries(self._rows(shape), plan.keys, requests, bounding, order, cells)
+                if kept and not self.has_small_tables():
+                    keep(self._queries, key, queries)
+            for targets, summary in queries:
+                arrays = summary.add_up(self.execute(summary.query, values, most_rows=summary.most_rows))
+                found |= {place: array for places, array in zip(targets, arrays, strict=True) for place in places}
+        return tuple(found[place] for place in range(len(requests)))
+
+    def _split(self, plan: "Plan") -> "tuple[Plan, tuple[str, ...]]":
+        """Return a plan with parameters in its condition, and their values."""
+        if not self.has_parameters or plan.filter is None:
+            return plan, ()
+        condition, values = split_parameters(plan.filter)
+        return (replace(plan, filter=condition) if values else plan), values
 
     def _rows(self, plan: "Plan") -> Rows:
-        """Return the rows of a plan; a plan that was just checked is not built again."""
+        """Return the rows of a plan; those of the last plan are not built again."""
         last, rows = self._last_rows
-        if last is not plan or rows is None:  # equal plans may differ in the types of their literals
+        if rows is None or last is None or (last.relation, last.filter) != (plan.relation, plan.filter):
             rows = rows_of(plan.relation, self).where(plan.filter)
             self._last_rows = plan, rows
         return rows
@@ -237,38 +279,76 @@ def _suppress_errors(function: Callable[..., object], *args: object) -> None:
         function(*args)
 
 
-def _count_each(
-    requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel"
-) -> "dict[int, NDArray[Any]]":
-    """Answer the requests that take a query each, by their places: counts by value, or of distinct values."""
+def to_batch(rows: "Sequence[Sequence[Any]]", schema: "pa.Schema") -> "pa.RecordBatch":
+    """Return results, at least one, that a driver hands out row by row."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.record_batch(arrays, schema=schema)
+
+
+def keep(kept: "dict[Any, Any]", key: object, value: object) -> None:
+    """Add an entry; drop all others if there are too many."""
+    if len(kept) >= _MAX_KEPT:
+        kept.clear()
+    kept[key] = value
+
+
+def _build_queries(
+    rows: Rows,
+    keys: "Sequence[Key]",
+    requests: "Sequence[Request]",
+    bounding: "ContributionBounds",
+    order: KeyedOrder,
+    cells: "Cells",
+) -> "Queries":
+    """Return the queries for requests; all sums are found by one."""
+    from celosia.query.execution.person_level import PersonLevel
+    from celosia.query.execution.row_level import RowLevel, plan_sums
+
+    level: PersonLevel | RowLevel
+    if rows.persons and not rows.single:
+        level = PersonLevel(rows, keys, cells, bounding, order)
+    else:
+        level = RowLevel(rows, keys, cells)
+    queries = [*_count_cut_off(requests, level), *_count_each(requests, rows, level)]
+    found = {place for targets, _ in queries for places in targets for place in places}
+    added = [place for place in range(len(requests)) if place not in found]
+    if added:
+        sums = level.sums(plan_sums([requests[place] for place in added], rows))
+        queries.append(([[place] for place in added], sums))
+    return queries
+
+
+def _count_each(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | RowLevel") -> "Queries":
+    """Return the queries of the requests that take one each: counts by value, or of distinct values."""
     from celosia.query.execution.row_level import RowLevel, is_counted, plan_count
 
-    found = _count_cut_off(requests, level)
+    found: Queries = []
     for place, request in enumerate(requests):
-        if place in found:
+        if isinstance(request.measure, CutOffMeasure):
             continue
         if request.distinct == "contributions":
-            found[place] = _require_persons(level).contributions()
+            found.append(([[place]], _require_persons(level).contributions()))
         elif is_counted(request):
-            found[place] = level.counts(plan_count(request, rows))
+            found.append(([[place]], level.counts(plan_count(request, rows))))
         elif request.distinct == "values":
-            found[place] = level.distinct(_exact_label(rows, request.columns[0]))
+            found.append(([[place]], level.distinct(_exact_label(rows, request.columns[0]))))
         elif request.distinct == "persons" and not isinstance(level, RowLevel):
-            found[place] = level.persons()
+            found.append(([[place]], level.persons()))
     return found
 
 
-def _count_cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "dict[int, NDArray[Any]]":
-    """Count the rows and persons that the limits cut off, by one query."""
-    found: dict[int, NDArray[Any]] = {}
-    persons: NDArray[Any] | None = None
-    for place, request in enumerate(requests):
-        if isinstance(request.measure, CutRows):
-            found[place], persons = _require_persons(level).cut_off(request.measure.most)
-    for place, request in enumerate(requests):
-        if isinstance(request.measure, CutPersons):
-            found[place] = _require_persons(level).cut_off(1)[1] if persons is None else persons
-    return found
+def _count_cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "Queries":
+    """Return the queries of the rows and persons that the limits cut off: one for both."""
+    rows = {
+        place: request.measure.most for place, request in enumerate(requests) if isinstance(request.measure, CutRows)
+    }
+    persons = [place for place, request in enumerate(requests) if isinstance(request.measure, CutPersons)]
+    if persons and not rows:
+        return [([[], persons], _require_persons(level).cut_off(1))]
+    return [([[place], persons], _require_persons(level).cut_off(most)) for place, most in rows.items()]
 
 
 def _require_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
@@ -285,9 +365,9 @@ def _exact_label(rows: Rows, expression: Any) -> "ir.Value":
 
 
 def _stream_batches(
-    run: "Callable[[ir.Table], Iterator[pa.RecordBatch]]", query: "ir.Table"
+    run: "Callable[..., Iterator[pa.RecordBatch]]", query: "ir.Table", values: Sequence[str]
 ) -> "Iterator[pa.RecordBatch]":
-    batches = hide_driver_errors(run)(query)
+    batches = hide_driver_errors(run)(query, values)
     following = hide_driver_errors(lambda: next(batches, None))
     while (batch := following()) is not None:
         yield batch

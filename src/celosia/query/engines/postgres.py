@@ -13,7 +13,7 @@ from celosia.core.errors import QueryError
 from celosia.core.extras import require
 from celosia.data.sources.classify import Database, Frame, IbisSource
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.ibis import IbisEngine, to_batch
 from celosia.query.execution.dialect import Dialect, double_literal, engine_function, integer_literal, null_literal
 from celosia.query.plan.text_functions import CAPITALS
 
@@ -181,8 +181,6 @@ class PostgresEngine(IbisEngine):
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query in a read-only transaction and yield its results from a server-side cursor."""
-        import pyarrow as pa
-
         from celosia.query.engines.postgres_compiler import compile_query
 
         schema = query.schema().to_pyarrow()
@@ -193,9 +191,7 @@ class PostgresEngine(IbisEngine):
                 connection.execute(f"SET LOCAL statement_timeout = {round(self.time_limit * 1_000)}")
             cursor.execute(compile_query(query))
             while rows := cursor.fetchmany(_BATCH_ROWS):
-                columns = zip(*rows, strict=True)
-                arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
-                yield pa.record_batch(arrays, schema=schema)
+                yield to_batch(rows, schema)
 
     def interrupt(self) -> None:
         """Make the running query raise."""

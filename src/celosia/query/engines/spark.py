@@ -14,7 +14,7 @@ from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.data.sources.frames import to_arrow
-from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.ibis import IbisEngine, hide_driver_errors
 from celosia.query.engines.sanitize.preparation import columns_to_read
 from celosia.query.execution.dialect import Dialect, engine_function
 
@@ -117,8 +117,11 @@ class SparkEngine(IbisEngine):
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query as a Spark job, of a job group of its own."""
+        yield from hide_driver_errors(self._collect, "query.spark_failed")(query)
+
+    def _collect(self, query: "ir.Table") -> "list[pa.RecordBatch]":
         with self._group_jobs():
-            yield from self._session.sql(self.backend.compile(query)).toArrow().to_batches()
+            return self._session.sql(self.backend.compile(query)).toArrow().to_batches()  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def _group_jobs(self) -> Iterator[None]:

@@ -3,10 +3,14 @@
 Every operation is total and means the same on every engine. Integers have 64 bits, and all other numbers are IEEE
 doubles (an integer that meets a real becomes one first). Nulls pass through, and a quotient by zero is null. Typing has
 checked the bounds, so nothing overflows.
+
+An engine that prepares queries takes compared literals as parameters: queries that differ in these values alone are
+compiled once.
 """
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import QueryError
@@ -34,6 +38,53 @@ if TYPE_CHECKING:
 _DAY = Date(dt.date.min, dt.date.max)
 _TIME = Timestamp(dt.datetime.min, dt.datetime.max)  # noqa: DTZ901 - taken as UTC
 
+PARAMETER: Final = "celosia_parameter_"
+"""Parameter 1 of a query is the function of this name and 1, and so on."""
+
+_MAX_PARAMETERS: Final = 50  # of one condition; a long list stays in the text of the query
+_EXACT_TYPES: Final = (int, str, dt.date, dt.datetime)
+_PARAMETER_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("=", "<>", "in"), _EXACT_TYPES),  # a category is compared with the literal's own value
+    **dict.fromkeys(("<", "<=", ">", ">=", "between"), (*_EXACT_TYPES, float)),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Parameter(Literal):
+    """A literal whose value is given when the query runs; equal to others of its place and type, whatever the value."""
+
+    place: int = 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parameter) and (self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, str]:
+        return self.place, type(self.value).__name__
+
+
+def split_parameters(condition: Expression) -> tuple[Expression, tuple[str, ...]]:
+    """Return a condition whose compared literals are parameters, and their values as texts."""
+    values: list[str] = []
+
+    def split(expression: Expression, types: tuple[type, ...] = ()) -> Expression:
+        if type(expression) is Literal and type(expression.value) in types:
+            values.append(_text_of(expression.value))
+            return Parameter(expression.value, len(values))
+        if not isinstance(expression, Call) or types:
+            return expression
+        types = _PARAMETER_TYPES.get(expression.name, ())
+        if expression.name not in ("and", "or", "not") and not types:
+            return expression
+        if len(values) + len(expression.arguments) > _MAX_PARAMETERS:
+            return expression
+        return Call(expression.name, tuple([split(argument, types) for argument in expression.arguments]))
+
+    return split(condition), tuple(values)
+
 
 def compile_expression(  # noqa: PLR0911 - one for each form
     expression: Expression, column: "Callable[[str], ir.Value]", kinds: Mapping[str, Kind], dialect: Dialect
@@ -46,6 +97,8 @@ def compile_expression(  # noqa: PLR0911 - one for each form
     match expression:
         case Column(name=name):
             return column(name)
+        case Parameter(value=value, place=place):
+            return _parameter(value, place)
         case Literal(value=value):
             return _literal(value)
         case Call(name=name, arguments=(first, *others)) if name in CALENDAR:
@@ -76,15 +129,33 @@ def _literal(value: object) -> "ir.Value":
             return ibis.null()
         case bool() | str():
             return ibis.literal(value)
-        case int():
-            return integer_literal(value)
         case float():
             return double_literal(value)
-        case dt.datetime():
-            return integer_literal(int(encode_value(value, _TIME)))
-        case dt.date():
-            return integer_literal(int(encode_value(value, _DAY)))
+        case int() | dt.date():
+            return integer_literal(_integer_of(value))
     raise QueryError("query.literal_kind_not_compiled")
+
+
+def _parameter(value: Scalar, place: int) -> "ir.Value":
+    text: ir.Value = engine_function(f"{PARAMETER}{place}", (), "string")()
+    return text if isinstance(value, str) else text.cast("float64" if isinstance(value, float) else "int64")
+
+
+def _text_of(value: Scalar) -> str:
+    """Return the text that is cast to the value of a parameter."""
+    match value:
+        case str():
+            return value
+        case int() | dt.date():
+            return str(_integer_of(value))
+    return repr(value)
+
+
+def _integer_of(value: int | dt.date) -> int:
+    """Return an integer unchanged, a date in days, and a time in seconds."""
+    if isinstance(value, int):
+        return value
+    return int(encode_value(value, _TIME if isinstance(value, dt.datetime) else _DAY))
 
 
 # --------------------------------------------------------------------------------------------------- dates and texts

@@ -4,7 +4,8 @@ Keys become the numbers of cells inside the engine, by joins with short public l
 before a person's cells are chosen, so a person loses nothing to keys outside the query.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,14 @@ from celosia.query.execution.bounding import (
 )
 from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.hashing import KeyedOrder
-from celosia.query.execution.row_level import CountInput, SumInput, Sums, encode_labels, to_integers
+from celosia.query.execution.row_level import (
+    CountInput,
+    SumInput,
+    Summary,
+    Sums,
+    encode_labels,
+    to_integers,
+)
 from celosia.query.execution.rows import PERSON
 from celosia.query.plan.expressions import kind_of
 
@@ -32,7 +40,6 @@ if TYPE_CHECKING:
     from ibis.expr import types as ir
     from numpy.typing import NDArray
 
-    from celosia.query.execution.row_level import Run
     from celosia.query.execution.rows import Rows
     from celosia.query.plan.nodes import Key
     from celosia.query.planning.cells import Cells
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class PersonLevel:
-    """Bounded queries over persons; ``run`` executes one in the engine."""
+    """Bounded queries over persons."""
 
     def __init__(
         self,
@@ -49,14 +56,11 @@ class PersonLevel:
         cells: "Cells",
         bounding: "ContributionBounds",
         order: KeyedOrder,
-        run: "Run",
     ) -> None:
-        self._rows, self._keys, self._cells, self._bounding, self._order, self._run = (
-            rows, keys, cells, bounding, order, run,
-        )  # fmt: skip
+        self._rows, self._keys, self._cells, self._bounding, self._order = rows, keys, cells, bounding, order
 
-    def sums(self, requests: Sequence[SumInput]) -> "list[NDArray[Any]]":
-        """Return the sums of all requests, averaged down for persons with too many rows, in one query."""
+    def sums(self, requests: Sequence[SumInput]) -> Summary:
+        """Return the query of the sums of all requests, averaged down for persons with too many rows."""
         dialect, most = self._rows.dialect, self._bounding.rows
         table = self._chosen_rows({name: value for request in requests for name, value in request.columns.items()})
         numbers = {f"n{place}": request.count(table) for place, request in enumerate(requests)}
@@ -75,8 +79,8 @@ class PersonLevel:
         }
         return self._sum_by_cell(each.select(CELL, **bounded), names)
 
-    def counts(self, counted: CountInput) -> "NDArray[Any]":
-        """Return the number of rows by value, with at most the allowed rows of each person."""
+    def counts(self, counted: CountInput) -> Summary:
+        """Return the query of the number of rows by value, with at most the allowed rows of each person."""
         import pyarrow as pa
 
         table = self._chosen_rows({"value": counted.value})
@@ -85,30 +89,26 @@ class PersonLevel:
         table = sample_rows(
             table.filter(table.value.notnull()), "value", self._bounding.rows, self._order, self._rows.dialect
         )
-        sums = Sums(len(self._cells), counted.request.measure.width)
-        for batch in self._run(table.group_by([CELL, "value"]).aggregate(rows=table.count())):
-            places, values, numbers = (to_integers(column) for column in batch.columns)
-            sums.add(places, values, numbers)
-        return sums.array
+        return self._count(table, counted.request.measure.width, ["value"])
 
-    def distinct(self, value: "ir.Value") -> "NDArray[Any]":
-        """Return the number of distinct values, with at most the allowed rows of each person."""
+    def distinct(self, value: "ir.Value") -> Summary:
+        """Return the query of the number of distinct values, with at most the allowed rows of each person."""
         dialect, order = self._rows.dialect, self._order
         table = self._chosen_rows({"value": value})
         table = table.filter(table.value.notnull()).distinct()
         number = value_number(table.value, order, dialect)
         ranked = table.mutate(rank=order.hash_integers(person_number(table, order, dialect), table[CELL], number))
         kept = take_first(ranked, [PERSON, CELL], ["value"], self._bounding.rows).select(CELL, "value").distinct()
-        return self._count_by_cell(kept)
+        return self._count(kept)
 
-    def persons(self) -> "NDArray[Any]":
-        """Return the number of distinct persons."""
-        return self._count_by_cell(self._chosen_rows({}).select(PERSON, CELL).distinct())
+    def persons(self) -> Summary:
+        """Return the query of the number of distinct persons."""
+        return self._count(self._chosen_rows({}).select(PERSON, CELL).distinct())
 
-    def contributions(self) -> "NDArray[Any]":
-        """Return the persons by buckets of their numbers of cells and of rows in one cell, counted in that cell.
+    def contributions(self) -> Summary:
+        """Return the query of the persons by buckets of their numbers of cells and of rows in one cell.
 
-        The keyed order selects the cell, as if one cell of each person counted.
+        They are counted in that cell. The keyed order selects the cell, as if one cell of each person counted.
         """
         import ibis
 
@@ -117,17 +117,13 @@ class PersonLevel:
         each = each.mutate(cells=each.count().over(ibis.window(group_by=PERSON)))
         one = choose_cells(each, 1, self._order, self._rows.dialect)
         placed = one.select(CELL, value=bucket_index(one.cells) * integer_literal(BUCKETS) + bucket_index(one.rows))
-        sums = Sums(len(self._cells), BUCKETS**2)
-        for batch in self._run(placed.group_by([CELL, "value"]).aggregate(persons=placed.count())):
-            places, values, persons = (to_integers(column) for column in batch.columns)
-            sums.add(places, values, persons)
-        return sums.array
+        return self._count(placed, BUCKETS**2, ["value"])
 
-    def cut_off(self, most: int) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return the rows that the limits keep and cut off in each cell, and the complete and incomplete persons.
+    def cut_off(self, most: int) -> Summary:
+        """Return the query of the rows that the limits keep and cut off, and of the complete and incomplete persons.
 
-        At most ``most`` rows of one person count, in all cells together: a person with more is scaled down, cell by
-        cell, and rounded down.
+        Rows are counted in each cell, persons in all together. At most ``most`` rows of one person count, in all cells
+        together: a person with more is scaled down, cell by cell, and rounded down.
         """
         import ibis
 
@@ -158,24 +154,38 @@ class PersonLevel:
             )
         }
         names = [list(scaled), list(persons)]
-        rows, found = self._sum_by_cell(each.select(CELL, **scaled, **persons), names)
-        return rows, found.sum(axis=-2, keepdims=True)  # over the cells
+        by_cell = self._sum_by_cell(each.select(CELL, **scaled, **persons), names)
 
-    def _count_by_cell(self, table: "ir.Table") -> "NDArray[Any]":
-        sums = Sums(len(self._cells), 1)
-        for batch in self._run(table.group_by(CELL).aggregate(rows=table.count())):
-            sums.add(to_integers(batch.columns[0]), 0, to_integers(batch.columns[1]))
-        return sums.array
+        def add_up(batches: "Iterable[pa.RecordBatch]") -> "list[NDArray[Any]]":
+            rows, found = by_cell.add_up(batches)
+            return [rows, found.sum(axis=-2, keepdims=True)]  # over the cells
 
-    def _sum_by_cell(self, table: "ir.Table", names: list[list[str]]) -> "list[NDArray[Any]]":
-        found = [Sums(len(self._cells), len(group)) for group in names]
-        where = [(sums, column) for sums, group in zip(found, names, strict=True) for column in range(len(group))]
+        return replace(by_cell, add_up=add_up)
+
+    def _count(self, table: "ir.Table", width: int = 1, by: Sequence[str] = ()) -> Summary:
+        """Return the query of the number of rows by cell, and by a column of values from 0 to the width."""
+
+        def add_up(batches: "Iterable[pa.RecordBatch]") -> "list[NDArray[Any]]":
+            sums = Sums(len(self._cells), width)
+            for batch in batches:
+                places, *values, numbers = map(to_integers, batch.columns)
+                sums.add(places, values[0] if values else 0, numbers)
+            return [sums.array]
+
+        return Summary(table.group_by([CELL, *by]).aggregate(rows=table.count()), add_up, len(self._cells) * width)
+
+    def _sum_by_cell(self, table: "ir.Table", names: list[list[str]]) -> Summary:
+        def add_up(batches: "Iterable[pa.RecordBatch]") -> "list[NDArray[Any]]":
+            found = [Sums(len(self._cells), len(group)) for group in names]
+            where = [(sums, column) for sums, group in zip(found, names, strict=True) for column in range(len(group))]
+            for batch in batches:
+                places = to_integers(batch.columns[0])
+                for (sums, place), column in zip(where, batch.columns[1:], strict=True):
+                    sums.add(places, place, to_integers(column))
+            return [sums.array for sums in found]
+
         total = {name: self._rows.dialect.total(table[name]) for group in names for name in group}
-        for batch in self._run(table.group_by(CELL).aggregate(**total)):
-            places = to_integers(batch.columns[0])
-            for (sums, place), column in zip(where, batch.columns[1:], strict=True):
-                sums.add(places, place, to_integers(column))
-        return [sums.array for sums in found]
+        return Summary(table.group_by(CELL).aggregate(**total), add_up, len(self._cells))
 
     def _chosen_rows(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
         """Return the rows of the cells that count, with their persons, cells and inputs."""

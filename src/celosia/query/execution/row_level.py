@@ -28,7 +28,7 @@ from celosia.query.plan.expressions import kind_of
 from celosia.statistics import Bins, Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from ibis.expr import types as ir
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from celosia.query.execution.rows import Rows
     from celosia.query.plan.nodes import Key
     from celosia.query.planning.cells import Cells
-
-    Run = Callable[[ir.Table], Iterable[pa.RecordBatch]]
 
 Monomial = tuple[int, ...]
 """The exponent of each variable."""
@@ -168,21 +166,19 @@ class CountInput:
 
 def plan_sums(requests: "Sequence[Request]", rows: "Rows") -> list[SumInput]:
     """Return the inputs of summed requests, with distinct column names."""
-    return [
-        SumInput(request=request, columns=_name_columns(place, _steps(request, rows)))
-        for place, request in enumerate(requests)
-    ]
-
-
-def _steps(request: "Request", rows: "Rows") -> "list[ir.Value]":
     import ibis
 
-    axes = request.measure.axes
-    if axes:
-        steps = [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
-        return steps if getattr(request.measure, "counts_missing", False) else _null_together(steps)
-    present = [parenthesize(rows.value(column)).notnull() for column in request.columns]
-    return [ibis.cases((ibis.and_(*present), integer_literal(1)), else_=null_literal("int64"))] if present else []
+    found = []
+    for place, request in enumerate(requests):
+        axes, steps = request.measure.axes, []
+        if axes:
+            steps = [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
+            steps = steps if getattr(request.measure, "counts_missing", False) else _null_together(steps)
+        elif request.columns:
+            present = [parenthesize(rows.value(column)).notnull() for column in request.columns]
+            steps = [ibis.cases((ibis.and_(*present), integer_literal(1)), else_=null_literal("int64"))]
+        found.append(SumInput(request=request, columns={f"x{place}_{j}": step for j, step in enumerate(steps)}))
+    return found
 
 
 def _null_together(steps: "list[ir.Value]") -> "list[ir.Value]":
@@ -193,10 +189,6 @@ def _null_together(steps: "list[ir.Value]") -> "list[ir.Value]":
         return steps
     all_there = ibis.and_(*(step.notnull() for step in steps))
     return [ibis.cases((all_there, step), else_=null_literal("int64")) for step in steps]
-
-
-def _name_columns(place: int, steps: "list[ir.Value]") -> "dict[str, ir.Value]":
-    return {f"x{place}_{number}": step for number, step in enumerate(steps)}
 
 
 def plan_count(request: "Request", rows: "Rows") -> CountInput:
@@ -213,51 +205,73 @@ def plan_count(request: "Request", rows: "Rows") -> CountInput:
     return CountInput(request=request, value=rows.label(column), known=[encode_value(value, kind) for value in values])
 
 
-class RowLevel:
-    """Queries over rows, grouped by keys; ``run`` executes one in the engine."""
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A query in the engine, and how its results add up to arrays.
 
-    def __init__(self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", run: "Run") -> None:
-        self._rows, self._cells, self._run = rows, cells, run
+    ``most_rows`` is the largest number of results, None if it depends on the data.
+    """
+
+    query: "ir.Table"
+    add_up: "Callable[[Iterable[pa.RecordBatch]], list[NDArray[Any]]]"
+    most_rows: int | None = None
+
+
+class RowLevel:
+    """Queries over rows, grouped by keys."""
+
+    def __init__(self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells") -> None:
+        self._rows, self._cells = rows, cells
         self._keys = {f"k{place}": rows.label(key.expression) for place, key in enumerate(keys)}
         self._known = [
             encode_labels(values, kind_of(key.expression, rows.kinds))
             for key, values in zip(keys, cells.values, strict=True)
         ]
 
-    def sums(self, requests: Sequence[SumInput]) -> "list[NDArray[Any]]":
-        """Return the sums of all requests, in one query."""
+    def sums(self, requests: Sequence[SumInput]) -> Summary:
+        """Return the query of the sums of all requests."""
         inputs = {name: value for request in requests for name, value in request.columns.items()}
         table = self._table(inputs)
         made = [request.sums(table, self._rows.dialect) for request in requests]
         flat = {f"s{place}": value for place, value in enumerate(value for values in made for value in values)}
-        found = [Sums(len(self._cells), len(values)) for values in made]
-        where = [(sums, column) for sums, values in zip(found, made, strict=True) for column in range(len(values))]
-        for places, columns in self._results(self._aggregate(table, list(self._keys), flat)):
-            for (sums, place), column in zip(where, columns, strict=True):
-                sums.add(places, place, to_integers(column))
-        return [sums.array for sums in found]
+        return self._summarize(table, flat, list(map(len, made)))
 
-    def counts(self, counted: CountInput) -> "NDArray[Any]":
-        """Return the number of rows by value."""
+    def counts(self, counted: CountInput) -> Summary:
+        """Return the query of the number of rows by value."""
         import pyarrow as pa
 
         table = self._table({"value": counted.value})
         table = table.filter(table.value.notnull())
-        sums = Sums(len(self._cells), counted.request.measure.width)
+        width = counted.request.measure.width
         known = None if counted.known is None else pa.array(counted.known)
-        grouped = self._aggregate(table, [*self._keys, "value"], {"rows": table.count()})
-        for places, (values, numbers) in self._results(grouped):
-            sums.add(places, to_integers(values) if known is None else find_codes(values, known), to_integers(numbers))
-        return sums.array
 
-    def distinct(self, value: "ir.Value") -> "NDArray[Any]":
-        """Return the number of distinct values."""
+        def add_up(batches: "Iterable[pa.RecordBatch]") -> "list[NDArray[Any]]":
+            sums = Sums(len(self._cells), width)
+            for places, (values, numbers) in self._locate(batches):
+                codes = to_integers(values) if known is None else find_codes(values, known)
+                sums.add(places, codes, to_integers(numbers))
+            return [sums.array]
+
+        return Summary(self._aggregate(table, [*self._keys, "value"], {"rows": table.count()}), add_up)
+
+    def distinct(self, value: "ir.Value") -> Summary:
+        """Return the query of the number of distinct values."""
         table = self._table({"value": value})
         table = table.filter(table.value.notnull()).distinct()
-        sums = Sums(len(self._cells), 1)
-        for places, (numbers,) in self._results(self._aggregate(table, list(self._keys), {"rows": table.count()})):
-            sums.add(places, 0, to_integers(numbers))
-        return sums.array
+        return self._summarize(table, {"rows": table.count()}, [1])
+
+    def _summarize(self, table: "ir.Table", made: "dict[str, ir.Value]", widths: list[int]) -> Summary:
+        """Return the query of aggregates by key, which fill arrays of these widths one after the other."""
+
+        def add_up(batches: "Iterable[pa.RecordBatch]") -> "list[NDArray[Any]]":
+            found = [Sums(len(self._cells), width) for width in widths]
+            where = [(sums, column) for sums, width in zip(found, widths, strict=True) for column in range(width)]
+            for places, columns in self._locate(batches):
+                for (sums, place), column in zip(where, columns, strict=True):
+                    sums.add(places, place, to_integers(column))
+            return [sums.array for sums in found]
+
+        return Summary(self._aggregate(table, list(self._keys), made), add_up, None if self._keys else 1)
 
     def _table(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
         columns = self._keys | inputs
@@ -267,9 +281,10 @@ class RowLevel:
     def _aggregate(table: "ir.Table", keys: list[str], made: "dict[str, ir.Value]") -> "ir.Table":
         return table.group_by(keys).aggregate(**made) if keys else table.aggregate(**made)
 
-    def _results(self, query: "ir.Table") -> "Iterable[tuple[NDArray[np.int64], list[pa.Array]]]":
+    def _locate(self, batches: "Iterable[pa.RecordBatch]") -> "Iterator[tuple[NDArray[np.int64], list[pa.Array]]]":
+        """Yield the cell of each result, and the columns after its keys."""
         keys = len(self._keys)
-        for batch in self._run(query):
+        for batch in batches:
             codes = [find_codes(c, known) for c, known in zip(batch.columns[:keys], self._known, strict=True)]
             places = self._cells.places(*codes) if codes else np.zeros(batch.num_rows, dtype=np.int64)
             yield places, batch.columns[keys:]

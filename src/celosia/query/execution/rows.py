@@ -23,7 +23,7 @@ from celosia.query.execution.clean import (
     step_on_axis,
     step_to_double,
 )
-from celosia.query.execution.compile import compile_expression
+from celosia.query.execution.compile import Parameter, compile_expression
 from celosia.query.execution.dialect import Dialect, double_literal, integer_literal, null_literal
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
@@ -142,7 +142,11 @@ class Rows:
                 return ibis.and_(*parts) if name == "and" else ibis.or_(*parts)
             case Call(name="=" | "in", arguments=(Column() as column, *others)):
                 plain = self._plain_category(column)
-                written = [other.value for other in others if isinstance(other, Literal)]
+                written = [
+                    self.value(other) if isinstance(other, Parameter) else other.value
+                    for other in others
+                    if isinstance(other, Literal)
+                ]
                 if plain is not None and len(written) == len(others):
                     return plain.isin(written)
         return self.value(condition)
@@ -198,7 +202,7 @@ def _base_rows(name: str, engine: Tables) -> Rows:
         kept = kept.filter(kept[PERSON].notnull())
     return Rows(
         table=kept,
-        kinds=table.schema,
+        kinds=dict(table.schema),
         names=names,
         dialect=dialect,
         raw=True,
