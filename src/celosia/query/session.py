@@ -14,12 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from celosia.core.closing import Closing
-from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError, QueryError
+from celosia.core.errors import EngineError, NotPricedError, ParameterError, QueryError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.core.strict_json import read_json
 from celosia.data.table import Table
+from celosia.ledger.budget_account import settle
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
 from celosia.query.answering.fitting import check_own, plan_fitting
@@ -30,7 +31,7 @@ from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, 
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
 from celosia.query.history import Entry, QueryResult, make_entry
-from celosia.query.interruption import Interruption, interrupt_when
+from celosia.query.interruption import interrupt_when
 from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
 from celosia.query.plan.to_sql import render
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.ledger.budget_account import BudgetAccount
+    from celosia.ledger.budget_account import BudgetAccount, Payment
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.query.answering.limit_suggestion import LimitSuggestion
@@ -60,6 +61,7 @@ T = TypeVar("T")
 
 _MAX_ANSWER_LENGTH = 2**30
 _MAX_QUESTION_LENGTH = 10_000
+_FAILED = "query.query_failed_but_paid"
 
 
 class Session(Closing, NonCopyable):
@@ -328,10 +330,10 @@ class Session(Closing, NonCopyable):
         if not reservation.fresh:
             return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer))
         self._costs[reservation.id] = guarantee
-        secret, source = self._context.secret, self._context.source
-        write = _write_release if self._account.caches else None
-        released, text = self._read(reservation, answer, strategy, engine, secret, source, guarantee, write=write)
-        self._account.commit(reservation, released, text=text)
+        with self._settle(reservation) as payment:
+            released = answer(strategy, engine, self._context.secret, self._context.source, guarantee)
+            text = _write_release(released) if self._account.caches else None
+            payment.deliver(released, text)
         return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def batch(
@@ -543,42 +545,34 @@ class Session(Closing, NonCopyable):
         guarantee = self._price(event)
         reservation = self._account.reserve(event, question=_shorten(question))
         self._costs[reservation.id] = guarantee
-        found, _ = self._read(reservation, read)
-        release = Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded)
-        self._account.commit(reservation, release)
+        with self._settle(reservation) as payment:
+            found = read()
+            payment.deliver(Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded))
         return found
 
-    def _read(
-        self,
-        reservation: "Reservation",
-        read: "Callable[..., T]",
-        *arguments: object,
-        write: "Callable[[T], str] | None" = None,
-    ) -> "tuple[T, str | None]":
-        """Return what ``read`` finds for a reservation, and its text. Whatever happens here, it stays spent."""
-        error: CelosiaError = EngineError("query.query_failed_but_paid")
-        interrupted = Interruption()
-        try:
-            with self._pace(), self._watch(reservation) as interrupted:
-                found = read(*arguments)
-                return found, None if write is None else write(found)
-        except CelosiaError as known:
-            error = known
-        except Exception:  # noqa: BLE001, S110 - it could quote the data; the error below does not carry it
-            pass
-        self._mark_failed(reservation)
-        raise error if interrupted.reason is None else EngineError(interrupted.reason)
+    @contextlib.contextmanager
+    def _settle(self, reservation: "Reservation") -> "Iterator[Payment]":
+        """Run a block that reads data, as ``settle`` does: when it is its turn, and while it may."""
+        with settle(self._account, reservation, failure=_FAILED) as payment, self._pace(), self._watch(reservation):
+            yield payment
 
     @contextlib.contextmanager
-    def _watch(self, reservation: "Reservation") -> "Iterator[Interruption]":
-        """Interrupt the engine if the time limit is reached or the query is cancelled."""
+    def _watch(self, reservation: "Reservation") -> "Iterator[None]":
+        """Interrupt the engine if the time limit is reached or the query is cancelled; what fails then says so."""
         limit, ask, engine = self._context.time_limit, self._is_cancelled, self._context.engine
         if engine is None or (limit is None and ask is None):
-            yield Interruption()
+            yield
             return
         cancelled = None if ask is None else partial(ask, reservation.id)
         with self._context.reading, interrupt_when(engine, limit, cancelled) as found:  # no other query is interrupted
-            yield found
+            try:
+                yield
+            except Exception:
+                if found.reason is None:
+                    raise
+            else:
+                return
+            raise EngineError(found.reason)
 
     def _price(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """Return the guarantee of one event, if the budget is of a kind that can price it."""
@@ -591,10 +585,6 @@ class Session(Closing, NonCopyable):
             raise ParameterError(
                 "query.budget_cannot_price_query", kind=type(self._limit).__name__, name=name
             ) from None
-
-    def _mark_failed(self, reservation: "Reservation") -> None:
-        with contextlib.suppress(CelosiaError):  # otherwise it stays reserved, which counts as spent
-            self._account.fail(reservation)
 
     def _cost_of(self, reservation: "Reservation") -> Guarantee:
         if reservation.id not in self._costs:
