@@ -23,7 +23,7 @@ from celosia.data.table import Table
 from celosia.ledger.budget_account import settle
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
-from celosia.query.answering.fitting import check_own, plan_fitting
+from celosia.query.answering.fitting import Fitting, check_own, plan_fitting
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.answering.release_table import answer
 from celosia.query.backend import QueryOptions, begin, draw_session
@@ -324,7 +324,8 @@ class Session(Closing, NonCopyable):
         strategy = self._strategy(plan, rows=_parse_rows(rows), **target)
         guarantee = self._price(strategy.event, strategy)
         engine = self._context.check(strategy.analyzed.plan)
-        fingerprint = self._context.fingerprint(strategy, guarantee) if self._account.caches else None
+        known = strategy.analyzed.plan, strategy.event, guarantee
+        fingerprint = self._context.fingerprint(*known) if self._account.caches else None
         question = _shorten(render(strategy.analyzed.plan))
         reservation = self._account.reserve(strategy.event, question=question, fingerprint=fingerprint, request=request)
         if not reservation.fresh:
@@ -433,12 +434,67 @@ class Session(Closing, NonCopyable):
         >>> session.spent, session.history[0].question
         (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
         """
-        rows = begin(self, table)
-        fitting = plan_fitting(estimator, rows if where is None else rows.where(where), features, target)
-        check_own(estimator, self)
+        fitting = self.plan_fit(estimator, features, target, table=table, where=where)
         release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy)
         fitted: L = fitting.finish(release.value, seeded=release.seeded)
         return fitted
+
+    def plan_fit(
+        self,
+        estimator: object,
+        features: Sequence[str],
+        target: str | None = None,
+        *,
+        table: str | None = None,
+        where: "Scalar | None" = None,
+    ) -> Fitting:
+        """Plan a fit from the schema alone, with the parameters of ``fit``. Spends nothing.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.plan_fit(StandardScaler(epsilon="0.5"), features=["age"]).request.guarantee
+        PureDP(epsilon=0.5)
+        """
+        rows = begin(self, table)
+        fitting = plan_fitting(estimator, rows if where is None else rows.where(where), features, target)
+        check_own(estimator, self)
+        return fitting
+
+    def ask_fit(
+        self, fitting: Fitting, write: "Callable[[Any], str]", *, specification: str, request: "Request | None" = None
+    ) -> "Reservation":
+        """Pay for a planned fit, and store the model as the answer; this needs a ledger.
+
+        ``write`` returns the text of the fitted estimator. A fit that was made before, with the same ``specification``
+        of its estimator, returns its stored answer, as a repeated query does; so does a repeated ``request``.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> ledger = cl.open_ledger("memory://")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=ledger, version="2021")
+        >>> fitting = session.plan_fit(StandardScaler(epsilon="0.5"), features=["age"])
+        >>> [session.ask_fit(fitting, repr, specification="scaler").state for _ in range(2)]
+        ['committed', 'repeated']
+        """
+        if not self._account.caches:
+            raise ParameterError("query.stored_fits_need_ledger")
+        event = fitting.request.event
+        guarantee, engine, source = self._price(event), self._context.check(fitting.plan), self._context.source
+        model = json.dumps([specification, fitting.question])
+        fingerprint = self._context.fingerprint(fitting.plan, event, guarantee, model)
+        question = _shorten(fitting.question)
+        reservation = self._account.reserve(event, question=question, fingerprint=fingerprint, request=request)
+        if not reservation.fresh:
+            return reservation
+        self._costs[reservation.id] = guarantee
+        with self._settle(reservation) as payment:
+            noisy = fitting.noisy(engine, self._context.secret, source)
+            text = write(fitting.finish(noisy, seeded=source.seeded))
+            payment.deliver(Release(value=noisy, event=event, guarantee=guarantee, seeded=source.seeded), text)
+        return replace(reservation, state="committed", answer=text)
 
     def suggest_limits(
         self,
