@@ -17,7 +17,7 @@ import celosia as cl
 from celosia.core import GaussianEvent, LaplaceEvent
 from celosia.core.errors import BudgetExceededError, GuaranteeMismatchError, LedgerError, ParameterError
 from celosia.ledger import BudgetAccount, Request
-from celosia.ledger.in_memory_budget import InMemoryBudget
+from celosia.ledger.budget_account import InMemoryBudget
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
 

@@ -61,9 +61,10 @@ def test_the_engine_is_opened_once_by_whoever_comes_first(monkeypatch: pytest.Mo
 
 
 def test_a_mark_needs_a_version() -> None:
-    assert SessionContext(TABLES, System()).fingerprint(strategy(), PURE) is None
+    assert SessionContext(TABLES, System()).fingerprint(PLAN, strategy().event, PURE) is None
     marks = {
-        SessionContext(TABLES, System(), version=version).fingerprint(strategy(), PURE) for version in ("1", "1", "2")
+        SessionContext(TABLES, System(), version=version).fingerprint(PLAN, strategy().event, PURE)
+        for version in ("1", "1", "2")
     }
     assert len(marks) == 2
     assert None not in marks
@@ -79,7 +80,7 @@ def test_public_tables_are_digested_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "content_digest", content_digest)
     context = SessionContext(TABLES, System(), version="1")
     for _ in range(3):
-        context.fingerprint(strategy(), PURE)
+        context.fingerprint(PLAN, strategy().event, PURE)
     assert digested == ["towns"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 import celosia as cl
-from celosia.ledger.in_memory_budget import InMemoryBudget
+from celosia.ledger.budget_account import InMemoryBudget
 from celosia.query.history import Entry, QueryResult, make_entry
 
 EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event

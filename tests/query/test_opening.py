@@ -9,7 +9,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.ledger import BudgetAccount, Ledger, Policy, Scope
-from celosia.ledger.in_memory_budget import InMemoryBudget
+from celosia.ledger.budget_account import InMemoryBudget
 from celosia.ledger.opening import open_ledger
 from celosia.query.opening import open_account, scoped_budget, tables_by_name
 from tests.query.samples import code_book, persons_table, rows_table

@@ -175,12 +175,23 @@ def visible(reply: Reply, *, private_keys: bool = False) -> dict[str, Any]:
 
 def _form(release: Mapping[str, Any], *, private_keys: bool) -> dict[str, Any]:
     """A release without its numbers: names, types, and how many rows there are if that is public."""
+    if "model" in release:
+        return _form_of_model(release)
     columns = [(one["name"], one["type"], None if private_keys else len(one["values"])) for one in release["columns"]]
     keys = [] if private_keys else [one["values"] for one in release["columns"] if one["name"] in release["keys"]]
     intervals = [(one["column"], one["type"], [it["level"] for it in one["levels"]]) for one in release["intervals"]]
     # Whether a noisy minimum or maximum is the bound follows from the numbers.
     notes = [note for note in release["notes"] if "the bound of its column" not in note]
     return {**release, "columns": columns, "intervals": intervals, "values of keys": keys, "notes": notes}
+
+
+def _form_of_model(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A model without its learned numbers, and without the time at which it was written."""
+    arrays = {
+        name: value["array"] | {"arrow": ""} if isinstance(value, dict) and "array" in value else type(value)
+        for name, value in document["learned"].items()
+    }
+    return {**document, "learned": arrays, "provenance": document["provenance"] | {"written": ""}}
 
 
 def same(first: Reply, second: Reply, *, private_keys: bool = False) -> None:

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+import numpy as np
 import pytest
 
 from celosia.core import ApproxDP
 from celosia.guard.web.routes import PAGES
+from celosia.learn.io.model_file import model_from_json
 from tests.reliability.canaries import (
     FOLDER,
     NUMBERS,
@@ -48,6 +50,7 @@ QUESTIONS = [
     "SELECT MEDIAN(income) AS {mark} FROM {name}",
     "SELECT name, COUNT(*) AS {mark} FROM {name} GROUP BY name",
 ]
+MODELS = ["PCA", "GaussianNB", "CategoricalNB"]  # the last is refused: a name is no category
 WRONG = [
     "SELECT * FROM {name}",
     "SELECT MAX(name) AS {mark} FROM {name}",
@@ -164,6 +167,11 @@ def ask_the_api(one: Watcher, turn: Turn) -> None:
             one.api("POST", "/v1/previews", asked | delta)
             one.api("POST", "/v1/queries", asked | delta, key=f"{turn.number} {name} {place}")
         one.api("GET", "/v1/budget", query=f"dataset={name}")
+    for place, (features, target) in enumerate([(["income"], None), (["income"], "sex"), (["name"], "sex")]):
+        fit = {"dataset": names[0], "model": MODELS[place], "parameters": {"epsilon": "0.001"}, "features": features}
+        where = {"where": f"income <> {turn.number}"}  # so that no stored answer fits
+        one.api("POST", "/v1/models", fit | where | {"target": target}, key=f"{turn.number} model {place}")
+    one.api("POST", "/v1/models", fit | {"parameters": {"source": "Seeded(7)"}}, key="wrong model")
     one.api("POST", "/v1/queries", b"{", key="broken")
     one.api("POST", "/v1/queries", {"dataset": names[0], "sql": "SELECT 1", "epsilon": "x"}, key="wrong")
     one.api("POST", "/v1/queries", {"dataset": names[0]})
@@ -344,6 +352,16 @@ def test_questions_were_answered_and_then_failed(everything: Everything) -> None
     assert len(answered) >= 2 * len(QUESTIONS) + len(everything.names) - 2  # two data sets in full, one of the others
     assert len(failed) >= (len(everything.names) - 1) * len(QUESTIONS)
     assert len({one.json["detail"] for one in failed}) == 1
+
+
+def test_models_were_fitted_and_their_arrays_hold_no_canary(everything: Everything) -> None:
+    asked = [one for one in everything.watchers["analyst"].kept if (one.method, one.route) == ("POST", "/v1/models")]
+    fitted = [one.json["release"] for one in asked if one.status == 200]
+    assert {"PCA", "GaussianNB"} <= {document["model"] for document in fitted}
+    assert {422, 502} <= {one.status for one in asked}
+    for document in fitted:  # arrays are written in base64
+        learned = vars(model_from_json(document))
+        assert list(leaks(repr({name: np.asarray(value).tolist() for name, value in learned.items()}))) == []
 
 
 def test_no_canary_is_in_any_reply(everything: Everything) -> None:

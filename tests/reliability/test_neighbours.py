@@ -36,6 +36,15 @@ REFUSED = (
 BY_CATEGORY = {"dataset": "rows", "sql": "SELECT c, SUM(i) AS total FROM rows GROUP BY c", "epsilon": "1"}
 
 
+FITS: tuple[dict[str, Any], ...] = (
+    {"dataset": "rows", "model": "LogisticRegression", "features": ["i", "r"], "target": "b", "where": "i > 3"},
+    {"dataset": "persons", "model": "GaussianNB", "features": ["i"], "target": "c"},
+    {"dataset": "swapped", "model": "Ridge", "features": ["r"], "target": "i"},
+    {"dataset": "rows", "model": "PCA", "features": ["c"]},
+    {"dataset": "poor", "model": "PCA", "features": ["i"], "parameters": {"epsilon": "3"}},
+)
+
+
 class Neighbours:
     """The same requests to both worlds, compared one by one."""
 
@@ -49,8 +58,9 @@ class Neighbours:
         """Preview, ask, and look at the budgets; AssertionError if the worlds can be told apart."""
         if preview:
             same(*(analyst.send("POST", "/v1/previews", body) for analyst in self._analysts))
-        key = f"question {next(self._numbers)}"
-        replies = [analyst.ask(body, key) for analyst in self._analysts]
+        headers = {"Idempotency-Key": f"question {next(self._numbers)}", "Prefer": "wait=20"}
+        path = "/v1/models" if "model" in body else "/v1/queries"
+        replies = [analyst.send("POST", path, body, headers=headers) for analyst in self._analysts]
         # How many private keys there are is noisy, and so is what HAVING leaves; of all else the rows are public.
         unsure = b'"KeySelectionEvent"' in replies[0].body or _has_having(body)
         same(*replies, private_keys=unsure)
@@ -94,6 +104,15 @@ def test_questions_are_answered_alike(tmp_path: Path, *, thorough: bool) -> None
         heads = [world.guard.ledger.head.sequence for world in both]
         assert heads[0] == heads[1]
         assert all(world.guard.ledger.verify().ok for world in both)
+        assert _access_log(both[0]) == _access_log(both[1])
+
+
+def test_models_are_fitted_alike(tmp_path: Path) -> None:
+    with inside(tmp_path, only=sorted({body["dataset"] for body in FITS})) as both:
+        neighbours = Neighbours(both)
+        for body in FITS:
+            neighbours.ask({"parameters": {"epsilon": "1"}} | body, preview=False)
+        assert neighbours.statuses == {200: 3, 422: 1, 403: 1}
         assert _access_log(both[0]) == _access_log(both[1])
 
 

@@ -54,11 +54,16 @@ QUESTIONS: list[dict[str, Any]] = [
     {"dataset": DATASET, "sql": f"SELECT sex, AVG(age) AS a FROM {DATASET} GROUP BY sex", "epsilon": 0.2},
     {"dataset": DATASET, "sql": f"SELECT MEDIAN(age) FROM {DATASET}", "error": 5, "confidence": "0.9"},
 ]
+MODELS: list[dict[str, Any]] = [
+    {"dataset": DATASET, "model": "Ridge", "parameters": {"alpha": 0.5}, "features": ["age"], "target": "income"},
+    {"dataset": DATASET, "model": "GaussianNB", "parameters": {"epsilon": "0.1"}, "features": ["age"], "target": "sex"},
+]
 STEERED: Mapping[str, list[dict[str, Any]]] = {
     "PATCH /v1/datasets/{name}": [{"title": "Deaths"}, {"schema": SCHEMA}, {"retired": True}, {"retired": False}, {}],
     "PUT /v1/datasets/{name}/columns/{column}/bounds": [{"low": 0, "high": "110"}, {"low": "1", "high": 99.5}],
     "POST /v1/previews": QUESTIONS,
     "POST /v1/queries": QUESTIONS,
+    "POST /v1/models": MODELS,
     "PUT /v1/budget": [
         {"dataset": DATASET, "epsilon": "200"},
         {"analyst": "analyst", "epsilon": 50, "window": {"seconds": 3600, "epsilon": "40"}},
@@ -163,7 +168,7 @@ def test_without_a_key_everything_but_health_is_refused(document: BaseSchema) ->
 def test_questions_are_answered_as_documented(world: Inside, document: BaseSchema) -> None:
     """The most is promised of answers, so they are tried more often."""
     everything = operations(document)
-    for label in ("POST /v1/queries", "POST /v1/previews", "GET /v1/queries/{id}"):
+    for label in ("POST /v1/queries", "POST /v1/models", "POST /v1/previews", "GET /v1/queries/{id}"):
         tried = try_out(everything[label], GenerationMode.POSITIVE, world.keys["analyst"], examples=12)
         assert tried[404 if "id" in label else 200] >= 3, (label, tried)
     [one, *_] = world.client().send("GET", "/v1/queries").json["queries"]

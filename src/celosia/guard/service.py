@@ -44,8 +44,9 @@ from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approval, Approvals
 from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
+from celosia.guard.queries.fits import fit_model
 from celosia.guard.queries.pace import Turns, delay_end
-from celosia.guard.queries.requests import Answer, QueryRequest
+from celosia.guard.queries.requests import Answer, FitRequest, QueryRequest
 from celosia.guard.roles import Permission, Role, require
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
@@ -249,8 +250,8 @@ class Guard(Closing):
             target = query.target() | ({} if query.level is None else {"level": query.level})
             return session.for_analyst(identity.name).preview(plan, **target)
 
-    def ask(self, identity: Identity, query: QueryRequest, key: str) -> Answer:
-        """Answer a query, or return the stored answer of a repeated request.
+    def ask(self, identity: Identity, query: QueryRequest | FitRequest, key: str) -> Answer:
+        """Answer a query or fit a model, or return the stored answer of a repeated request.
 
         The caller draws the idempotency ``key`` for one request and its retries. The state ``reserved`` means that the
         same request is being answered elsewhere: poll ``answer``.
@@ -273,8 +274,12 @@ class Guard(Closing):
         dataset = _check_visible(identity, query.dataset, found)
         try:
             with self._turns.take(identity.name), self._sessions.lend(dataset, policy) as session:
-                plan = self._sessions.plan(query, dataset, session, self.config.limits)
-                result = session.for_analyst(identity.name).ask(plan, request=request, **query.target())
+                analyst, limits = session.for_analyst(identity.name), self.config.limits
+                if isinstance(query, FitRequest):
+                    reservation = fit_model(analyst, query, limits, request)
+                else:
+                    plan = self._sessions.plan(query, dataset, session, limits)
+                    reservation = analyst.ask(plan, request=request, **query.target()).reservation
         except EngineError as error:
             if error.code not in INTERRUPTED:
                 self._sessions.forget(query.dataset)
@@ -282,7 +287,7 @@ class Guard(Closing):
         except ApprovalRequiredError as error:
             self._file_approval(identity, request, query.to_json(), error)
             raise
-        return self._make_answer(result.reservation)
+        return self._make_answer(reservation)
 
     def _file_approval(
         self, identity: Identity, request: "Request", content: "Mapping[str, Any]", error: ApprovalRequiredError

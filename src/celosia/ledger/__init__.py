@@ -9,11 +9,10 @@ A crash leaves the reservation spent, and concurrent queries never spend the sam
 import importlib
 from typing import TYPE_CHECKING
 
-from celosia.ledger.budget_account import BudgetAccount, as_account
+from celosia.ledger.budget_account import BudgetAccount, InMemoryBudget, as_account
 from celosia.ledger.budgets.policy import Policy, Window
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.statement import StatementLine
-from celosia.ledger.in_memory_budget import InMemoryBudget
 from celosia.ledger.log.chain import LogHead, LogLine, Verification
 from celosia.ledger.reservations.reservation import Request, Reservation
 

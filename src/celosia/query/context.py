@@ -24,11 +24,10 @@ from celosia.query.serial.fingerprint import content_digest, data_version, finge
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from celosia.core import Guarantee, Source
+    from celosia.core import Event, Guarantee, Source
     from celosia.data.table import Table
     from celosia.query.engines.base import Engine
     from celosia.query.plan.nodes import Plan
-    from celosia.query.planning.strategy import Strategy
 
 _MAX_CHECKED_PLANS: Final = 1_000
 
@@ -87,14 +86,15 @@ class SessionContext:
         self._check_plan(engine, plan)
         return engine
 
-    def fingerprint(self, strategy: "Strategy", guarantee: "Guarantee") -> str | None:
-        """Return the fingerprint of a query, or None where every query counts as new."""
+    def fingerprint(self, plan: "Plan", event: "Event", guarantee: "Guarantee", model: str | None = None) -> str | None:
+        """Return the fingerprint of a query or fit, or None where every one counts as new."""
         with self._lock:
             if self._contents is None:
                 public = {name: content_digest(table) for name, table in self.tables.items() if table.public}
                 self._contents = {name: digest for name, digest in public.items() if digest is not None}
-        plan = strategy.analyzed.plan
-        return fingerprint(plan, self.tables, strategy.event, guarantee, version=self._version, contents=self._contents)
+        return fingerprint(
+            plan, self.tables, event, guarantee, version=self._version, contents=self._contents, model=model
+        )
 
     def close(self) -> None:
         """Close files and connections; the next query opens them again."""

@@ -14,8 +14,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import refuse_same_changes, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.table import Table
+from celosia.ledger.budget_account import InMemoryBudget
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.in_memory_budget import InMemoryBudget
 
 if TYPE_CHECKING:
     from celosia.ledger.budget_account import BudgetAccount

@@ -14,15 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from celosia.core.closing import Closing
-from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError, QueryError
+from celosia.core.errors import EngineError, NotPricedError, ParameterError, QueryError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.core.strict_json import read_json
 from celosia.data.table import Table
+from celosia.ledger.budget_account import settle
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
-from celosia.query.answering.fitting import check_own, plan_fitting
+from celosia.query.answering.fitting import Fitting, check_own, plan_fitting
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.answering.release_table import answer
 from celosia.query.backend import QueryOptions, begin, draw_session
@@ -30,7 +31,7 @@ from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, 
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
 from celosia.query.history import Entry, QueryResult, make_entry
-from celosia.query.interruption import Interruption, interrupt_when
+from celosia.query.interruption import interrupt_when
 from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
 from celosia.query.plan.to_sql import render
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.ledger.budget_account import BudgetAccount
+    from celosia.ledger.budget_account import BudgetAccount, Payment
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.query.answering.limit_suggestion import LimitSuggestion
@@ -60,6 +61,7 @@ T = TypeVar("T")
 
 _MAX_ANSWER_LENGTH = 2**30
 _MAX_QUESTION_LENGTH = 10_000
+_FAILED = "query.query_failed_but_paid"
 
 
 class Session(Closing, NonCopyable):
@@ -322,16 +324,17 @@ class Session(Closing, NonCopyable):
         strategy = self._strategy(plan, rows=_parse_rows(rows), **target)
         guarantee = self._price(strategy.event, strategy)
         engine = self._context.check(strategy.analyzed.plan)
-        fingerprint = self._context.fingerprint(strategy, guarantee) if self._account.caches else None
+        known = strategy.analyzed.plan, strategy.event, guarantee
+        fingerprint = self._context.fingerprint(*known) if self._account.caches else None
         question = _shorten(render(strategy.analyzed.plan))
         reservation = self._account.reserve(strategy.event, question=question, fingerprint=fingerprint, request=request)
         if not reservation.fresh:
             return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer))
         self._costs[reservation.id] = guarantee
-        secret, source = self._context.secret, self._context.source
-        write = _write_release if self._account.caches else None
-        released, text = self._read(reservation, answer, strategy, engine, secret, source, guarantee, write=write)
-        self._account.commit(reservation, released, text=text)
+        with self._settle(reservation) as payment:
+            released = answer(strategy, engine, self._context.secret, self._context.source, guarantee)
+            text = _write_release(released) if self._account.caches else None
+            payment.deliver(released, text)
         return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def batch(
@@ -431,12 +434,67 @@ class Session(Closing, NonCopyable):
         >>> session.spent, session.history[0].question
         (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
         """
-        rows = begin(self, table)
-        fitting = plan_fitting(estimator, rows if where is None else rows.where(where), features, target)
-        check_own(estimator, self)
+        fitting = self.plan_fit(estimator, features, target, table=table, where=where)
         release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy)
         fitted: L = fitting.finish(release.value, seeded=release.seeded)
         return fitted
+
+    def plan_fit(
+        self,
+        estimator: object,
+        features: Sequence[str],
+        target: str | None = None,
+        *,
+        table: str | None = None,
+        where: "Scalar | None" = None,
+    ) -> Fitting:
+        """Plan a fit from the schema alone, with the parameters of ``fit``. Spends nothing.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.plan_fit(StandardScaler(epsilon="0.5"), features=["age"]).request.guarantee
+        PureDP(epsilon=0.5)
+        """
+        rows = begin(self, table)
+        fitting = plan_fitting(estimator, rows if where is None else rows.where(where), features, target)
+        check_own(estimator, self)
+        return fitting
+
+    def ask_fit(
+        self, fitting: Fitting, write: "Callable[[Any], str]", *, specification: str, request: "Request | None" = None
+    ) -> "Reservation":
+        """Pay for a planned fit, and store the model as the answer; this needs a ledger.
+
+        ``write`` returns the text of the fitted estimator. A fit that was made before, with the same ``specification``
+        of its estimator, returns its stored answer, as a repeated query does; so does a repeated ``request``.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> ledger = cl.open_ledger("memory://")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=ledger, version="2021")
+        >>> fitting = session.plan_fit(StandardScaler(epsilon="0.5"), features=["age"])
+        >>> [session.ask_fit(fitting, repr, specification="scaler").state for _ in range(2)]
+        ['committed', 'repeated']
+        """
+        if not self._account.caches:
+            raise ParameterError("query.stored_fits_need_ledger")
+        event = fitting.request.event
+        guarantee, engine, source = self._price(event), self._context.check(fitting.plan), self._context.source
+        model = json.dumps([specification, fitting.question])
+        fingerprint = self._context.fingerprint(fitting.plan, event, guarantee, model)
+        question = _shorten(fitting.question)
+        reservation = self._account.reserve(event, question=question, fingerprint=fingerprint, request=request)
+        if not reservation.fresh:
+            return reservation
+        self._costs[reservation.id] = guarantee
+        with self._settle(reservation) as payment:
+            noisy = fitting.noisy(engine, self._context.secret, source)
+            text = write(fitting.finish(noisy, seeded=source.seeded))
+            payment.deliver(Release(value=noisy, event=event, guarantee=guarantee, seeded=source.seeded), text)
+        return replace(reservation, state="committed", answer=text)
 
     def suggest_limits(
         self,
@@ -543,42 +601,34 @@ class Session(Closing, NonCopyable):
         guarantee = self._price(event)
         reservation = self._account.reserve(event, question=_shorten(question))
         self._costs[reservation.id] = guarantee
-        found, _ = self._read(reservation, read)
-        release = Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded)
-        self._account.commit(reservation, release)
+        with self._settle(reservation) as payment:
+            found = read()
+            payment.deliver(Release(value=found, event=event, guarantee=guarantee, seeded=self._context.source.seeded))
         return found
 
-    def _read(
-        self,
-        reservation: "Reservation",
-        read: "Callable[..., T]",
-        *arguments: object,
-        write: "Callable[[T], str] | None" = None,
-    ) -> "tuple[T, str | None]":
-        """Return what ``read`` finds for a reservation, and its text. Whatever happens here, it stays spent."""
-        error: CelosiaError = EngineError("query.query_failed_but_paid")
-        interrupted = Interruption()
-        try:
-            with self._pace(), self._watch(reservation) as interrupted:
-                found = read(*arguments)
-                return found, None if write is None else write(found)
-        except CelosiaError as known:
-            error = known
-        except Exception:  # noqa: BLE001, S110 - it could quote the data; the error below does not carry it
-            pass
-        self._mark_failed(reservation)
-        raise error if interrupted.reason is None else EngineError(interrupted.reason)
+    @contextlib.contextmanager
+    def _settle(self, reservation: "Reservation") -> "Iterator[Payment]":
+        """Run a block that reads data, as ``settle`` does: when it is its turn, and while it may."""
+        with settle(self._account, reservation, failure=_FAILED) as payment, self._pace(), self._watch(reservation):
+            yield payment
 
     @contextlib.contextmanager
-    def _watch(self, reservation: "Reservation") -> "Iterator[Interruption]":
-        """Interrupt the engine if the time limit is reached or the query is cancelled."""
+    def _watch(self, reservation: "Reservation") -> "Iterator[None]":
+        """Interrupt the engine if the time limit is reached or the query is cancelled; what fails then says so."""
         limit, ask, engine = self._context.time_limit, self._is_cancelled, self._context.engine
         if engine is None or (limit is None and ask is None):
-            yield Interruption()
+            yield
             return
         cancelled = None if ask is None else partial(ask, reservation.id)
         with self._context.reading, interrupt_when(engine, limit, cancelled) as found:  # no other query is interrupted
-            yield found
+            try:
+                yield
+            except Exception:
+                if found.reason is None:
+                    raise
+            else:
+                return
+            raise EngineError(found.reason)
 
     def _price(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """Return the guarantee of one event, if the budget is of a kind that can price it."""
@@ -591,10 +641,6 @@ class Session(Closing, NonCopyable):
             raise ParameterError(
                 "query.budget_cannot_price_query", kind=type(self._limit).__name__, name=name
             ) from None
-
-    def _mark_failed(self, reservation: "Reservation") -> None:
-        with contextlib.suppress(CelosiaError):  # otherwise it stays reserved, which counts as spent
-            self._account.fail(reservation)
 
     def _cost_of(self, reservation: "Reservation") -> Guarantee:
         if reservation.id not in self._costs:

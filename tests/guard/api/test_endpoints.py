@@ -23,6 +23,7 @@ pytestmark = pytest.mark.xdist_group("guard api")  # what is started for them is
 
 SQL = f"SELECT COUNT(*) FROM {DATASET}"
 ASK = {"dataset": DATASET, "sql": SQL, "epsilon": "0.01"}
+FIT = {"dataset": DATASET, "model": "StandardScaler", "parameters": {"epsilon": 0.01}, "features": ["age"]}
 FRESH = itertools.count()
 GOOD = {200, 201, 204}
 
@@ -37,6 +38,7 @@ ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("POST", f"/v1/datasets/{DATASET}/versions", None, "oc"),
     ("POST", "/v1/previews", ASK, "a"),
     ("POST", "/v1/queries", ASK, "a"),
+    ("POST", "/v1/models", FIT, "a"),
     ("GET", "/v1/queries", None, "a"),
     ("GET", "/v1/queries/{id}", None, "a"),
     ("DELETE", "/v1/queries/{id}", None, "a"),

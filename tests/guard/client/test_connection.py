@@ -429,7 +429,7 @@ class Losing(httpx.HTTPTransport):
         self.losses, self.keys = losses, []  # type: ignore[var-annotated]
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path != "/v1/queries" or request.method != "POST":
+        if request.url.path not in {"/v1/queries", "/v1/models"} or request.method != "POST":
             return super().handle_request(request)
         self.keys.append(request.headers["idempotency-key"])
         loss = self.losses.pop(0) if self.losses else ""

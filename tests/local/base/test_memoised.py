@@ -23,7 +23,7 @@ from celosia.core import (
     ReplaceOne,
     SameChanges,
 )
-from celosia.ledger.in_memory_budget import InMemoryBudget
+from celosia.ledger.budget_account import InMemoryBudget
 from celosia.local.base.memoised import Memoised, flip_words, reduce_words
 from celosia.local.longitudinal.d_bit_flip import DBitFlip
 from celosia.local.longitudinal.loloha import LOLOHA

@@ -681,3 +681,33 @@ def test_persons_can_be_learned_from(name: str) -> None:
     budget = cl.ApproxDP(epsilon=10, delta="1e-3", adjacency=ReplaceOne, unit="person")
     model = session_on(table, budget=budget).fit(getattr(cl.learn, kind)(**parameters), features, target)
     assert (model.guarantee_.unit, model.guarantee_.adjacency) == ("person", ReplaceOne)
+
+
+# ------------------------------------------------------------------------------------------------------- stored models
+
+
+def test_a_stored_fit_is_repeated_only_for_the_same_model() -> None:
+    ledger = cl.open_ledger("memory://")
+    session = session_on(declared(patients(50)), ledger=ledger, version="1")
+    ana = session.for_analyst("ana")
+
+    def ask(specification: str, features: Sequence[str], where: str | None = None, *, by: cl.Session = ana) -> Any:
+        fitting = by.plan_fit(cl.learn.StandardScaler(epsilon=1), features, where=where)
+        return by.ask_fit(fitting, lambda model: str(model.mean_.tolist()), specification=specification)
+
+    first = ask("scaler", ["age", "dose"])
+    assert (first.state, len(first.answer.split(","))) == ("committed", 2)
+    for again in (ask("scaler", ["age", "dose"]), ask("scaler", ["age", "dose"], by=session.for_analyst("eva"))):
+        assert (again.state, again.answer) == ("repeated", first.answer)
+    assert session.spent == cl.PureDP(epsilon=1)
+    others = [
+        ("other", ["age", "dose"], None),
+        ("scaler", ["dose", "age"], None),
+        ("scaler", ["age", "dose"], "age > 9"),
+    ]
+    assert [ask(*other).state for other in others] == ["committed"] * 3
+    assert session.spent == cl.PureDP(epsilon=4)
+    alone = session_on(declared(patients(50)))
+    with pytest.raises(ParameterError, match="Only a ledger stores fitted models"):
+        ask("scaler", ["age"], by=alone)
+    assert alone.spent == cl.PureDP(epsilon=0)

@@ -24,6 +24,7 @@ from celosia.guard.api.models import (
     BoundsBody,
     DatasetBody,
     DecisionBody,
+    FitBody,
     KeyBody,
     NewUserBody,
     PolicyBody,
@@ -35,6 +36,7 @@ from celosia.query.serial.messages import message_to_json
 from celosia.query.serial.preview import preview_to_json
 
 if TYPE_CHECKING:
+    from celosia.guard.auth.identity import Identity
     from celosia.guard.datasets.cards import DatasetCard
     from celosia.guard.queries.requests import Answer
 
@@ -172,17 +174,32 @@ async def _preview(request: Request, who: Caller, body: AskBody) -> Response:
     return JSONResponse(preview_to_json(preview))
 
 
-@ROUTER.post(
-    "/queries",
-    response_model=replies.AnswerReply,
-    responses=problems(*_WRITE_STATUSES, 409, 502)
+_ASK: Final[dict[str, Any]] = {
+    "response_model": replies.AnswerReply,
+    "responses": problems(*_WRITE_STATUSES, 409, 502)
     | {202: {"model": replies.AnswerReply, "description": "The same request is still being answered."}},
-    summary="Ask a query",
-)
+}
+
+
+@ROUTER.post("/queries", summary="Ask a query", **_ASK)
 async def _ask(
     request: Request, who: Caller, body: AskBody, key: _Key, prefer: Annotated[str | None, Header()] = None
 ) -> Response:
     """The answer, with noise. Its cost is reserved from the data set's budget and from yours before data are read."""
+    return await _answer_once(request, who, body, key, prefer)
+
+
+@ROUTER.post("/models", summary="Fit a model", **_ASK)
+async def _fit(
+    request: Request, who: Caller, body: FitBody, key: _Key, prefer: Annotated[str | None, Header()] = None
+) -> Response:
+    """The fitted model, with noise, as a document that ``celosia.learn.load`` reads. It is listed beside queries."""
+    return await _answer_once(request, who, body, key, prefer)
+
+
+async def _answer_once(
+    request: Request, who: "Identity", body: AskBody | FitBody, key: str, prefer: str | None
+) -> Response:
     state = get_shared(request)
     with state.user_limit.hold(who.name):
         answer = await state.threads.ask(state.guard.ask, who, body.request(), key)
@@ -205,7 +222,7 @@ def _respond(answer: "Answer") -> Response:
 
 @ROUTER.get("/queries", **_describe(replies.AnswersReply, _READ_STATUSES, "List your queries"))
 async def _answers(request: Request, who: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
-    """Your queries, latest first, without the answers."""
+    """Your queries and fits, latest first, without the answers."""
     state = get_shared(request)
     answers = await state.threads.read(state.guard.answers, who, limit)
     return JSONResponse({"queries": [answer.to_json() for answer in answers]})

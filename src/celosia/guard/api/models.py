@@ -14,9 +14,11 @@ from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 from celosia.guard.queries.requests import (
     MAX_ERRORS,
+    MAX_FEATURES,
     MAX_NAME_LENGTH,
     MAX_NUMBER_LENGTH,
     MAX_SQL_LENGTH,
+    FitRequest,
     QueryRequest,
 )
 from celosia.ledger.budgets.policy import RULES, Policy, Window
@@ -80,6 +82,43 @@ class AskBody(_Incoming):
     def request(self) -> QueryRequest:
         """Return the request of the guard, which checks lengths and characters."""
         return QueryRequest(**{name: getattr(self, name) for name in self.model_fields_set})
+
+
+class FitBody(_Incoming):
+    """A model to fit: an estimator of ``celosia.learn`` with its parameters, and columns and rows of a data set."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "dataset": "deaths",
+                    "model": "GaussianNB",
+                    "parameters": {"epsilon": "0.5"},
+                    "features": ["age"],
+                    "target": "sex",
+                    "where": "age >= 18",
+                }
+            ]
+        }
+    )
+
+    dataset: Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))]
+    model: Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))]
+    parameters: Annotated[
+        dict[str, Any],
+        Field(description="The privacy target (epsilon, delta or rho) and the estimator's own; decimals may be texts."),
+    ]
+    features: Annotated[
+        list[Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))]],
+        Field(json_schema_extra={"minItems": 1, "maxItems": MAX_FEATURES}),
+    ]
+    target: Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))] | None = None
+    table: Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))] | None = None
+    where: Annotated[str, WithJsonSchema(_string_schema(MAX_SQL_LENGTH))] | None = None
+
+    def request(self) -> FitRequest:
+        """Return the request of the guard, which checks lengths and characters."""
+        return FitRequest(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
 class LimitBody(_Incoming):

@@ -116,7 +116,7 @@ class PreviewReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """The state of a query; all three states are paid for. ``release`` is present once it is committed."""
+    """The state of a query or a fit; all three states are paid for. ``release`` is present once it is committed."""
 
     id: str
     state: Literal["committed", "reserved", "failed"]
@@ -124,7 +124,10 @@ class AnswerReply(_Reply):
     question: str
     at: _Moment
     cost: _Record | None
-    release: Annotated[dict[str, Any], Field(description="The released table, version 3.")] | None
+    release: (
+        Annotated[dict[str, Any], Field(description="The released table, version 3, or a fitted model, version 1.")]
+        | None
+    )
     repeated: bool
 
 

@@ -6,24 +6,39 @@ for once. The client holds nothing private but the key and the answers.
 """
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 from urllib.parse import quote
 
 from celosia.core.closing import Closing
-from celosia.core.errors import CelosiaError, EngineError, GuardUnreachableError, LedgerError, ParameterError
+from celosia.core.errors import (
+    CelosiaError,
+    GuardUnreachableError,
+    LedgerError,
+    ParameterError,
+)
 from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table
 from celosia.data.dummy import draw_dummy_rows
 from celosia.data.schema.columns import MAX_KEYS
 from celosia.data.sources.classify import Frame
-from celosia.guard.client.replies import Budget, PastQuery, read_budget, read_formats, read_past_query, read_tables
+from celosia.guard.client.replies import (
+    Budget,
+    PastQuery,
+    read_answer,
+    read_budget,
+    read_formats,
+    read_past_query,
+    read_tables,
+)
 from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM, Seeded
 from celosia.query.backend import QueryOptions, begin, choose_table, draw_session
 from celosia.query.builder import Query
+from celosia.query.plan.relations import tables_of
+from celosia.query.plan.to_sql import render
 from celosia.query.serial.json_fields import read_list
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.serial.preview import preview_from_json
@@ -35,9 +50,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from celosia.data.table import Table
+    from celosia.query.builder import Scalar
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
+
+L = TypeVar("L")
 
 _MAX_LISTED: Final = 1_000
 _MAX_KEY_LENGTH: Final = 200
@@ -199,17 +217,64 @@ class Connection(Closing):
         target = {"epsilon": epsilon, "delta": delta, "rho": rho, "error": error, "rows": rows}
         if error is not None:
             target["confidence"] = confidence
-        body = self._body(plan, target)
+        reply = self._post_paid("/v1/queries", self._body(plan, target), key, unsure="guard.question_perhaps_paid")
+        return release_from_json(read_answer(reply))
+
+    def fit(
+        self,
+        estimator: L,
+        features: Sequence[str],
+        target: str | None = None,
+        *,
+        table: str | None = None,
+        where: "Scalar | None" = None,
+        key: str | None = None,
+    ) -> L:
+        """Fit an estimator of ``celosia.learn`` at the guard, and return it; the parameters are those of a session.
+
+        The guard is sent the name and the parameters of the estimator, and returns noisy numbers. ``key`` is the
+        idempotency key, as in ``release``.
+        """
+        from celosia.learn.io.specification import restore, specify
+        from celosia.query.answering.fitting import check_columns
+
+        rows = begin(self, table)
+        rows = rows if where is None else rows.where(where)
+        [name] = tables_of(rows.draft.relation)
+        check_columns(self.tables[name], features, target)
+        condition = None if rows.draft.filter is None else render(rows.draft.filter)
+        optional = {"target": target, "where": condition}
+        body = {"dataset": self._dataset_name(), **specify(estimator), "features": list(features), "table": name}
+        body |= {name: value for name, value in optional.items() if value is not None}
+        restore(estimator, read_answer(self._post_paid("/v1/models", body, key, unsure="guard.fit_perhaps_paid")))
+        return estimator
+
+    def _post_paid(self, path: str, body: Mapping[str, Any], key: str | None, *, unsure: str) -> Any:
+        """Send what is paid for, with a key; an error that leaves unsure whether it was carries the key."""
         drawn = _idempotency_key(key)
         try:
-            reply = self._transport.post("/v1/queries", body, key=drawn)
+            return self._transport.post(path, body, key=drawn)
         except (GuardUnreachableError, LedgerError) as failure:
-            raise type(failure)("guard.question_perhaps_paid", error=failure, key=repr(drawn)) from None
-        return _read_release(reply)
+            raise type(failure)(unsure, error=failure, key=repr(drawn)) from None
 
     def answer(self, id: str) -> "TableRelease":  # noqa: A002 - its name in the API
         """Return an earlier answer, by its id in ``history``. Costs nothing."""
-        return _read_release(self._transport.get(f"/v1/queries/{quote(exact_text(id, name='id'), safe='')}"))
+        found = self._find_answer(id)
+        if "model" in found:
+            raise ParameterError("guard.answer_is_a_model", id=repr(id))
+        return release_from_json(found)
+
+    def model(self, id: str) -> Any:  # noqa: A002 - its name in the API
+        """Return the model of an earlier fit, by its id in ``history``. Costs nothing."""
+        from celosia.learn.io.model_file import model_from_json
+
+        found = self._find_answer(id)
+        if "model" not in found:
+            raise ParameterError("guard.answer_is_no_model", id=repr(id))
+        return model_from_json(found)
+
+    def _find_answer(self, id: str) -> dict[str, Any]:  # noqa: A002 - its name in the API
+        return read_answer(self._transport.get(f"/v1/queries/{quote(exact_text(id, name='id'), safe='')}"))
 
     def _body(self, plan: "Plan", target: Mapping[str, Any]) -> dict[str, Any]:
         unknown = [name for name in target if name not in (*_NUMBERS, "error")]
@@ -250,7 +315,7 @@ class Connection(Closing):
 
     @property
     def history(self) -> tuple[PastQuery, ...]:
-        """Your last thousand queries of the data set, earliest first."""
+        """Your last thousand queries and fits of the data set, earliest first."""
         name = self._dataset_name()
         reply = self._transport.get("/v1/queries", limit=_MAX_LISTED)
         queries = [
@@ -295,13 +360,3 @@ def _idempotency_key(key: object) -> str:
 def _format_number(value: Any, name: str) -> str:
     """Return the exact text of a number: the float 0.1 is not exactly one tenth."""
     return str(exact(value, name=name))
-
-
-def _read_release(reply: object) -> "TableRelease":
-    past = read_past_query(reply)
-    released = reply.get("release") if isinstance(reply, dict) else None
-    if released is None:
-        if past.state == "failed":
-            raise EngineError("guard.question_failed")
-        raise EngineError("guard.question_without_answer", state=past.state)
-    return release_from_json(released)

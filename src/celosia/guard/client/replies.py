@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, Final
 
-from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError
+from celosia.core.errors import CelosiaError, EngineError, FormatError, GuardUnreachableError
 from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
@@ -133,6 +133,16 @@ def read_past_query(reply: object) -> PastQuery:
         state="repeated" if repeated else _STATES.get(state, state),
         cost=None if _field(reply, "cost") is None else _guarantee(reply, "cost"),
     )
+
+
+def read_answer(reply: object) -> dict[str, Any]:
+    """Return the release of an answer, a table or a model, as it was sent."""
+    past = read_past_query(reply)
+    if (released := _field(reply, "release")) is None:
+        if past.state == "failed":
+            raise EngineError("guard.question_failed")
+        raise EngineError("guard.question_without_answer", state=past.state)
+    return dict(_fields(released))
 
 
 def _fields(value: object) -> Mapping[str, Any]:

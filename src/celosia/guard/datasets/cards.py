@@ -105,12 +105,13 @@ def make_table_card(table: "Table") -> TableCard:
     return TableCard(
         **{name: getattr(table, name) for name in _SAME},
         adjacency=table.adjacency.value,
-        columns=tuple(_make_column_card(name, kind) for name, kind in table.schema.items()),
+        columns=tuple(make_column_card(name, kind) for name, kind in table.schema.items()),
         schema_toml=table.schema.to_toml(),
     )
 
 
-def _make_column_card(name: str, kind: "Kind") -> ColumnCard:
+def make_column_card(name: str, kind: "Kind") -> ColumnCard:
+    """Return the card of a column."""
     word = next(word for word, known in KINDS.items() if type(kind) is known)
     declared = {
         field.name: _to_json(getattr(kind, field.name))

@@ -188,11 +188,11 @@ def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limi
     from celosia.query.sql.parser import parse_sql
 
     if request.plan is not None:
-        _check_nodes(request.plan, limits)
+        check_nodes(request.plan, limits)
         plan = plan_from_json(request.plan)
     else:
         plan = parse_sql(request.sql or "", tables)
-        _check_nodes(plan_to_json(plan), limits)
+        check_nodes(plan_to_json(plan), limits)
     analyzed = analyze_plan(plan, tables)
     if analyzed.cells is not None and len(analyzed.cells) > limits.cells:
         raise QueryError("guard.too_many_cells", cells=len(analyzed.cells), most=limits.cells)
@@ -201,7 +201,8 @@ def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limi
     return plan
 
 
-def _check_nodes(plan: Mapping[str, Any], limits: Limits) -> None:
+def check_nodes(plan: Mapping[str, Any], limits: Limits) -> None:
+    """Refuse a plan of too many nodes."""
     if count_nodes(plan, most=limits.plan_nodes) > limits.plan_nodes:
         raise QueryError("guard.question_too_long", most=limits.plan_nodes)
 

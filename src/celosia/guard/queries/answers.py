@@ -36,7 +36,8 @@ def make_answer(
         dataset=reservation.dataset,
         question=reservation.question,
         at=reservation.at,
-        cost=_cost(reservation, ledger) if release is None else release["guarantee"],
+        # A model states the guarantee that was asked for, in its own kind; its cost is in that of the account.
+        cost=_cost(reservation, ledger) if release is None or "model" in release else release["guarantee"],
         release=release,
         repeated=repeated,
         text=None if release is None else reservation.answer,

@@ -97,7 +97,7 @@ class Approvals:
                 key=request.key,
                 digest=request.digest,
                 dataset=str(content["dataset"]),
-                question=str(content.get("sql") or json.dumps(content.get("plan"), sort_keys=True)),
+                question=str(content.get("sql") or json.dumps(content.get("plan", content), sort_keys=True)),
                 cost=json.loads(cost.to_json()),
                 request=content,
                 at=format_time(now()),

@@ -9,7 +9,7 @@ import datetime as dt
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -27,6 +27,9 @@ MAX_SQL_LENGTH: Final = 50_000
 
 MAX_ERRORS: Final = 1_000
 """Aggregates for which a query names an error."""
+
+MAX_FEATURES: Final = 1_000
+"""Features of a model."""
 
 _NUMBERS: Final = ("epsilon", "rho", "delta", "confidence", "rows", "level")
 _INVALID_CHARACTERS: Final = re.compile("[\0\ud800-\udfff]")  # no database stores half a surrogate pair
@@ -103,6 +106,45 @@ class QueryRequest:
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRequest:
+    """A model to fit: the name of an estimator, its parameters, and the columns and rows of a table.
+
+    ``parameters`` are those of ``celosia.learn.io.specification``, the privacy target among them; ``where`` is a
+    condition in SQL.
+
+    >>> FitRequest(dataset="deaths", model="PCA", parameters={"epsilon": "0.1"}, features=("age", "weight")).target
+    """
+
+    dataset: str
+    model: str
+    parameters: Mapping[str, Any]
+    features: Sequence[str]
+    target: str | None = None
+    table: str | None = None
+    where: str | None = None
+
+    def __post_init__(self) -> None:
+        features: object = self.features
+        if isinstance(features, str) or not isinstance(features, Sequence) or not 0 < len(features) <= MAX_FEATURES:
+            raise FormatError("guard.invalid_features", most=MAX_FEATURES, value=safe_repr(features))
+        names = (("dataset", self.dataset), ("model", self.model), ("target", self.target), ("table", self.table))
+        for name, value in (*names, *(("features", feature) for feature in features)):
+            if value is not None or name in ("dataset", "model", "features"):
+                _check_text(value, name, MAX_NAME_LENGTH)
+        if self.where is not None:
+            _check_text(self.where, "where", MAX_SQL_LENGTH)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as a JSON object, without absent fields."""
+        return {name: value for field in fields(self) if (value := getattr(self, name := field.name)) is not None}
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the canonical JSON, by which a repeated request is recognized."""
+        return _digest(self.to_json())
+
+
 def _digest(value: object) -> str:
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -113,11 +155,12 @@ def _digest(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The state of a query, and its release.
+    """The state of a query or a fit, and its release.
 
     ``state`` is ``"committed"`` if there is an answer, ``"reserved"`` while it is computed, and ``"failed"`` if the
     data could not be read or the work was interrupted; all three are paid for. ``release`` is the versioned JSON of
-    the release, absent in lists; ``cost`` is the JSON of a guarantee. If ``repeated``, the data set did not pay again.
+    the release, or of a fitted model, and absent in lists; ``cost`` is the JSON of a guarantee. If ``repeated``, the
+    data set did not pay again.
 
     >>> from datetime import datetime, UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -135,6 +178,11 @@ class Answer:
     release: Mapping[str, Any] | None = None
     repeated: bool = False
     text: str | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the release is a fitted model."""
+        return self.release is not None and "model" in self.release
 
     def to_text(self) -> str:
         """Return the JSON text; a stored release is inserted unchanged.

@@ -78,7 +78,8 @@ def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, access_log: Acces
     config = guard.config
     own = [route for route in ROUTER.routes if isinstance(route, Route)]
     keyed = _match_routes(app, *((method, route.path) for route in own for method in route.methods or ()))
-    spending = [("POST", "/v1/queries"), *((one.method, one.path) for one in PAGES if one.spends)]
+    asking = [("POST", "/v1/queries"), ("POST", "/v1/models")]
+    spending = [*asking, *((one.method, one.path) for one in PAGES if one.spends)]
     # The last middleware added is the outermost.
     costly = _match_routes(
         app, ("POST", "/v1/previews"), *((one.method, one.path) for one in PAGES if one.costly), *spending

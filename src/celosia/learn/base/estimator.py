@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError
+from celosia.core.errors import CelosiaError, NotPricedError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.messages.message import name_unit
@@ -21,7 +21,7 @@ from celosia.core.release import Release
 from celosia.learn.base.forecast import ExpectedError, Forecast
 from celosia.learn.base.lineage import Lineage
 from celosia.learn.privacy.parameters import Target, is_infinite, known_count
-from celosia.ledger.budget_account import BudgetAccount, as_account
+from celosia.ledger.budget_account import BudgetAccount, as_account, settle
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -243,10 +243,7 @@ def check_method(method: object, methods: tuple[str, ...]) -> str:
 def spend(
     budget: object, source: "Source | None", event: "Event", guarantee: "Guarantee", *, question: str
 ) -> Iterator[Payment]:
-    """Reserve an event with the budget, run the block, and commit; without a budget only draw.
-
-    What fails after the reservation stays paid for, because a failure may itself reveal something.
-    """
+    """Reserve an event with the budget, run the block, and commit as ``settle`` does; without a budget only draw."""
     drawn = source_or_system(source)
     payment = Payment(source=drawn)
     if budget is None:
@@ -255,20 +252,9 @@ def spend(
     account = as_account(budget)
     if drawn.seeded and not account.allows_seeded:
         raise ParameterError("learn.repeatable_noise_in_ledger")
-    reservation = _reserve(account, event, guarantee, question)
-    failed = False
-    try:
+    with settle(account, _reserve(account, event, guarantee, question), failure="learn.fit_failed") as paid:
         yield payment
-    except CelosiaError:
-        _fail(account, reservation)
-        raise
-    except Exception:  # noqa: BLE001 - it could quote the data: the error below does not
-        failed = True
-    if failed:
-        _fail(account, reservation)
-        raise EngineError("learn.fit_failed") from None
-    release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
-    account.commit(reservation, release)
+        paid.deliver(Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded))
 
 
 def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str) -> Any:
@@ -279,8 +265,3 @@ def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", que
         if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise
     raise ParameterError("learn.pure_budget_has_no_delta")
-
-
-def _fail(account: BudgetAccount, reservation: Any) -> None:
-    with contextlib.suppress(CelosiaError):  # it then stays reserved, which counts as spent
-        account.fail(reservation)

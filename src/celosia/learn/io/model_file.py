@@ -59,7 +59,7 @@ _TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "writte
 
 def save(model: "PrivateEstimator", path: str | Path) -> None:
     """Write a fitted model to a file; the file is whole or not there, and replaces one of the same name."""
-    text, path = _text(model), Path(path)
+    text, path = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n", Path(path)
     # In the file's own directory, because a rename is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
         part = Path(folder) / "model"
@@ -79,13 +79,24 @@ def load(path: str | Path) -> Any:
         data = file.read(_MAX_FILE_BYTES + 1)
     if len(data) > _MAX_FILE_BYTES:
         raise FormatError("learn.model_file_too_large", most=_MAX_FILE_BYTES)
+    return model_from_json(read_json(data, name="core.the_file", max_length=_MAX_FILE_BYTES))
+
+
+def model_from_json(found: object) -> Any:
+    """Return the fitted model of a document from anywhere; ``FormatError`` if it is none that ``model_to_json`` made.
+
+    >>> model_from_json({"model": "os.system"})
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The file holds no model of celosia.
+    """
     try:
-        return _model(_parse(data))
+        return _model(_check_fields(found))
     except FormatError:
         raise
     except (RecursionError, MemoryError):
         code = "learn.file_too_deep"
-    except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
+    except Exception:  # noqa: BLE001 - whatever fails, it is for what the document holds
         code = "learn.file_with_wrong_values"
     raise FormatError(code) from None
 
@@ -93,14 +104,15 @@ def load(path: str | Path) -> Any:
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-def _text(model: "PrivateEstimator") -> str:
+def model_to_json(model: "PrivateEstimator") -> dict[str, Any]:
+    """Return a fitted model as a JSON document: parameters, learned attributes, event, guarantee and provenance."""
     name = type(model).__name__
-    if name not in MODELS or type(model) is not _known(name):
+    if name not in MODELS or type(model) is not find_estimator(name):
         raise ParameterError("learn.not_a_celosia_estimator", kind=safe_repr(type(model)))
     check_is_fitted(model)
     held = {key: value for key, value in model.get_params(deep=False).items() if key not in _NEVER}
     learned = {key: value for key, value in vars(model).items() if _LEARNED.fullmatch(key) and key not in _APART}
-    whole = {
+    return {
         "format": _FORMAT,
         "version": _VERSION,
         "model": name,
@@ -110,7 +122,6 @@ def _text(model: "PrivateEstimator") -> str:
         "guarantee": None if model.guarantee_ is None else json.loads(model.guarantee_.to_json()),
         "provenance": _provenance(model),
     }
-    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _provenance(model: "PrivateEstimator") -> dict[str, object]:
@@ -133,7 +144,8 @@ def _summary(model: "PrivateEstimator") -> dict[str, object]:
     }
 
 
-def _known(name: str) -> type[Any]:
+def find_estimator(name: str) -> type[Any]:
+    """Return an estimator of the list by its name."""
     from celosia import learn
 
     found: type[Any] = getattr(learn, name)
@@ -143,8 +155,7 @@ def _known(name: str) -> type[Any]:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _parse(data: bytes) -> dict[str, Any]:
-    found = read_json(data, name="core.the_file", max_length=_MAX_FILE_BYTES)
+def _check_fields(found: object) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise FormatError("learn.not_a_model_file")
     if type(found.get("version")) is not int or found["version"] != _VERSION:
@@ -158,7 +169,7 @@ def _model(found: dict[str, Any]) -> Any:
     name = found["model"]
     if not isinstance(name, str) or name not in MODELS:
         raise FormatError("learn.unknown_model", name=safe_repr(name), known=", ".join(MODELS))
-    known = _known(name)
+    known = find_estimator(name)
     model = _made(known, _mapping(found, "parameters"))
     learned = _mapping(found, "learned")
     for key in learned:

@@ -91,7 +91,7 @@ def plan_fitting(estimator: object, rows: "Query", features: Sequence[str], targ
     learner = check_learner(estimator)
     assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
     table = rows.session.tables[rows.draft.relation.table]
-    names, kinds = _columns(table, features, target)
+    names, kinds = check_columns(table, features, target)
     question = analyze_plan(_plan(rows, names, rows.draft.filter), rows.session.tables)
     known: _Known = {
         "droppable": rows.draft.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
@@ -137,8 +137,8 @@ def check_own(estimator: object, session: object) -> None:
         raise ParameterError("query.table_decides_adjacency", value=kept.value)
 
 
-def _columns(table: "Table", features: object, target: object) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
-    """The names of the features and, last, of the target, with their kinds."""
+def check_columns(table: "Table", features: object, target: object) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
+    """Return the names of the features and, last, of the target, with their kinds; refuse what is no column."""
     if isinstance(features, str) or not isinstance(features, Sequence) or not features:
         raise QueryError("query.features_not_a_list", example=repr(next(iter(table.schema))))
     names = (*features, *(() if target is None else (target,)))

@@ -36,11 +36,13 @@ def fingerprint(
     *,
     version: str | None = None,
     contents: "Mapping[str, str] | None" = None,
+    model: str | None = None,
 ) -> str | None:
     """Return the fingerprint of a plan, or None where the version of the data is not known.
 
     ``version`` is the owner's name for the state of the data. Files also have the time of their last change, so that a
-    replaced file never returns answers of the old one. ``contents`` are known digests of public tables.
+    replaced file never returns answers of the old one. ``contents`` are known digests of public tables. ``model`` says
+    which model is fitted to the rows of the plan.
     """
     known = dict(contents or {})
     declared = []
@@ -51,6 +53,7 @@ def fingerprint(
             return None
         declared.append([declaration(table), state])
     parts = [_FORMAT, canonical(plan), declared, event.to_json(), guarantee.to_json()]
+    parts += [] if model is None else ["model", model]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from celosia.guard.errors import NotFoundError
 from celosia.guard.web.answer_table import answer_csv, answer_table
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
 from celosia.guard.web.i18n.wording import translate
+from celosia.guard.web.model_table import model_table
 from celosia.guard.web.rendering import download, render_page
 from celosia.guard.web.web_session import Page
 
@@ -124,7 +125,7 @@ def _find_answer(web_session: "WebSession") -> "Answer":
 def _load_release(answer: "Answer") -> "TableRelease":
     from celosia.query.serial.release import release_from_json
 
-    if answer.release is None:
+    if answer.release is None or answer.is_model:  # a model has neither charts nor a table to download
         raise NotFoundError("guard.no_answer", name=answer.id)
     return release_from_json(answer.release)
 
@@ -139,11 +140,15 @@ def _show(web_session: "WebSession") -> "Response":
         "question": restore_person(answer.question, _person_columns(web_session, [answer]).get(answer.dataset)),
         "paid": payment_text(answer, own_budget=_has_budget(web_session)),
     }
-    values: dict[str, Any] = {"table": None, "charts": [], "notes": [], "guarantee": cost_of(answer), "meaning": ""}
-    values["limits_cut"] = False
-    if answer.release is not None:
+    values: dict[str, Any] = {"table": None, "model": None, "charts": [], "notes": [], "limits_cut": False}
+    values |= {"cost": cost_of(answer), "guarantee": cost_of(answer), "meaning": ""}
+    if answer.release is not None and answer.is_model:
+        model = model_table(answer.release, web_session.language.code)
+        meaning = explain_guarantee(model.guarantee, web_session.language)
+        values |= {"model": model, "guarantee": model.guarantee, "meaning": meaning}
+    elif answer.release is not None:
         release = _load_release(answer)
-        values = {
+        values |= {
             "table": answer_table(release, web_session.language.code, float(level)),
             "charts": chart_columns(release),
             "notes": [translate(note, web_session.language) for note in release.notes],
@@ -186,7 +191,8 @@ def _csv(web_session: "WebSession") -> "Response":
 
 def _json(web_session: "WebSession") -> "Response":
     answer = _find_answer(web_session)
-    text = json.dumps(answer.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
+    shown = answer.release if answer.is_model else answer.to_json()  # a model is a file that celosia.learn.load reads
+    text = json.dumps(shown, ensure_ascii=False, indent=2, allow_nan=False)
     return download(text, "application/json", f"{answer.id}.json")
 
 

@@ -1,0 +1,37 @@
+"""Fit a model of a request in a session: the estimator is one of a fixed list, with parameters of fixed kinds.
+
+The model is planned from the request and the schemas alone; a bad request costs nothing. It is then fitted inside the
+engine, as ``session.fit`` does, and the answer is the document of the released model, which holds noisy numbers alone.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import QueryError
+from celosia.guard.queries.analysis import check_nodes
+
+if TYPE_CHECKING:
+    from celosia.guard.config.settings import Limits
+    from celosia.guard.queries.requests import FitRequest
+    from celosia.ledger import Request, Reservation
+    from celosia.query import Session
+
+
+def fit_model(session: "Session", wanted: "FitRequest", limits: "Limits", request: "Request") -> "Reservation":
+    """Fit the model that is wanted, or find its stored answer, and return the reservation with it."""
+    from celosia.learn.io.specification import make_estimator, specify
+    from celosia.query.serial.plan import plan_to_json
+
+    estimator = make_estimator(wanted.model, wanted.parameters)
+    fitting = session.plan_fit(estimator, wanted.features, wanted.target, table=wanted.table, where=wanted.where)
+    check_nodes(plan_to_json(fitting.plan), limits)
+    if fitting.request.sum_count > limits.cells:
+        raise QueryError("guard.too_many_sums", sums=fitting.request.sum_count, most=limits.cells)
+    specification = json.dumps(specify(estimator), sort_keys=True)
+    return session.ask_fit(fitting, _write_model, specification=specification, request=request)
+
+
+def _write_model(model: Any) -> str:
+    from celosia.learn.io.model_file import model_to_json
+
+    return json.dumps(model_to_json(model), separators=(",", ":"), allow_nan=False)
