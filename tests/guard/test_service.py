@@ -149,7 +149,8 @@ PEOPLE = {"owner": "olga", "curator": "cora", "analyst": "ana", "auditor": "alda
 
 def _file_approval(place: Place) -> str:
     costly = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths"}
-    return place.guard._approvals.file("ana", Request(key="k", digest="d"), costly, cl.PureDP(epsilon=1)).id
+    request, cost = Request(key="k", digest="d"), cl.PureDP(epsilon=1)
+    return place.guard._approvals.file("ana", request, costly, cost=cost, question="How many?").id
 
 
 def _births(place: Place) -> str:

@@ -106,7 +106,12 @@ class BudgetExceededError(CelosiaError, PermissionError):
 
 
 class ApprovalRequiredError(CelosiaError, PermissionError):
-    """A query costs more than an analyst may spend without an approval; nothing was spent."""
+    """A query costs more than an analyst may spend without an approval; nothing was spent.
+
+    ``question`` is the query as the ledger would have recorded it.
+    """
+
+    question: str = ""
 
 
 class EngineError(CelosiaError, RuntimeError):

@@ -295,7 +295,7 @@ class Guard(Closing):
         """File an approval; raise with its id, or with the reason if it was denied."""
         cost = error.fields["cost"]
         assert isinstance(cost, Guarantee)  # noqa: S101 - for the type checker: the ledger gives one
-        filed = self._approvals.file(identity.name, request, content, cost)
+        filed = self._approvals.file(identity.name, request, content, cost=cost, question=error.question)
         if filed.state == "denied":
             reason = filed.reason or Message("guard.no_reason_given")
             raise NotAllowedError("guard.approval_denied", name=filed.id, by=filed.by, reason=reason)

@@ -86,7 +86,8 @@ def send(guard: Guard, client: Client, endpoint: tuple[str, str, Any, str], answ
         guard.add_user(Identity.local(), f"expendable{fresh}", "analyst")
     if "{approval}" in path:
         filed = Request(key=f"approval {fresh}", digest="0")
-        approval = guard._approvals.file("analyst", filed, {"dataset": DATASET, "sql": "SELECT"}, PureDP(epsilon=9))
+        asked = {"dataset": DATASET, "sql": "SELECT"}
+        approval = guard._approvals.file("analyst", filed, asked, cost=PureDP(epsilon=9), question="How many?")
         path = path.replace("{approval}", approval.id)
     path = path.replace("{id}", answer).replace("{fresh}", str(fresh))
     if isinstance(body, dict):

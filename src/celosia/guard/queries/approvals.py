@@ -81,7 +81,9 @@ class Approvals:
             raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
         return known.id if known.state == "granted" else None
 
-    def file(self, analyst: str, request: "Request", content: "Mapping[str, Any]", cost: "Guarantee") -> Approval:
+    def file(
+        self, analyst: str, request: "Request", content: "Mapping[str, Any]", *, cost: "Guarantee", question: str
+    ) -> Approval:
         """File an approval, or return the one that was filed with the same key."""
         with self._ledger.store.transaction() as connection:
             own = APPROVALS.c.analyst == analyst
@@ -97,7 +99,7 @@ class Approvals:
                 key=request.key,
                 digest=request.digest,
                 dataset=str(content["dataset"]),
-                question=str(content.get("sql") or json.dumps(content.get("plan", content), sort_keys=True)),
+                question=question,
                 cost=json.loads(cost.to_json()),
                 request=content,
                 at=format_time(now()),

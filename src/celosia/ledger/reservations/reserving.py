@@ -116,9 +116,10 @@ def _check_rules(policy: "Policy", question: SpendRequest) -> None:
         raise ParameterError("ledger.cost_below_least", cost=cost, least=format_exact(policy.least_cost).strip("'"))
     approved = question.request is not None and question.request.approval is not None
     if policy.approval_above is not None and first_number(cost) > policy.approval_above and not approved:
-        raise ApprovalRequiredError(
-            "ledger.approval_required", cost=cost, most=format_exact(policy.approval_above).strip("'")
-        )
+        most = format_exact(policy.approval_above).strip("'")
+        error = ApprovalRequiredError("ledger.approval_required", cost=cost, most=most)
+        error.question = question.text
+        raise error
 
 
 def _is_real(value: object) -> bool:

@@ -1,12 +1,11 @@
 """Page of approvals: a curator grants or denies costly queries, and their analysts then ask them."""
 
-import json
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.guarantees import Guarantee
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.queries.requests import FitRequest, QueryRequest
 from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 from celosia.query.serial.records import record_from_json
@@ -54,7 +53,8 @@ def _ask(web_session: "WebSession") -> "Response":
     """Send the request of an approval again, with its key."""
     approval = _find_own(web_session)
     try:
-        request = QueryRequest(**json.loads(json.dumps(dict(approval.request))))
+        kind = FitRequest if "model" in approval.request else QueryRequest
+        request = kind(**approval.request)
         answer = web_session.guard.ask(web_session.identity, request, approval.key)
     except CelosiaError as error:
         return _render(web_session, problem=form_problem(error).detail, status=422)
