@@ -30,7 +30,7 @@ from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.pace import delay_end, delay_until_visible
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.queries.requests import FitRequest, QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 from celosia.guard.storage.tables import APPROVALS
@@ -990,6 +990,22 @@ def test_a_costly_question_is_answered_once_it_is_approved(place: Place) -> None
     with pytest.raises(ParameterError, match="has been answered"):
         place.guard.decide_approval(cora, pending.id, granted=False)
     assert place.guard.ask(ana, COUNT, "cheap").state == "committed"
+    assert place.guard.verify(place.who("alda")).ok
+
+
+def test_a_costly_fit_is_made_once_it_is_approved(place: Place) -> None:
+    limit_costs(place, approval_above="0.2")
+    ana, cora = place.who("ana"), place.who("cora")
+    fit = FitRequest(dataset="deaths", model="StandardScaler", parameters={"epsilon": "0.3"}, features=["age"])
+    with pytest.raises(ApprovalRequiredError):
+        place.guard.ask(ana, fit, "k")
+    [pending] = place.guard.approvals(cora, state="pending")
+    assert json.loads(pending.question) == pending.request == fit.to_json()
+    assert place.spent() == 0
+    place.guard.decide_approval(cora, pending.id, granted=True)
+    answer = place.guard.ask(ana, fit, "k")
+    assert (answer.state, answer.is_model, place.guard.ask(ana, fit, "k")) == ("committed", True, answer)
+    assert place.spent() == cl.PureDP(epsilon="0.3").epsilon
     assert place.guard.verify(place.who("alda")).ok
 
 
