@@ -36,7 +36,7 @@ def test_the_survey_and_the_attack_are_paid_for_elsewhere(story: Story) -> None:
 def test_every_step_is_announced(told: Told) -> None:
     assert told.story.rows == 200_000
     assert len(told.steps) == STEPS
-    assert told.steps[-1] == "Attacking"
+    assert told.steps[-1] == "cli_demo.attacking"
 
 
 def test_no_epsilon_no_story() -> None:
