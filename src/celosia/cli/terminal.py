@@ -9,15 +9,19 @@ for the terminal becomes one line for each cell; where output is no terminal, it
 import os
 import sys
 
+import click
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.language import translate
+from celosia.cli.language import say, translate
+from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 _JOINER = "\u200d"  # not printable alone, but within an emoji
 _MAX_WIDTH = 100_000
+_ANSWERS = {"y": True, "yes": True, "s": True, "si": True, "sí": True, "n": False, "no": False}
 
 
 def printable(text: str) -> str:
@@ -37,6 +41,18 @@ def print_file(text: str) -> None:
     sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
     if not text.endswith("\n"):
         sys.stdout.write("\n")
+
+
+def ask_yes_or_no(question: str, *, default: bool, stderr: bool = False) -> bool:
+    """Ask until the answer is yes or no, in any language; an empty one is the default."""
+    marks = say("cli.yes_or_no" if default else "cli.no_or_yes")
+    while True:
+        answer = click.prompt(f"{printable(translate(question))} [{marks}]", "", show_default=False, err=stderr).strip()
+        if answer.casefold() in _ANSWERS:
+            return _ANSWERS[answer.casefold()]
+        if not answer:
+            return default
+        print_line(Message("cli.not_yes_or_no", value=safe_repr(answer)), style="red", stderr=stderr)
 
 
 def _lines(text: str) -> str:

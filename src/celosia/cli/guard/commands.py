@@ -15,12 +15,13 @@ from rich.text import Text
 
 from celosia.cli.account.options import JsonOption, commands, spread
 from celosia.cli.account.show import waiting
+from celosia.cli.costs import cost
 from celosia.cli.guard.approvals import approval
 from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
 from celosia.cli.guard.users import print_key, user
-from celosia.cli.language import translate
+from celosia.cli.language import current_language
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
 from celosia.core.messages.message import Message
@@ -120,7 +121,8 @@ def _log(
             print_file(one.line.to_json())
             continue
         words = Text(f"{one.line.sequence:>6}  {one.line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-        console.print(words + Text(printable(translate(one.sentence))), soft_wrap=True)
+        sentence = one.sentence.render(current_language(), format_guarantee=lambda guarantee, _: cost(guarantee))
+        console.print(words + Text(printable(sentence)), soft_wrap=True)
     if not as_json:
         print_message(Message("cli_guard.head", head=str(head)))
 

@@ -14,9 +14,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from celosia.cli.language import translate
-from celosia.cli.terminal import print_line, print_whole, printable
+from celosia.cli.terminal import ask_yes_or_no, print_line, print_whole
 from celosia.core.errors import ParameterError
-from celosia.core.messages.message import Message
+from celosia.core.messages.message import Message, join_messages
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -51,7 +51,7 @@ def confirm(act: Message, *, yes: bool) -> None:
         return
     if not has_terminal():
         raise ParameterError("cli.not_confirmed", act=act)
-    if not typer.confirm(printable(f"{act} {Message('cli.confirm')}"), err=True):
+    if not ask_yes_or_no(join_messages([act, Message("cli.confirm")]), default=False, stderr=True):
         raise typer.Exit(1)
 
 

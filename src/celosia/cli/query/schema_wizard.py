@@ -18,10 +18,9 @@ from rich.text import Text as Words
 
 from celosia.cli.account.show import waiting
 from celosia.cli.language import say, translate
-from celosia.cli.terminal import print_whole, printable
+from celosia.cli.terminal import ask_yes_or_no, print_whole, printable
 from celosia.cli.writing import check_place
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ _NONE: Final = "-"
 _LOOK: Final = "?"
 _MAX_VALUES: Final = 50
 _MAX_MAGNITUDE: Final = 10**15
-_ANSWERS: Final = {"y": True, "yes": True, "s": True, "si": True, "sí": True, "n": False, "no": False}
 
 
 def ask_schema(file: str, name: str | None) -> "SchemaFile":
@@ -90,16 +88,6 @@ def _ask(question: str, default: str | None, read: Callable[[str], T]) -> T:
             _say(error.message, "red")
 
 
-def _confirm(code: str, *, default: bool) -> bool:
-    def read(answer: str) -> bool:
-        if answer and answer.casefold() not in _ANSWERS:
-            raise ParameterError("cli.not_yes_or_no", value=safe_repr(answer))
-        return _ANSWERS.get(answer.casefold(), default)
-
-    marks = say("cli_query.yes_or_no" if default else "cli_query.no_or_yes")
-    return _ask(f"{say(code)} [{marks}]", "", read)
-
-
 def _say(text: str, style: str = "") -> None:
     console = Console(highlight=False)
     console.print(Words("\n".join(map(printable, translate(text).split("\n"))), style=style))
@@ -114,7 +102,7 @@ def _ask_format(file: str, name: str | None, found: "Inspection") -> "tuple[Insp
     _say("\n" + say("cli_query.format_seems", file=Path(file).name))
     for word, value in _describe_format(found).items():
         _say(f"  {word:<12} {value}")
-    if _confirm("cli_query.is_that_right", default=True):
+    if ask_yes_or_no(Message("cli_query.is_that_right"), default=True):
         return found, found.text
     text = _ask_words(found, ("delimiter", "encoding"))
     found = inspect_source(file, name=name, delimiter=text.delimiter, encoding=text.encoding)
@@ -319,7 +307,7 @@ class _Columns:
     def _look(self, name: str, *, whole: bool) -> str | None:
         """Return the values that occur, for the owner to correct; None if there are too many or the owner declines."""
         _say(Message("cli_query.listing_is_public"), "yellow")
-        if not _confirm("cli_query.list_all_the_same", default=False):
+        if not ask_yes_or_no(Message("cli_query.list_all_the_same"), default=False):
             return None
         try:
             values = _list_values(self.found, self.text, name, whole=whole)
