@@ -169,6 +169,7 @@ def test_the_table_has_every_method() -> None:
 def test_a_role_that_may_not_changes_and_learns_nothing(place: Place, role: str) -> None:
     identity = place.who(PEOPLE[role])
     place.guard.ask(place.who("ana"), COUNT, "a")
+    _file_approval(place)  # what is there already is not filed again by the table
     head = place.guard.ledger.head
     for method, (allowed, call) in METHODS.items():
         if role not in allowed:
@@ -1000,7 +1001,7 @@ def test_a_costly_fit_is_made_once_it_is_approved(place: Place) -> None:
     with pytest.raises(ApprovalRequiredError):
         place.guard.ask(ana, fit, "k")
     [pending] = place.guard.approvals(cora, state="pending")
-    assert json.loads(pending.question) == pending.request == fit.to_json()
+    assert (pending.question, pending.request) == ("StandardScaler().fit(age) FROM deaths", fit.to_json())
     assert place.spent() == 0
     place.guard.decide_approval(cora, pending.id, granted=True)
     answer = place.guard.ask(ana, fit, "k")

@@ -4,8 +4,12 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import pytest
+
 from celosia.core import ApproxDP
+from celosia.core.errors import ApprovalRequiredError
 from celosia.guard.auth.identity import Identity
+from celosia.guard.queries.requests import FitRequest
 from celosia.ledger import Policy
 
 if TYPE_CHECKING:
@@ -42,6 +46,18 @@ def test_a_curator_grants_and_the_analyst_asks(site: Site) -> None:
     assert re.fullmatch("/answers/[0-9a-f]+", reply.headers["location"])
     assert analyst.get(reply.headers["location"]).status_code == 200
     assert "See the answer" in analyst.get("/approvals").text
+
+
+def test_an_approved_fit_is_made_from_the_page(site: Site) -> None:
+    analyst, local = ask_costly(site), Identity.local()
+    fit = FitRequest(dataset="people", model="PCA", parameters={"epsilon": "1"}, features=["age"])
+    with pytest.raises(ApprovalRequiredError):
+        site.guard.ask(site.guard.authenticate(site.keys["analyst"]), fit, "a fit")
+    [approval] = [one for one in site.guard.approvals(local) if one.key == "a fit"]
+    site.guard.decide_approval(site.guard.authenticate(site.keys["curator"]), approval.id, granted=True)
+    assert "PCA" in analyst.get("/approvals").text
+    reply = analyst.post("/approvals/ask", id=approval.id)
+    assert "components_" in analyst.get(reply.headers["location"]).text
 
 
 def test_in_spanish(site: Site) -> None:
