@@ -13,6 +13,7 @@ from celosia.core import errors
 from celosia.guard.client.transport import _make_error
 
 CODES = {
+    "ApprovalRequiredError": REFUSED,
     "BudgetExceededError": BUDGET,
     "CelosiaError": REFUSED,
     "ConformanceError": FAILED,

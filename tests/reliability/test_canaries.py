@@ -12,6 +12,7 @@ import json
 import re
 import shutil
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,6 +22,7 @@ import pytest
 from celosia.core import ApproxDP
 from celosia.guard.web.routes import PAGES
 from celosia.learn.io.model_file import model_from_json
+from celosia.ledger import Policy
 from tests.reliability.canaries import (
     FOLDER,
     NUMBERS,
@@ -179,6 +181,13 @@ def ask_the_api(one: Watcher, turn: Turn) -> None:
     ids = [answer["id"] for answer in listed.json["queries"]] if listed.status == 200 else []
     for number in [*(ids if turn.full else ids[:2]), "0" * 32]:  # what was answered before stays as it was
         one.api("GET", "/v1/queries/{id}", id=number)
+        one.api("DELETE", "/v1/queries/{id}", id=number)
+    costly = {"dataset": names[0], "sql": f"SELECT SUM(income) FROM {names[0]}", "epsilon": "0.9", "delta": "1e-9"}
+    one.api("POST", "/v1/queries", costly, key=f"{turn.number} costly")
+    listed = one.api("GET", "/v1/approvals")
+    filed = [approval["id"] for approval in listed.json["approvals"]] if listed.status == 200 else []
+    for number in [*filed[:1], "0" * 12]:
+        one.api("PUT", "/v1/approvals/{id}", {"granted": False, "reason": "too much"}, id=number)
     one.api("GET", "/v1/queries", query="limit=x")
     one.api("GET", "/v1/budget")
     one.api("PUT", "/v1/budget", {"analyst": "analyst", "epsilon": "0.5", "delta": "1e-6"})
@@ -235,6 +244,8 @@ def ask_the_pages(one: Watcher, turn: Turn) -> None:
         ):
             one.look(part, id=number)
     one.fill("/budget", {"dataset": names[0], "kind": "approx", "epsilon": "x", "delta": "1e-6"})
+    one.fill("/approvals", {"id": "0" * 12, "decision": "denied"})
+    one.fill("/approvals/ask", {"id": "x"})
     one.fill("/log", {"head": ""})
     one.fill("/log", {"head": "x"})
     one.fill("/users", {"name": "ana", "role": "root", "days": "x"})
@@ -263,7 +274,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
                 guard.add_dataset(LOCAL, "dropped", address, SCHEMA, table="canary_rows")
                 names.append("dropped")
             for name in names:
-                guard.set_budget(LOCAL, ApproxDP(epsilon=1, delta="1e-6"), dataset=name)
+                budget = Policy(limit=ApproxDP(epsilon=1, delta="1e-6"), approval_above=Fraction(1, 2))
+                guard.set_budget(LOCAL, budget, dataset=name)
         watchers = {role: Watcher(served.url, role, served.keys[role]) for role in ROLES}
         watchers["nobody"] = Watcher(served.url, "nobody")
         asked = Everything(served, names, watchers)

@@ -1,7 +1,7 @@
 """``celosia guard approval``: list costly queries that wait for a curator, and decide about them."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -48,17 +48,25 @@ def _list(
     print_table([Message(code) for code in (*codes, "cli_guard.state")], rows)
 
 
-@approval.command("decide")
-def _decide(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of an approval.")],  # noqa: A002 - its name everywhere
-    grant: Annotated[bool, typer.Option("--grant/--deny", help="Grant or deny it.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which the analyst sees.")] = "",
-    config: ConfigOption = Path("guard.toml"),
-) -> None:
-    """Grant or deny an approval; a decision can be changed until the query is answered."""
+_ApprovalId: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The id of an approval.")]
+_Reason: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="The reason, which the analyst sees.")]
+
+
+@approval.command("grant")
+def _grant(id: _ApprovalId, reason: _Reason = "", config: ConfigOption = Path("guard.toml")) -> None:  # noqa: A002 - its name everywhere
+    """Grant an approval, so that its analyst can ask; this can be changed until the query is answered."""
+    _decide(id, "cli_guard.approval_is_granted", granted=True, reason=reason, config=config)
+
+
+@approval.command("deny")
+def _deny(id: _ApprovalId, reason: _Reason = "", config: ConfigOption = Path("guard.toml")) -> None:  # noqa: A002 - its name everywhere
+    """Deny an approval; this can be changed until the query is answered."""
+    _decide(id, "cli_guard.approval_is_denied", granted=False, reason=reason, config=config)
+
+
+def _decide(number: str, code: str, *, granted: bool, reason: str, config: Path) -> None:
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
-        decided = guard.decide_approval(Identity.local(), id, granted=grant, reason=reason)
-    code = "cli_guard.approval_is_granted" if grant else "cli_guard.approval_is_denied"
+        decided = guard.decide_approval(Identity.local(), number, granted=granted, reason=reason)
     print_message(Message(code, id=decided.id, analyst=decided.analyst))
