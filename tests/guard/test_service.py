@@ -897,14 +897,14 @@ def test_a_question_is_cancelled_from_another_process(place: Place, monkeypatch:
     """The other process is another guard on the same store. Only the analyst's own question ends; it stays paid."""
     monkeypatch.setattr(interruption, "_POLL_SECONDS", 0.01)
     ana, reading = place.who("ana"), threading.Event()
-    plain = DuckDBEngine.run
+    plain = DuckDBEngine.execute
 
-    def run_endlessly(engine: DuckDBEngine, query: Any) -> Any:
+    def run_endlessly(engine: DuckDBEngine, *args: Any, **options: Any) -> Any:
         reading.set()
         engine.backend.con.execute("SELECT max(hash(a.range, b.range)) FROM range(1000000000) a, range(1000000000) b")
-        yield from plain(engine, query)
+        yield from plain(engine, *args, **options)
 
-    monkeypatch.setattr(DuckDBEngine, "run", run_endlessly)
+    monkeypatch.setattr(DuckDBEngine, "execute", run_endlessly)
     caught: list[BaseException] = []
 
     def ask() -> None:
@@ -928,16 +928,16 @@ def test_a_question_is_cancelled_from_another_process(place: Place, monkeypatch:
     assert [getattr(error, "code", "") for error in caught] == ["query.question_cancelled"]
     assert lines == [{"id": answer.id, "by": "ana"}]
     assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
-    monkeypatch.setattr(DuckDBEngine, "run", plain)
+    monkeypatch.setattr(DuckDBEngine, "execute", plain)
     assert place.guard.ask(ana, COUNT, "other").state == "committed"  # by the same session
 
 
 def test_a_question_that_takes_too_long_is_interrupted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wait_long(engine: DuckDBEngine, _: Any) -> Any:
+    def wait_long(engine: DuckDBEngine, *_: Any, **__: Any) -> Any:
         engine.backend.con.execute("SELECT max(hash(a.range, b.range)) FROM range(1000000000) a, range(1000000000) b")
         yield from ()
 
-    monkeypatch.setattr(DuckDBEngine, "run", wait_long)
+    monkeypatch.setattr(DuckDBEngine, "execute", wait_long)
     with Guard.open(replace(place.guard.config, limits=Limits(query_seconds=1))) as guard:
         with pytest.raises(EngineError, match="longer than 1 seconds"):
             guard.ask(place.who("ana"), COUNT, "k")

@@ -31,14 +31,14 @@ def _polls_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def endless_once(engine: Any, endless: Callable[[], object]) -> None:
     """Let the next read of an engine run a statement that never ends."""
-    plain = engine.run
+    plain = engine.execute
 
-    def run(query: object) -> Iterator[pa.RecordBatch]:
-        engine.run = plain
+    def execute(*args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        engine.execute = plain
         endless()
-        yield from plain(query)
+        yield from plain(*args, **options)
 
-    engine.run = run
+    engine.execute = execute
 
 
 def session_on(engine: Any, **options: Any) -> cl.Session:
