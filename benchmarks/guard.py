@@ -57,9 +57,17 @@ def question(number: int) -> str:
     return f"SELECT COUNT(*), SUM(age) FROM visits WHERE {shown}"  # noqa: S608 - numbers of ours
 
 
+def costly_question(number: int) -> str:
+    """Forty quantiles in three groupings, one after the other, of rows that differ from question to question."""
+    quantiles = ", ".join(f"QUANTILE(weight, 0.{place:03}) AS q{place}" for place in range(100, 900, 20))
+    keys = ("g", "code", "g, code")[number % 3]
+    return f"SELECT {keys}, {quantiles} FROM visits WHERE age > {number % 97} GROUP BY {keys}"  # noqa: S608 - of ours
+
+
 def body(what: str, number: int) -> tuple[str, bytes]:
     """The route of a request and what is sent."""
-    asked = {"dataset": "visits", "sql": question(number if what != "cached" else number % 10), "epsilon": SMALL}
+    sql = costly_question(number) if what == "costly" else question(number if what != "cached" else number % 10)
+    asked = {"dataset": "visits", "sql": sql, "epsilon": SMALL}
     return ("/v1/previews" if what == "preview" else "/v1/queries"), json.dumps(asked).encode()
 
 
@@ -124,8 +132,8 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served() -> Iterator[tuple[str, str]]:
-    """Start a guard in a folder of its own; yields its address and an analyst's key."""
+def served() -> Iterator[tuple[str, str, str]]:
+    """Start a guard in a folder of its own; yields its address and the keys of two analysts."""
     folder = Path(tempfile.mkdtemp(prefix="celosia-bench"))
     config = folder / "guard.toml"
     port = free_port()
@@ -137,15 +145,13 @@ def served() -> Iterator[tuple[str, str]]:
     here = ("--config", str(config))
     celosia("guard", "dataset", "add", "visits", str(path(ROWS)), "--schema", str(schema_file(folder)), *here)
     celosia("guard", "budget", "set", "--dataset", "visits", "--epsilon", "1000", *here)
-    printed = celosia("guard", "user", "add", "ana", "--role", "analyst", *here)
-    key = re.search(r"celosia_[0-9a-f]+_[0-9a-f]+", printed)
-    assert key is not None, printed  # noqa: S101 - a benchmark says what it sees
+    keys = [celosia("guard", "user", "add", name, "--role", "analyst", *here).strip() for name in ("ana", "eva")]
     command = [sys.executable, "-m", "celosia", "guard", "serve", *here]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as server:
         try:
             url = f"http://127.0.0.1:{port}"
             await_health(url)
-            yield url, key[0]
+            yield url, keys[0], keys[1]
         finally:
             server.terminate()
             server.wait(PATIENCE)
@@ -181,7 +187,7 @@ def measured() -> dict[str, dict[str, float]]:
     """Everything that needs the server, in one go: requests a second, and quantiles of their time."""
     write(ROWS)
     found: dict[str, dict[str, float]] = {}
-    with served() as (url, key):
+    with served() as (url, key, other):
         first = itertools.count(0, 100_000)
         asked(url, key, "cached", 1, 20, next(first))  # whatever is done once is done, and the answers are stored
         for what, requests in REQUESTS.items():
@@ -193,7 +199,22 @@ def measured() -> dict[str, dict[str, float]]:
             }
             alone = asked(url, key, what, 1, FEW, 0 if what == "cached" else next(first))
             found[what]["alone"] = float(np.median(alone["each"]))
+        with asking_much(url, other, next(first)):
+            beside = asked(url, key, "fresh", 1, FEW, next(first))
+        found["fresh"]["beside"] = float(np.median(beside["each"])) / found["fresh"]["alone"]
     return found
+
+
+@contextlib.contextmanager
+def asking_much(url: str, key: str, first: int) -> Iterator[None]:
+    """Let eight clients of an analyst ask costly questions meanwhile."""
+    words = ["load", url, key, "costly", "8", "100000", str(first)]
+    command = [sys.executable, "-m", "benchmarks.guard", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
+        time.sleep(2)  # all have asked
+        assert clients.poll() is None  # noqa: S101 - a benchmark says what it sees
+        yield
+        clients.kill()
 
 
 # --------------------------------------------------------------------------------------------------------- session
@@ -249,6 +270,12 @@ def cases() -> list[Case]:
                 parameters={"rows": ROWS},
             )
             for ledger in (True, False)
+        ),
+        Case.number(
+            "fresh query beside 40 quantiles in three groupings of another, over alone",
+            lambda: measured()["fresh"]["beside"],
+            unit="x",
+            parameters=alone,
         ),
         Case.number(
             "guard over Session with a ledger",
