@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.openapi.utils import get_openapi
 
-from celosia.guard.api.replies import ProblemReply
 from celosia.guard.http.problems import STATUSES
+from celosia.guard.schema.replies import ProblemReply
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -41,7 +41,7 @@ def openapi_document(app: "FastAPI") -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
-        schemas["ProblemReply"] = ProblemReply.model_json_schema()
+        schemas["ProblemReply"] = ProblemReply.model_json_schema(mode="serialization")
         for unused in ("HTTPValidationError", "ValidationError"):  # the framework's own, never sent
             schemas.pop(unused, None)
         app.openapi_schema = made

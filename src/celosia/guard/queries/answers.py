@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import CelosiaError
-from celosia.guard.queries.requests import Answer
+from celosia.guard.schema.replies import Answer
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Reservation
@@ -40,7 +40,7 @@ def make_answer(
         cost=_cost(reservation, ledger) if release is None or "model" in release else release["guarantee"],
         release=release,
         repeated=repeated,
-        text=None if release is None else reservation.answer,
+        stored=None if release is None else reservation.answer,
     )
 
 
