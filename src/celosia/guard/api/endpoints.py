@@ -69,10 +69,7 @@ def _operation(route: APIRoute) -> str:
 
 
 ROUTER = APIRouter(
-    prefix="/v1",
-    route_class=StrictRoute,
-    dependencies=[Depends(BEARER)],
-    generate_unique_id_function=_operation,
+    prefix="/v1", route_class=StrictRoute, dependencies=[Depends(BEARER)], generate_unique_id_function=_operation
 )
 """The routes of the API; the guard is in the application's state."""
 
@@ -210,10 +207,7 @@ async def _cancel(here: Shared, who: Caller, id: _AnswerId) -> Response:  # noqa
 
 @ROUTER.get("/approvals", responses=_READ, summary="List approvals")
 async def _approvals(
-    here: Shared,
-    who: Caller,
-    state: Literal["pending", "granted", "denied"] | None = None,
-    limit: _Limit = 100,
+    here: Shared, who: Caller, state: Literal["pending", "granted", "denied"] | None = None, limit: _Limit = 100
 ) -> replies.ApprovalsReply:
     """Queries that cost more than one query may: yours, or for curators those of all analysts."""
     found = await here.threads.read(here.guard.approvals, who, state=state, limit=limit)

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 from urllib.parse import quote
 
 from celosia.core.closing import Closing
-from celosia.core.errors import (
-    CelosiaError,
-    GuardUnreachableError,
-    LedgerError,
-    ParameterError,
-)
+from celosia.core.errors import CelosiaError, GuardUnreachableError, LedgerError, ParameterError
 from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table

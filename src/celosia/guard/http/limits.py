@@ -244,10 +244,7 @@ class UserConcurrencyLimit:
         with self._lock:
             if self._held[who] >= self._limit:
                 raise HttpError(
-                    503,
-                    Message("guard.user_busy"),
-                    error="TooManyRequestsError",
-                    headers={"Retry-After": "1"},
+                    503, Message("guard.user_busy"), error="TooManyRequestsError", headers={"Retry-After": "1"}
                 )
             self._held[who] += 1
         try:
@@ -275,10 +272,7 @@ class ConcurrencyLimit:
             return
         if self._in_flight >= self._limit:
             raise HttpError(
-                503,
-                Message("guard.server_busy"),
-                error="TooManyRequestsError",
-                headers={"Retry-After": "1"},
+                503, Message("guard.server_busy"), error="TooManyRequestsError", headers={"Retry-After": "1"}
             )
         self._in_flight += 1
         try:

@@ -102,10 +102,7 @@ async def _authenticate(request: Request) -> Identity:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
     unknown = HttpError(
-        401,
-        Message("guard.send_valid_key"),
-        error="NotAllowedError",
-        headers={"WWW-Authenticate": "Bearer"},
+        401, Message("guard.send_valid_key"), error="NotAllowedError", headers={"WWW-Authenticate": "Bearer"}
     )
     if scheme.lower() != "bearer" or not token or not token.isascii():
         raise unknown

@@ -113,12 +113,7 @@ def _parse_time(text: str, name: str, *, days: int) -> str:
 
 
 def find_pages(
-    store: "Store",
-    wanted: LogFilter,
-    *,
-    after: int = 0,
-    before: int | None = None,
-    limit: int | None = None,
+    store: "Store", wanted: LogFilter, *, after: int = 0, before: int | None = None, limit: int | None = None
 ) -> "Iterator[tuple[LogLine, ...]]":
     """Yield the wanted lines after a number, oldest first; or with ``before`` those below it, newest first.
 

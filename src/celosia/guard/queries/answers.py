@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_answer(
-    reservation: "Reservation",
-    ledger: "Ledger",
-    *,
-    whole: bool = True,
-    since: dt.datetime | None = None,
+    reservation: "Reservation", ledger: "Ledger", *, whole: bool = True, since: dt.datetime | None = None
 ) -> Answer:
     """Return the answer of a reservation, with its release only if ``whole``.
 
