@@ -136,7 +136,7 @@ def error_title(web_session: "WebSession", problem: "Problem") -> str:
 
 def render_error(web_session: "WebSession", *, status: int, title: str, detail: str, spoken: str) -> HTMLResponse:
     """Return the page of an error with its language; or a fragment, which htmx inserts only with status 200."""
-    values = {"title": title, "detail": detail, "spoken": spoken}
+    values: dict[str, Any] = {"title": title, "detail": detail, "spoken": spoken}
     if web_session.fragment:
         return render_page(web_session, "error_fragment.html", **values)
     return render_page(web_session, "error.html", status=status, request_number="", **values)
