@@ -22,6 +22,7 @@ TABLE = {
     P.ADD_DATASETS: {"owner", "curator"},
     P.MANAGE_USERS: {"owner"},
     P.READ_LOG: {"auditor"},
+    P.APPROVE: {"owner", "curator"},
 }
 
 

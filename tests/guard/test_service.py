@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import os
@@ -7,7 +8,7 @@ import shutil
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,8 +31,8 @@ from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.pace import delay_end, delay_until_visible
-from celosia.guard.queries.requests import FitRequest, QueryRequest
 from celosia.guard.roles import Role
+from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.service import Guard
 from celosia.guard.storage.tables import APPROVALS
 from celosia.ledger import Policy, Request, Window
@@ -60,6 +61,15 @@ COUNT = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilo
 BY_SEX = QueryRequest(dataset="deaths", sql="SELECT sex, COUNT(*) FROM deaths GROUP BY sex", epsilon="0.1")
 LOCAL = Identity.local()
 FOLDER = "CELOSIA_TEST_FOLDER"
+
+
+def replace(value: Any, **changes: Any) -> Any:
+    """Return a configuration or a request with other fields, checked again."""
+    return (
+        QueryRequest(**dict(value) | changes)
+        if isinstance(value, QueryRequest)
+        else dataclasses.replace(value, **changes)
+    )
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import itertools
 from collections import Counter
@@ -245,6 +244,6 @@ def _spoilt(guard: Guard, leak: Callable[[dict[str, Any], int], None]) -> Callab
         answer = ask(*args, **kwargs)
         assert isinstance(answer.release, dict)
         leak(answer.release, _rows(guard))
-        return dataclasses.replace(answer, text=None)  # so that what is told is the release, and not the stored text
+        return answer.model_copy(update={"stored": None})  # so that the release is told, and not the stored text
 
     return spoilt

@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from celosia.core import PureDP, RequestConflictError
-from celosia.guard.datasets.cards import DatasetCard
+from celosia.guard.schema.replies import DatasetCard
 from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
 from tests.reliability.serving import DATASET, ROLES, SCHEMA
 
@@ -188,9 +188,9 @@ def _undocumented(guard: Any) -> Any:
     return mock.patch.object(guard, "datasets", side_effect=RequestConflictError("Another one."))
 
 
-def _of_another_shape(_: Any) -> Any:
-    card = DatasetCard.to_json
-    return mock.patch.object(DatasetCard, "to_json", lambda self: card(self) | {"rows": 7})
+def _of_another_shape(guard: Any) -> Any:
+    card = DatasetCard.model_construct(name=7)  # unchecked
+    return mock.patch.object(guard, "datasets", return_value=[card])
 
 
 @pytest.mark.parametrize("fault", [_faulty, _undocumented, _of_another_shape])

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
     from celosia.guard.client.connection import connect
     from celosia.guard.config.settings import Config, Limits, Oidc
-    from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
     from celosia.guard.datasets.dataset import PublicTable
-    from celosia.guard.queries.requests import Answer, QueryRequest
     from celosia.guard.roles import Permission, Role
+    from celosia.guard.schema.replies import Answer, ColumnCard, DatasetCard, TableCard
+    from celosia.guard.schema.requests import QueryRequest
     from celosia.guard.server.app import create_app
     from celosia.guard.server.serve import serve
     from celosia.guard.service import Guard
@@ -47,11 +47,11 @@ __all__ = [
 
 # Loaded on first use: a client does not need the server, nor the server the client.
 _NAMES = {
-    "Answer": "queries.requests",
-    "QueryRequest": "queries.requests",
-    "ColumnCard": "datasets.cards",
+    "Answer": "schema.replies",
+    "QueryRequest": "schema.requests",
+    "ColumnCard": "schema.replies",
     "Config": "config.settings",
-    "DatasetCard": "datasets.cards",
+    "DatasetCard": "schema.replies",
     "Guard": "service",
     "Identity": "auth.identity",
     "KeyCard": "auth.directory",
@@ -60,7 +60,7 @@ _NAMES = {
     "Permission": "roles",
     "PublicTable": "datasets.dataset",
     "Role": "roles",
-    "TableCard": "datasets.cards",
+    "TableCard": "schema.replies",
     "UserCard": "auth.directory",
     "connect": "client.connection",
     "create_app": "server.app",

@@ -63,40 +63,23 @@ class Permission(StrEnum):
     APPROVE = "guard.permission_approve"
 
 
-PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
-    Role.OWNER: frozenset(
-        {
-            Permission.READ_SCHEMAS,
-            Permission.READ_BUDGETS,
-            Permission.SET_BUDGETS,
-            Permission.SET_VERSIONS,
-            Permission.ADD_DATASETS,
-            Permission.MANAGE_USERS,
-            Permission.APPROVE,
-        }
-    ),
-    Role.CURATOR: frozenset(
-        {
-            Permission.READ_SCHEMAS,
-            Permission.READ_BUDGETS,
-            Permission.SET_BUDGETS,
-            Permission.SET_SCHEMAS,
-            Permission.SET_VERSIONS,
-            Permission.ADD_DATASETS,
-            Permission.APPROVE,
-        }
-    ),
-    Role.ANALYST: frozenset(
-        {
-            Permission.READ_SCHEMAS,
-            Permission.PREVIEW,
-            Permission.ASK,
-            Permission.READ_ANSWERS,
-            Permission.READ_OWN_BUDGET,
-        }
-    ),
-    Role.AUDITOR: frozenset({Permission.READ_SCHEMAS, Permission.READ_BUDGETS, Permission.READ_LOG}),
+_OWNER, _CURATOR, _ANALYST, _AUDITOR = Role
+_ROLES: Final = {
+    Permission.READ_SCHEMAS: {_OWNER, _CURATOR, _ANALYST, _AUDITOR},
+    Permission.PREVIEW: {_ANALYST},
+    Permission.ASK: {_ANALYST},
+    Permission.READ_ANSWERS: {_ANALYST},
+    Permission.READ_OWN_BUDGET: {_ANALYST},
+    Permission.READ_BUDGETS: {_OWNER, _CURATOR, _AUDITOR},
+    Permission.SET_BUDGETS: {_OWNER, _CURATOR},
+    Permission.SET_SCHEMAS: {_CURATOR},
+    Permission.SET_VERSIONS: {_OWNER, _CURATOR},
+    Permission.ADD_DATASETS: {_OWNER, _CURATOR},
+    Permission.MANAGE_USERS: {_OWNER},
+    Permission.READ_LOG: {_AUDITOR},
+    Permission.APPROVE: {_OWNER, _CURATOR},
 }
+PERMISSIONS: Final = {role: frozenset(one for one, roles in _ROLES.items() if role in roles) for role in Role}
 """The permissions of each role."""
 
 _REFUSALS: Final = {

@@ -31,7 +31,6 @@ from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
-from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
@@ -42,12 +41,13 @@ from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
-from celosia.guard.queries.approvals import STATES, Approval, Approvals
+from celosia.guard.queries.approvals import STATES, Approvals
 from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
 from celosia.guard.queries.fits import fit_model
 from celosia.guard.queries.pace import Turns, delay_end
-from celosia.guard.queries.requests import Answer, FitRequest, QueryRequest
 from celosia.guard.roles import Permission, Role, require
+from celosia.guard.schema.replies import Answer, Approval, DatasetCard
+from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import celosia as cl
 from celosia.cli.app import app
 from celosia.guard.config.settings import Config
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.service import Guard
 
 if TYPE_CHECKING:

@@ -387,14 +387,15 @@ def test_opening_checks_key_data_set_and_version(served: Served, monkeypatch: py
     assert "expired or revoked. Ask the guard's owner" in connect_error(NotAllowedError, served.url, gone)
     said = connect_error(ParameterError, served.url, served.keys["ana"], dataset="births")
     assert said == "dataset: there is no data set 'births' that this key may see; there are deaths, visits."
-    for formats in ({"plan": 2, "preview": 1, "release": 1}, {"plan": 1}, None):
+    for formats in ({"plan": 2, "preview": 1, "release": 1}, {"plan": 1}, {}):
         monkeypatch.setattr("celosia.guard.api.endpoints.FORMATS", formats)
         assert "is of another version" in connect_error(FormatError, served.url, served.keys["ana"])
 
 
 def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() -> None:
     busy = httpx.Response(503, headers={"retry-after": "0"})
-    replies = [busy, httpx.Response(200, json={"datasets": [{"name": "deaths"}], "formats": FORMATS})]
+    card = {"name": "deaths", "title": "", "version": "1", "tables": []}
+    replies = [busy, httpx.Response(200, json={"datasets": [card], "formats": FORMATS})]
     asked: list[float] = []
 
     def reply(request: httpx.Request) -> httpx.Response:
@@ -492,7 +493,7 @@ def test_nobody_there() -> None:
             with pytest.raises(FormatError):
                 ask(plan, epsilon=1)
     with pytest.raises(ParameterError, match="none that you may see"):
-        Connection(transport_that_replies(transport, {"datasets": []})).query()
+        Connection(transport_that_replies(transport, {"datasets": [], "formats": FORMATS})).query()
 
 
 def transport_that_replies(transport: Transport, body: object) -> Transport:

@@ -28,7 +28,7 @@ from celosia.core.errors import (
 from celosia.guard.client.connection import Connection
 from celosia.guard.client.transport import Transport
 from celosia.guard.queries import fits
-from celosia.guard.queries.requests import FitRequest
+from celosia.guard.schema.requests import FitRequest
 from celosia.ledger import Policy
 from celosia.noise import Seeded
 from celosia.query.answering.fitting import Fitting

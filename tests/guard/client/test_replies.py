@@ -11,7 +11,8 @@ import pytest
 import celosia as cl
 from celosia.core.errors import FormatError
 from celosia.guard.client.replies import read_budget, read_past_query, read_tables
-from celosia.guard.datasets.cards import DatasetCard, make_table_card
+from celosia.guard.datasets.cards import make_table_card
+from celosia.guard.schema.replies import Answer, DatasetCard
 from celosia.query.serial.records import record_to_json
 from tests.query.samples import code_book, persons_table, rows_table
 
@@ -50,10 +51,8 @@ def test_cards_that_are_not_understood() -> None:
         with pytest.raises(FormatError):
             read_tables(wrong)
         with pytest.raises(FormatError):
-            read_tables({"tables": wrong})
+            read_tables(CARD | {"tables": wrong})
         for name in CARD["tables"][0]:
-            if name in ("unit", "columns"):
-                continue  # not needed: the schema's text says it
             changed = copy.deepcopy(CARD)
             changed["tables"][0][name] = wrong
             try:
@@ -70,15 +69,15 @@ def test_cards_that_are_not_understood() -> None:
 _ALLOWED: list[tuple[str, Any]] = [
     *((name, None) for name in ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")),
     *((name, 7) for name in ("max_groups_per_person", "max_rows_per_group", "max_rows_per_person")),
-    *((name, text) for name in ("name", "person") for text in ("x", "?")),
-    ("key", []),
+    *((name, text) for name in ("name", "person", "unit") for text in ("x", "?")),
+    *((name, []) for name in ("key", "columns")),
     ("public", True),
 ]
 
 
 def test_a_name_twice_is_refused() -> None:
     with pytest.raises(FormatError, match="own name"):
-        read_tables({"tables": [CARD["tables"][0]] * 2})
+        read_tables(CARD | {"tables": [CARD["tables"][0]] * 2})
 
 
 # ------------------------------------------------------------------------------------------------------------ budgets
@@ -90,12 +89,20 @@ def line(remaining: cl.Guarantee, dataset: str | None = "deaths", analyst: str |
     return {
         "dataset": dataset,
         "analyst": analyst,
+        "accountant": "basic",
+        "allow_real": False,
         "limit": whole,
         "spent": whole,
         "remaining": left,
         "window": None,
         **more,
     }
+
+
+def window(remaining: cl.Guarantee | None) -> Any:
+    left = None if remaining is None else record_to_json(remaining)
+    limit = record_to_json(cl.ApproxDP(epsilon=9, delta="1e-5"))
+    return {"seconds": 60, "limit": limit, "spent": None, "remaining": left, "renews": None}
 
 
 def approx(epsilon: object, delta: object) -> cl.ApproxDP:
@@ -111,10 +118,10 @@ def approx(epsilon: object, delta: object) -> cl.ApproxDP:
         ([line(approx(1, "1e-9"), "births")], approx(3, "1e-6")),
         ([line(cl.ZCDP(rho=0), None, "ana")], approx(3, "1e-6")),
         (
-            [line(approx(5, "1e-6"), None, "ana", window={"remaining": record_to_json(approx("0.5", 0))})],
+            [line(approx(5, "1e-6"), None, "ana", window=window(approx("0.5", 0)))],
             approx("0.5", 0),
         ),
-        ([line(approx(5, "1e-6"), None, "ana", window={"remaining": None})], approx(3, "1e-6")),
+        ([line(approx(5, "1e-6"), None, "ana", window=window(None))], approx(3, "1e-6")),
     ],
 )
 def test_what_is_left_is_the_least_of_what_can_be_compared(others: list[Any], least: cl.Guarantee) -> None:
@@ -152,11 +159,11 @@ PAST = {
 
 
 def test_questions_of_the_past() -> None:
-    assert read_past_query(PAST).state == "answered"
-    assert read_past_query(PAST).cost == cl.PureDP(epsilon="0.1")
-    assert read_past_query(PAST | {"state": "failed", "cost": None}).state == "failed"
-    assert read_past_query(PAST | {"state": "reserved"}).state == "reserved"
-    assert read_past_query(PAST | {"repeated": True}).state == "repeated"
+    assert read_past_query(Answer.read(PAST)).state == "answered"
+    assert read_past_query(Answer.read(PAST)).cost == cl.PureDP(epsilon="0.1")
+    assert read_past_query(Answer.read(PAST | {"state": "failed", "cost": None})).state == "failed"
+    assert read_past_query(Answer.read(PAST | {"state": "reserved"})).state == "reserved"
+    assert read_past_query(Answer.read(PAST | {"repeated": True})).state == "repeated"
 
 
 def test_questions_that_are_not_understood() -> None:
@@ -166,10 +173,10 @@ def test_questions_that_are_not_understood() -> None:
             if name == "release" or (name == "repeated" and wrong is True):
                 continue
             with pytest.raises(FormatError):
-                read_past_query(PAST | {name: wrong})
+                read_past_query(Answer.read(PAST | {name: wrong}))
             with pytest.raises(FormatError, match="lacks"):
-                read_past_query({other: value for other, value in PAST.items() if other != name})
+                Answer.read({other: value for other, value in PAST.items() if other != name})
         with pytest.raises(FormatError):
-            read_past_query(wrong)
+            Answer.read(wrong)
         with pytest.raises(FormatError, match="a time"):
-            read_past_query(PAST | {"at": "yesterday"})
+            read_past_query(Answer.read(PAST | {"at": "yesterday"}))

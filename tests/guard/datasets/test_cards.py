@@ -7,7 +7,8 @@ import pyarrow as pa
 import celosia as cl
 from celosia.data.schema.schema import KINDS
 from celosia.data.sources.classify import Frame
-from celosia.guard.datasets.cards import DatasetCard, make_table_card
+from celosia.guard.datasets.cards import make_table_card
+from celosia.guard.schema.replies import DatasetCard
 
 SCHEMA = cl.Schema(
     age=cl.Integer(0, 120, null=0),

@@ -13,8 +13,8 @@ import celosia as cl
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.log.sentences import KINDS, say_lines
-from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
+from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.service import Guard
 from celosia.guard.storage.tampering import DATASET_LINES
 from celosia.ledger import LogLine, Policy, Window

@@ -14,7 +14,7 @@ from celosia.data.sources.classify import Frame
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.queries.analysis import Sessions, count_nodes, read_plan
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.schema.requests import QueryRequest
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.sql.parser import parse_sql
 

@@ -9,7 +9,7 @@ import celosia as cl
 from celosia.guard.queries.answers import make_answer
 
 if TYPE_CHECKING:
-    from celosia.guard.queries.requests import Answer
+    from celosia.guard.schema.replies import Answer
 
 COUNT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1)
 TEXT = json.dumps({"version": 1, "guarantee": {"kind": "PureDP", "epsilon": "1/10"}})

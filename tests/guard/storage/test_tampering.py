@@ -12,8 +12,8 @@ import celosia as cl
 from celosia.core.errors import LedgerError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
-from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
+from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.service import Guard
 from tests.guard.copies import dump_store, open_copy
 

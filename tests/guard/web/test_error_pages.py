@@ -65,3 +65,5 @@ def test_a_part_of_a_page_stays_a_part(site: Site) -> None:
     reply = site.anonymous_browser().get("/nowhere", **{"accept": HTML, "hx-request": "true"})
     assert "<html" not in reply.text
     assert "There is nothing here" in reply.text
+    spanish = site.anonymous_browser().get("/nowhere?lang=es", **{"accept": HTML, "hx-request": "true"})
+    assert '<p lang="es">' in spanish.text

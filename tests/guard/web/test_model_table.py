@@ -11,7 +11,7 @@ import pytest
 
 import celosia as cl
 from celosia import learn
-from celosia.guard.queries.requests import FitRequest
+from celosia.guard.schema.requests import FitRequest
 from celosia.guard.web.model_table import model_table
 from celosia.learn.io.model_file import model_to_json
 from celosia.noise import Seeded

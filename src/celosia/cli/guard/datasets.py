@@ -20,8 +20,8 @@ from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
-    from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
     from celosia.guard.datasets.dataset import PublicTable
+    from celosia.guard.schema.replies import ColumnCard, DatasetCard, TableCard
 
 dataset = commands("dataset", "Add, list, check, update and retire data sets.")
 """The sub-command."""

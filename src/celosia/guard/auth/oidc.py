@@ -7,7 +7,6 @@ tokens cannot make the guard flood the provider. RFC 7519; RFC 8725 (best practi
 """
 
 import datetime as dt
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from celosia.core.errors import CelosiaError, NotAllowedError
 from celosia.core.extras import require
+from celosia.core.strict_json import read_json
 from celosia.guard.auth.directory import INVALID
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.config.settings import Oidc
@@ -86,7 +86,7 @@ class PublicKeys:
             return
         self._tried = now
         try:
-            self._parse_keys = _parse_keys(json.loads(self._read(self._place)))
+            self._parse_keys = _parse_keys(read_json(self._read(self._place)))
         except Exception:  # noqa: BLE001 - if reading fails for any reason, the cached keys stay
             return
         self._loaded = now

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 from urllib.parse import quote
 
 from celosia.core.closing import Closing
-from celosia.core.errors import (
-    CelosiaError,
-    GuardUnreachableError,
-    LedgerError,
-    ParameterError,
-)
+from celosia.core.errors import CelosiaError, GuardUnreachableError, LedgerError, ParameterError
 from celosia.core.exact import Exact, exact, exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table
@@ -34,12 +29,13 @@ from celosia.guard.client.replies import (
     read_tables,
 )
 from celosia.guard.client.transport import Transport
+from celosia.guard.schema.replies import AnswersReply, DatasetsReply
+from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.noise.source import SYSTEM, Seeded
 from celosia.query.backend import QueryOptions, begin, choose_table, draw_session
 from celosia.query.builder import Query
 from celosia.query.plan.relations import tables_of
 from celosia.query.plan.to_sql import render
-from celosia.query.serial.json_fields import read_list
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.serial.preview import preview_from_json
 from celosia.query.serial.release import release_from_json
@@ -122,7 +118,7 @@ class Connection(Closing):
         """Check that the guard answers, accepts the key, is of this version and has the data set."""
         reply = self._transport.open("/v1/datasets")
         read_formats(reply, self._transport.url)
-        names = tuple([str(card.get("name")) for card in _cards(reply)])
+        names = tuple([card.name for card in DatasetsReply.read(reply).datasets])
         if self._name is not None and self._name not in names:
             if not names:
                 raise ParameterError("guard.no_dataset_visible", name=safe_repr(self._name))
@@ -135,7 +131,7 @@ class Connection(Closing):
     @property
     def datasets(self) -> tuple[str, ...]:
         """The names of the data sets that you may see."""
-        return tuple([str(card.get("name")) for card in _cards(self._transport.get("/v1/datasets"))])
+        return tuple([card.name for card in DatasetsReply.read(self._transport.get("/v1/datasets")).datasets])
 
     def dataset(self, name: str) -> "Connection":
         """Return a connection to another data set, with the same transport and key."""
@@ -243,9 +239,8 @@ class Connection(Closing):
         [name] = tables_of(rows.draft.relation)
         check_columns(self.tables[name], features, target)
         condition = None if rows.draft.filter is None else render(rows.draft.filter)
-        optional = {"target": target, "where": condition}
-        body = {"dataset": self._dataset_name(), **specify(estimator), "features": list(features), "table": name}
-        body |= {name: value for name, value in optional.items() if value is not None}
+        given: dict[str, Any] = {**specify(estimator), "features": list(features), "target": target, "table": name}
+        body = FitRequest(dataset=self._dataset_name(), **given, where=condition).to_json()
         restore(estimator, read_answer(self._post_paid("/v1/models", body, key, unsure="guard.fit_perhaps_paid")))
         return estimator
 
@@ -290,7 +285,7 @@ class Connection(Closing):
             }
         elif error is not None:
             numbers["error"] = _format_number(error, "error")
-        return {"dataset": self._dataset_name(), "plan": plan_to_json(plan), **numbers}
+        return QueryRequest(dataset=self._dataset_name(), plan=plan_to_json(plan), **numbers).to_json()
 
     # ------------------------------------------------------------------------------------------------------ budgets
 
@@ -317,12 +312,8 @@ class Connection(Closing):
     def history(self) -> tuple[PastQuery, ...]:
         """Your last thousand queries and fits of the data set, earliest first."""
         name = self._dataset_name()
-        reply = self._transport.get("/v1/queries", limit=_MAX_LISTED)
-        queries = [
-            read_past_query(item)
-            for item in read_list(reply.get("queries") if isinstance(reply, dict) else None, "queries")
-        ]
-        return tuple([past for past in reversed(queries) if past.dataset == name])
+        answers = AnswersReply.read(self._transport.get("/v1/queries", limit=_MAX_LISTED)).queries
+        return tuple([read_past_query(answer) for answer in reversed(answers) if answer.dataset == name])
 
     # ---------------------------------------------------------------------------------------------------------- end
 
@@ -342,11 +333,6 @@ class Connection(Closing):
     def __repr__(self) -> str:
         named = "" if self._name is None else f", data set {self._name}"
         return f"<Connection to {self._transport.url}{named}>"
-
-
-def _cards(reply: object) -> list[dict[str, Any]]:
-    cards = read_list(reply.get("datasets") if isinstance(reply, dict) else None, "datasets")
-    return [card for card in cards if isinstance(card, dict)]
 
 
 def _idempotency_key(key: object) -> str:

@@ -1,11 +1,7 @@
-"""Read a guard's replies on the client: tables without rows, budgets, and past queries.
-
-The client checks the type of every field that it uses, and ignores fields that a newer guard adds.
-"""
+"""Read a guard's replies on the client: tables without rows, budgets, and past queries."""
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -17,7 +13,8 @@ from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.query.serial.json_fields import FORMATS, read_boolean, read_integer, read_list, read_text
+from celosia.guard.schema.replies import Answer, BudgetReply, DatasetCard, TableCard
+from celosia.query.serial.json_fields import FORMATS
 from celosia.query.serial.records import record_from_json
 
 _STATES: Final = {"committed": "answered"}
@@ -61,47 +58,36 @@ def read_formats(reply: object, url: str) -> None:
             )
 
 
-def read_tables(card: object) -> dict[str, Table]:
+def read_tables(reply: object) -> dict[str, Table]:
     """Return the tables of a data set by name, with their schemas and without rows."""
-    tables = [_table(item) for item in read_list(_field(card, "tables"), "tables")]
+    tables = [_read_table(card) for card in DatasetCard.read(reply).tables]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
         raise FormatError("guard.invalid_dataset_tables")
     return named
 
 
-def _table(value: object) -> Table:
+def _read_table(card: TableCard) -> Table:
+    given = card.model_dump(exclude={"unit", "adjacency", "columns", "schema_toml", "key"})
     try:
-        return Table(
-            name=read_text(_field(value, "name"), "name"),
-            source=Frame(None),
-            schema=Schema.from_toml(read_text(_field(value, "schema_toml"), "schema_toml")),
-            person=_text_or_none(value, "person"),
-            max_groups_per_person=_whole_or_none(value, "max_groups_per_person"),
-            max_rows_per_group=_whole_or_none(value, "max_rows_per_group"),
-            max_rows_per_person=_whole_or_none(value, "max_rows_per_person"),
-            adjacency=exact_adjacency(read_text(_field(value, "adjacency"), "adjacency")),
-            public=read_boolean(_field(value, "public"), "public"),
-            key=tuple([read_text(name, "key") for name in read_list(_field(value, "key"), "key")]),
-        )
-    except FormatError:
-        raise
+        schema, adjacency = Schema.from_toml(card.schema_toml), exact_adjacency(card.adjacency)
+        return Table(**given, key=tuple(card.key), source=Frame(None), schema=schema, adjacency=adjacency)
     except CelosiaError as error:
         raise FormatError("guard.table_not_understood", error=error) from None
 
 
 def read_budget(reply: object, dataset: str) -> Budget:
     """Return the budget of a data set from the guard's lines of all budgets that apply to it."""
-    lines = [_fields(line) for line in read_list(_field(reply, "lines"), "lines")]
-    lines = [line for line in lines if line.get("dataset") in (dataset, None)]
-    own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
+    lines = [line for line in BudgetReply.read(reply).lines if line.dataset in (dataset, None)]
+    own = [line for line in lines if line.dataset == dataset and line.analyst is None]
     if len(own) != 1:
         raise FormatError("guard.reply_without_budget", dataset=dataset)
-    left = [_guarantee(line, "remaining") for line in [*own, *lines]]
-    windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
-    left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
+    left = [line.remaining for line in [*own, *lines]]
+    left += [line.window.remaining for line in lines if line.window is not None and line.window.remaining is not None]
     return Budget(
-        limit=_guarantee(own[0], "limit"), spent=_guarantee(own[0], "spent"), remaining=reduce(_smaller, left)
+        limit=_guarantee(own[0].limit),
+        spent=_guarantee(own[0].spent),
+        remaining=reduce(_smaller, [_guarantee(one) for one in left]),
     )
 
 
@@ -116,55 +102,27 @@ def _smaller(one: Guarantee, other: Guarantee) -> Guarantee:
     return dataclasses.replace(one, **smaller)
 
 
-def read_past_query(reply: object) -> PastQuery:
-    """Return a past query from the guard's reply."""
-    state = read_text(_field(reply, "state"), "state")
-    repeated = read_boolean(_field(reply, "repeated"), "repeated")
-    time = read_text(_field(reply, "at"), "at")
-    try:
-        at = dt.datetime.fromisoformat(time)
-    except ValueError:
-        raise FormatError("guard.time_not_understood") from None
+def read_past_query(answer: Answer) -> PastQuery:
+    """Return a past query from the guard's answer."""
     return PastQuery(
-        id=read_text(_field(reply, "id"), "id"),
-        dataset=read_text(_field(reply, "dataset"), "dataset"),
-        question=read_text(_field(reply, "question"), "question"),
-        at=at,
-        state="repeated" if repeated else _STATES.get(state, state),
-        cost=None if _field(reply, "cost") is None else _guarantee(reply, "cost"),
+        id=answer.id,
+        dataset=answer.dataset,
+        question=answer.question,
+        at=answer.at,
+        state="repeated" if answer.repeated else _STATES.get(answer.state, answer.state),
+        cost=None if answer.cost is None else _guarantee(answer.cost),
     )
 
 
 def read_answer(reply: object) -> dict[str, Any]:
     """Return the release of an answer, a table or a model, as it was sent."""
-    past = read_past_query(reply)
-    if (released := _field(reply, "release")) is None:
-        if past.state == "failed":
-            raise EngineError("guard.question_failed")
-        raise EngineError("guard.question_without_answer", state=past.state)
-    return dict(_fields(released))
+    answer = Answer.read(reply)
+    if answer.release is not None:
+        return answer.release
+    if answer.state == "failed":
+        raise EngineError("guard.question_failed")
+    raise EngineError("guard.question_without_answer", state=read_past_query(answer).state)
 
 
-def _fields(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise FormatError("guard.reply_not_understood")
-    return value
-
-
-def _field(value: object, name: str) -> Any:
-    found = _fields(value)
-    if name not in found:
-        raise FormatError("guard.reply_lacks_field", name=name)
-    return found[name]
-
-
-def _guarantee(value: object, name: str) -> Guarantee:
-    return record_from_json(Guarantee, _field(value, name))  # type: ignore[type-abstract] # one of its kinds
-
-
-def _text_or_none(value: object, name: str) -> str | None:
-    return None if _field(value, name) is None else read_text(_field(value, name), name)
-
-
-def _whole_or_none(value: object, name: str) -> int | None:
-    return None if _field(value, name) is None else read_integer(_field(value, name), name)
+def _guarantee(value: object) -> Guarantee:
+    return record_from_json(Guarantee, value)  # type: ignore[type-abstract] # one of its kinds

@@ -79,13 +79,7 @@ class Transport:
         self._make_client.close()
 
     def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        timeout_left: float | None = None,
-        tries: int = _TRIES,
-        **content: Any,
+        self, method: str, path: str, *, timeout_left: float | None = None, tries: int = _TRIES, **content: Any
     ) -> Any:
         end, pause, failures = time.monotonic() + (timeout_left or self._timeout), _FIRST_PAUSE_SECONDS, 0
         while True:

@@ -5,7 +5,7 @@ Unknown names are refused: a misspelt limit would silently not hold.
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,6 @@ def _resolve_store(store: str, folder: Path) -> str:
 
 def write_config(config: Config) -> str:
     """Return the text of a configuration file."""
-    limits = config.limits
     lines = [
         "# The configuration of a Celosía privacy guard. Paths are relative to this file.",
         "",
@@ -88,14 +87,7 @@ def write_config(config: Config) -> str:
         f"slot_milliseconds = {config.slot_milliseconds}",
         "",
         "[limits]",
-        f"requests_per_minute = {limits.requests_per_minute}  # of one key",
-        f"body_bytes = {limits.body_bytes}",
-        f"plan_nodes = {limits.plan_nodes}  # the largest query",
-        f"cells = {limits.cells}  # the most groups of an answer",
-        f"complexity = {limits.complexity}  # the most points of a query, which its preview shows",
-        f"query_seconds = {limits.query_seconds}  # then the reading of data is interrupted",
-        f"waiting = {limits.waiting}  # concurrent queries, a quarter of them of one key",
-        f"patience_seconds = {limits.patience_seconds}  # then a query without an answer is reported as failed",
+        *(_limit_line(config.limits, one) for one in fields(config.limits)),
         "",
     ]
     return "\n".join([*lines, *_oidc_lines(config.oidc)]) + "\n"
@@ -104,6 +96,11 @@ def write_config(config: Config) -> str:
 def _quote(text: str) -> str:
     # JSON strings are TOML strings, except for one character, if non-ASCII characters stay unescaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _limit_line(limits: Limits, limit: Field[Any]) -> str:
+    comment = limit.metadata["comment"]
+    return f"{limit.name} = {getattr(limits, limit.name)}" + (f"  # {comment}" if comment else "")
 
 
 def _path_line(name: str, path: Path | None, example: str) -> str:

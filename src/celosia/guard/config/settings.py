@@ -20,19 +20,11 @@ from celosia.guard.addresses import hide_secrets
 from celosia.guard.roles import Role
 
 _STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")
-_RANGES: Final = {
-    "port": (0, 65_535),
-    "workers": (1, 256),
-    "slot_milliseconds": (0, 60_000),
-    "requests_per_minute": (1, 1_000_000),
-    "body_bytes": (1_024, 16_777_216),
-    "plan_nodes": (10, 100_000),
-    "cells": (1, 10_000_000),
-    "complexity": (1_000, 1_000_000_000_000),
-    "query_seconds": (1, 604_800),
-    "waiting": (1, 100_000),
-    "patience_seconds": (1, 604_800),
-}
+
+
+def _integer(default: int, least: int, most: int, comment: str = "") -> Any:
+    """Return a field of a number between two others; the comment is for the configuration file."""
+    return field(default=default, metadata={"range": (least, most), "comment": comment})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +35,16 @@ class Limits:
     500
     """
 
-    requests_per_minute: int = 600
-    body_bytes: int = 65_536
-    plan_nodes: int = 500
-    cells: int = 10_000
-    complexity: int = 10_000_000
-    query_seconds: int = 600
-    waiting: int = 256
-    patience_seconds: int = 900
+    requests_per_minute: int = _integer(600, 1, 1_000_000, "of one key")
+    body_bytes: int = _integer(65_536, 1_024, 16_777_216)
+    plan_nodes: int = _integer(500, 10, 100_000, "the largest query")
+    cells: int = _integer(10_000, 1, 10_000_000, "the most groups of an answer")
+    complexity: int = _integer(
+        10_000_000, 1_000, 1_000_000_000_000, "the most points of a query, which its preview shows"
+    )
+    query_seconds: int = _integer(600, 1, 604_800, "then the reading of data is interrupted")
+    waiting: int = _integer(256, 1, 100_000, "concurrent queries, a quarter of them of one key")
+    patience_seconds: int = _integer(900, 1, 604_800, "then a query without an answer is reported as failed")
 
     def __post_init__(self) -> None:
         _check_ranges(self, "limits.")
@@ -96,9 +90,9 @@ class Config:
 
     store: str
     host: str = "127.0.0.1"
-    port: int = 8750
-    workers: int = 2
-    slot_milliseconds: int = 100
+    port: int = _integer(8750, 0, 65_535)
+    workers: int = _integer(2, 1, 256)
+    slot_milliseconds: int = _integer(100, 0, 60_000)
     behind_proxy: bool = False
     certificate: Path | None = None
     private_key: Path | None = None
@@ -179,10 +173,9 @@ class Config:
 
 def _check_ranges(owner: Any, prefix: str) -> None:
     for one in fields(owner):
-        if one.name not in _RANGES:
+        if "range" not in one.metadata:
             continue
-        low, high = _RANGES[one.name]
-        value = getattr(owner, one.name)
+        (low, high), value = one.metadata["range"], getattr(owner, one.name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ParameterError(
                 "guard.setting_out_of_range", prefix=prefix, name=one.name, least=low, most=high, value=safe_repr(value)

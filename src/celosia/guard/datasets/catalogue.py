@@ -195,13 +195,7 @@ def _normalize(given: Dataset) -> Dataset:
         raise ParameterError("guard.table_name_twice")
     analysts = None if given.analysts is None else tuple(sorted(set(given.analysts)))
     return replace(
-        given,
-        title=title,
-        source=source,
-        relation=relation,
-        schema=schema_text(file),
-        public=public,
-        analysts=analysts,
+        given, title=title, source=source, relation=relation, schema=schema_text(file), public=public, analysts=analysts
     )
 
 

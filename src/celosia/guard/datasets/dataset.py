@@ -12,10 +12,11 @@ from celosia.data.sources.classify import Frame, suggest_name
 from celosia.data.table import Table, table
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.identity import Identity
-from celosia.guard.datasets.cards import DatasetCard, make_table_card
+from celosia.guard.datasets.cards import make_table_card
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.places import find_places
 from celosia.guard.roles import Role
+from celosia.guard.schema.replies import DatasetCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -137,14 +137,9 @@ def redirect_output(access_log: AccessLog) -> None:
     def log_uncaught(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
         access_log.error(error)
 
-    def log_thread_error(args: threading.ExceptHookArgs) -> None:
-        if args.exc_value is not None:
-            access_log.error(args.exc_value)
-
-    def log_unraisable(args: Any) -> None:
+    def log_hooked(args: Any) -> None:
         if args.exc_value is not None:
             access_log.error(args.exc_value)
 
     sys.excepthook = log_uncaught
-    threading.excepthook = log_thread_error
-    sys.unraisablehook = log_unraisable
+    threading.excepthook = sys.unraisablehook = log_hooked

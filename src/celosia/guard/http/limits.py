@@ -133,6 +133,10 @@ def too_many_requests(seconds: float) -> HttpError:
     return HttpError(429, detail, error="TooManyRequestsError", headers={"Retry-After": str(wait)})
 
 
+def _busy(detail: Message) -> HttpError:
+    return HttpError(503, detail, error="TooManyRequestsError", headers={"Retry-After": "1"})
+
+
 class AddressLimit:
     """Middleware that limits requests of each address without a valid key, and failed sign-ins.
 
@@ -243,12 +247,7 @@ class UserConcurrencyLimit:
         """Hold one place of a user; raise ``HttpError`` if all are taken."""
         with self._lock:
             if self._held[who] >= self._limit:
-                raise HttpError(
-                    503,
-                    Message("guard.user_busy"),
-                    error="TooManyRequestsError",
-                    headers={"Retry-After": "1"},
-                )
+                raise _busy(Message("guard.user_busy"))
             self._held[who] += 1
         try:
             yield
@@ -274,12 +273,7 @@ class ConcurrencyLimit:
             await self._app(scope, receive, send)
             return
         if self._in_flight >= self._limit:
-            raise HttpError(
-                503,
-                Message("guard.server_busy"),
-                error="TooManyRequestsError",
-                headers={"Retry-After": "1"},
-            )
+            raise _busy(Message("guard.server_busy"))
         self._in_flight += 1
         try:
             await self._app(scope, receive, send)

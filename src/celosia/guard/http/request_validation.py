@@ -37,9 +37,7 @@ class RequestValidation:
             for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
-                        400,
-                        Message("guard.header_repeated", header=name.decode().title()),
-                        error="FormatError",
+                        400, Message("guard.header_repeated", header=name.decode().title()), error="FormatError"
                     )
         await self._app(scope, receive, send)
 

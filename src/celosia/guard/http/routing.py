@@ -22,7 +22,7 @@ from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.limits import Rates, UserConcurrencyLimit, too_many_requests
 from celosia.guard.http.problems import MEDIA_TYPE, HttpError
-from celosia.guard.queries.requests import MAX_NUMBER_LENGTH
+from celosia.guard.schema.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
 
 P = ParamSpec("P")
@@ -102,10 +102,7 @@ async def _authenticate(request: Request) -> Identity:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
     unknown = HttpError(
-        401,
-        Message("guard.send_valid_key"),
-        error="NotAllowedError",
-        headers={"WWW-Authenticate": "Bearer"},
+        401, Message("guard.send_valid_key"), error="NotAllowedError", headers={"WWW-Authenticate": "Bearer"}
     )
     if scheme.lower() != "bearer" or not token or not token.isascii():
         raise unknown
@@ -126,8 +123,15 @@ async def _identity(request: Request) -> Identity:
     return identity
 
 
+async def _shared(request: Request) -> SharedState:
+    return get_shared(request)
+
+
 Caller = Annotated[Identity, Depends(_identity)]
 """The identity of the caller, as a parameter of an endpoint."""
+
+Shared = Annotated[SharedState, Depends(_shared)]
+"""The shared state, as a parameter of an endpoint."""
 
 BEARER: Final = HTTPBearer(
     auto_error=False, scheme_name="key", description="An API key (celosia_…), or a token of the identity provider."

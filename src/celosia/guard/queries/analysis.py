@@ -18,7 +18,7 @@ from celosia.core.exact import safe_repr
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.queries.pace import delay_end
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.schema.requests import QueryRequest
 from celosia.ledger.budgets.scope import Scope
 
 if TYPE_CHECKING:

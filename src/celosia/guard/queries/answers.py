@@ -9,18 +9,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import CelosiaError
-from celosia.guard.queries.requests import Answer
+from celosia.guard.schema.replies import Answer
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Reservation
 
 
 def make_answer(
-    reservation: "Reservation",
-    ledger: "Ledger",
-    *,
-    whole: bool = True,
-    since: dt.datetime | None = None,
+    reservation: "Reservation", ledger: "Ledger", *, whole: bool = True, since: dt.datetime | None = None
 ) -> Answer:
     """Return the answer of a reservation, with its release only if ``whole``.
 
@@ -40,7 +36,7 @@ def make_answer(
         cost=_cost(reservation, ledger) if release is None or "model" in release else release["guarantee"],
         release=release,
         repeated=repeated,
-        text=None if release is None else reservation.answer,
+        stored=None if release is None else reservation.answer,
     )
 
 

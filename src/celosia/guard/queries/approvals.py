@@ -6,7 +6,6 @@ decision can be changed until that answer. Every step is a line in the log, with
 """
 
 import json
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from celosia.core.errors import ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
 from celosia.guard.auth.directory import draw_hexadecimal, now
 from celosia.guard.errors import NotFoundError
+from celosia.guard.schema.replies import Approval
 from celosia.guard.storage.tables import APPROVALS, format_time
 from celosia.ledger.reservations.records import find_request
 
@@ -29,40 +29,6 @@ STATES: Final = ("pending", "granted", "denied")
 
 _MAX_PENDING: Final = 100
 _MAX_REASON_LENGTH: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """One approval.
-
-    ``request`` is the JSON of the request, ``cost`` that of its guarantee; ``answer`` is the id of its answer.
-
-    >>> Approval(id="0f", analyst="ana", key="k", digest="d", dataset="deaths", question="SELECT", cost={}, request={},
-    ...          at="2026-01-01T00:00:00.000000+00:00").state
-    'pending'
-    """
-
-    id: str
-    analyst: str
-    key: str
-    digest: str
-    dataset: str
-    question: str
-    cost: "Mapping[str, Any]"
-    request: "Mapping[str, Any]"
-    at: str
-    state: str = "pending"
-    by: str | None = None
-    reason: str | None = None
-    answer: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the approval as a JSON object, without the digest.
-
-        >>> Approval(id="0f", analyst="ana", key="k", digest="d", dataset="deaths", question="SELECT", cost={},
-        ...          request={}, at="2026-01-01T00:00:00.000000+00:00").to_json()["answer"]
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "digest"}
 
 
 class Approvals:
@@ -101,7 +67,7 @@ class Approvals:
                 dataset=str(content["dataset"]),
                 question=question,
                 cost=json.loads(cost.to_json()),
-                request=content,
+                request=dict(content),
                 at=format_time(now()),
             )
             connection.execute(sa.insert(APPROVALS).values(**_row(made)))
@@ -120,7 +86,8 @@ class Approvals:
                 raise NotFoundError("guard.no_approval", name=id)
             if known.answer is not None:
                 raise ParameterError("guard.approval_used", name=safe_repr(id))
-            decided = replace(known, state="granted" if granted else "denied", by=by, reason=reason or None)
+            state = "granted" if granted else "denied"
+            decided = known.model_copy(update={"state": state, "by": by, "reason": reason or None})
             connection.execute(sa.update(APPROVALS).where(APPROVALS.c.id == id).values(**_row(decided)))
             body = {"approval": id, "dataset": known.dataset, "analyst": known.analyst, "by": by, "reason": reason}
             self._ledger.record(f"approval {decided.state}", body, connection=connection)
@@ -151,5 +118,5 @@ _AS_JSON: Final = ("cost", "request")  # columns of a row
 
 
 def _row(approval: Approval) -> dict[str, Any]:
-    row = {field.name: getattr(approval, field.name) for field in fields(approval) if field.name != "answer"}
+    row = {name: value for name, value in approval if name != "answer"}
     return row | {name: json.dumps(row[name], sort_keys=True) for name in _AS_JSON}

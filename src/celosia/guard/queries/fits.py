@@ -12,7 +12,7 @@ from celosia.guard.queries.analysis import check_nodes
 
 if TYPE_CHECKING:
     from celosia.guard.config.settings import Limits
-    from celosia.guard.queries.requests import FitRequest
+    from celosia.guard.schema.requests import FitRequest
     from celosia.ledger import Request, Reservation
     from celosia.query import Session
 

@@ -6,7 +6,7 @@ get the same delay, headers and logging as successes.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,17 +15,17 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from celosia.core.errors import CelosiaError
-from celosia.core.messages.message import Message
 from celosia.guard.api.endpoints import ROUTER
 from celosia.guard.api.openapi_page import STYLE, openapi_document, render
-from celosia.guard.api.replies import HealthReply
 from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware
 from celosia.guard.http.headers import BehindProxy, SecurityHeaders
 from celosia.guard.http.limits import AddressLimit, BodyLimit, ConcurrencyLimit, Rates
 from celosia.guard.http.problems import HttpError, Problems, problem_of, request_number
 from celosia.guard.http.request_validation import RequestValidation
-from celosia.guard.http.routing import SharedState, get_shared, problems
+from celosia.guard.http.routing import Shared, SharedState, get_shared, problems
 from celosia.guard.http.slots import Slots
+from celosia.guard.schema.replies import HealthReply
+from celosia.guard.schema.requests import find_problem
 from celosia.guard.web import PAGES, error_page
 from celosia.guard.web import router as pages_router
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from celosia.guard.service import Guard
-
-_MAX_SUMMARY_LENGTH: Final = 950
 
 
 def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: AccessLog | None = None) -> FastAPI:
@@ -119,7 +117,6 @@ def _add_open_routes(app: FastAPI) -> None:
     app.add_api_route(
         "/v1/health",
         _health,
-        response_model=HealthReply,
         responses=problems(429, 500, 503),
         operation_id="health",
         summary="Ask whether the server can serve",
@@ -129,10 +126,9 @@ def _add_open_routes(app: FastAPI) -> None:
     app.add_route("/v1/docs.css", _style, methods=["GET"], include_in_schema=False)
 
 
-async def _health(request: Request) -> Response:
+async def _health(here: Shared) -> HealthReply:
     """Whether the store can be reached. Needs no key."""
-    here = get_shared(request)
-    return JSONResponse(await here.threads.read(here.guard.health))
+    return HealthReply(**await here.threads.read(here.guard.health))
 
 
 async def _openapi(request: Request) -> Response:
@@ -177,8 +173,6 @@ def _allowed_methods(request: Request) -> list[str]:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     """Return which fields of a request are invalid and why, without repeating their values."""
-    found: list[dict[str, Any]] = list(error.errors()) if isinstance(error, RequestValidationError) else []
-    header = any(one["loc"][:1] == ("header",) for one in found)
-    summary = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
-    detail = Message("guard.request_not_expected", problems=summary[:_MAX_SUMMARY_LENGTH])
-    return await _respond(request, HttpError(400 if header else 422, detail, error="FormatError"))
+    found = error.errors() if isinstance(error, RequestValidationError) else ()
+    status = 400 if any(one["loc"][:1] == ("header",) for one in found) else 422
+    return await _respond(request, HttpError(status, find_problem(found).message, error="FormatError"))

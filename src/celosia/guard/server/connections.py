@@ -47,15 +47,7 @@ class Connection(H11Protocol):
         Connections of each address, shared by all connections of the process.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        seconds: float,
-        most: int,
-        each: int,
-        held: Counter[str],
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, seconds: float, most: int, each: int, held: Counter[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._head_seconds, self._max_connections, self._max_per_address, self._connection_counts = (
             seconds,

@@ -13,7 +13,7 @@ from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
-    from celosia.guard.datasets.cards import ColumnCard, TableCard
+    from celosia.guard.schema.replies import ColumnCard, TableCard
 
 AGGREGATES: Final[dict[str, str]] = {
     "count": "COUNT(*)",

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
 from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.rendering import error_title, render_page
+from celosia.guard.web.rendering import error_title, render_error
 from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
@@ -31,18 +31,12 @@ def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response 
     fragment = request.headers.get("hx-request") == "true"
     web_session = WebSession(guard=guard, path="/", language=load_language(code), fragment=fragment)
     translated = translate(problem.detail, web_session.language)
-    title, detail, code_of_detail = error_title(web_session, problem), translated.text, translated.code
+    title, detail, spoken = error_title(web_session, problem), translated.text, translated.code
     if problem.status == 404:
-        title, detail, code_of_detail = web_session.text("error.missing"), web_session.text("error.nowhere"), code
+        title, detail, spoken = web_session.text("error.missing"), web_session.text("error.nowhere"), code
     elif problem.status == 429:
         seconds = (problem.headers or {}).get("Retry-After", "60")
-        detail, code_of_detail = web_session.text("error.wait", seconds=seconds), code
-    if fragment:
-        reply: Response = render_page(
-            web_session, "error_fragment.html", title=title, detail=detail, code_of_detail=code_of_detail
-        )
-    else:
-        values = {"title": title, "detail": detail, "spoken": code_of_detail, "request_number": ""}
-        reply = render_page(web_session, "error.html", status=problem.status, **values)
+        detail, spoken = web_session.text("error.wait", seconds=seconds), code
+    reply = render_error(web_session, status=problem.status, title=title, detail=detail, spoken=spoken)
     reply.headers.update(problem.headers or {})
     return reply

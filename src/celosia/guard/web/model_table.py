@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from celosia.core.messages.numerals import format_number
-from celosia.guard.datasets.cards import ColumnCard, make_column_card
+from celosia.guard.datasets.cards import make_column_card
+from celosia.guard.schema.replies import ColumnCard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

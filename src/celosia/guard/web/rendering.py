@@ -134,6 +134,14 @@ def error_title(web_session: "WebSession", problem: "Problem") -> str:
     return web_session.text(name if web_session.language.has(name) else "error.title")
 
 
+def render_error(web_session: "WebSession", *, status: int, title: str, detail: str, spoken: str) -> HTMLResponse:
+    """Return the page of an error with its language; or a fragment, which htmx inserts only with status 200."""
+    values: dict[str, Any] = {"title": title, "detail": detail, "spoken": spoken}
+    if web_session.fragment:
+        return render_page(web_session, "error_fragment.html", **values)
+    return render_page(web_session, "error.html", status=status, request_number="", **values)
+
+
 def form_problem(error: CelosiaError) -> "Problem":
     """Return the problem to show beside the form; raise the error if changing the form cannot correct it."""
     problem = problem_of(error)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,7 +34,7 @@ from celosia.guard.web.cookies import (
 )
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
 from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.rendering import error_title, redirect, render_page
+from celosia.guard.web.rendering import error_title, redirect, render_error, render_page
 from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
@@ -189,7 +189,4 @@ def _render_error(web_session: WebSession, error: Exception, request: Request) -
     status = 404 if isinstance(error, NotFoundError) else problem.status
     title = web_session.text("error.missing") if status == 404 else error_title(web_session, problem)
     translated = translate(problem.detail, web_session.language)
-    values: dict[str, Any] = {"title": title, "detail": translated.text, "spoken": translated.code}
-    if web_session.fragment:
-        return render_page(web_session, "error_fragment.html", **values)
-    return render_page(web_session, "error.html", status=status, request_number="", **values)
+    return render_error(web_session, status=status, title=title, detail=translated.text, spoken=translated.code)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
-from celosia.guard.queries.requests import Answer, QueryRequest
+from celosia.guard.schema.replies import Answer
+from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.views.answers import explain_guarantee, payment_text, restore_person
 from tests.guard.web.test_charts import drawn
@@ -209,6 +210,8 @@ def test_what_has_no_answer_says_why(site: Site, monkeypatch: pytest.MonkeyPatch
         question=SQL,
         at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
         cost=json.loads(PureDP(epsilon="0.25").to_json()),
+        release=None,
+        repeated=False,
     )
     monkeypatch.setattr(site.guard, "answer", lambda *_: answer)
     monkeypatch.setattr(site.guard, "answers", lambda *_: (answer,))

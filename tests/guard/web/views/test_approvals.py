@@ -9,7 +9,7 @@ import pytest
 from celosia.core import ApproxDP
 from celosia.core.errors import ApprovalRequiredError
 from celosia.guard.auth.identity import Identity
-from celosia.guard.queries.requests import FitRequest
+from celosia.guard.schema.requests import FitRequest
 from celosia.ledger import Policy
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from celosia.guard.web.web_session import Page
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from celosia.guard.queries.requests import Answer
+    from celosia.guard.schema.replies import Answer
     from celosia.guard.web.i18n.language import Language
     from celosia.guard.web.web_session import WebSession
     from celosia.query.release import TableRelease

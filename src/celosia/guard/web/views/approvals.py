@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.guarantees import Guarantee
-from celosia.guard.queries.requests import FitRequest, QueryRequest
+from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 from celosia.query.serial.records import record_from_json
@@ -13,7 +13,7 @@ from celosia.query.serial.records import record_from_json
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.queries.approvals import Approval
+    from celosia.guard.schema.replies import Approval
     from celosia.guard.web.web_session import WebSession
 
 

@@ -13,8 +13,8 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.core.messages.numerals import compute_share
-from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Permission
+from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
 from celosia.guard.web.cookies import draw_secret
 from celosia.guard.web.costs import find_tightest_budget, split_cost
@@ -27,7 +27,7 @@ from celosia.guard.web.web_session import Page
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.datasets.cards import DatasetCard, TableCard
+    from celosia.guard.schema.replies import DatasetCard, TableCard
     from celosia.guard.web.web_session import WebSession
     from celosia.ledger import StatementLine
     from celosia.query import Preview

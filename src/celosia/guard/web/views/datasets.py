@@ -15,7 +15,7 @@ from celosia.guard.web.web_session import Page
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.datasets.cards import DatasetCard
+    from celosia.guard.schema.replies import DatasetCard
     from celosia.guard.web.web_session import WebSession
     from celosia.ledger import StatementLine
 
