@@ -58,7 +58,11 @@ def test_one_life(tmp_path: Path) -> None:
         assert served.client().ask(question(2), "k2").status == 200
 
         # A good one is taken, by new workers; then the old ones leave.
-        served.config.write_text(text.replace("workers = 2", "workers = 1").replace("1000000", "1"))
+        served.config.write_text(
+            text.replace("workers = 2", "workers = 1").replace(
+                "requests_per_minute = 1000000", "requests_per_minute = 1"
+            )
+        )
         served.process.send_signal(signal.SIGHUP)
         wait_until(lambda: len(served.workers()) == 1 and not set(served.workers()) & running, served.output)
         client = served.client("auditor")

@@ -155,10 +155,10 @@ def test_the_menu_shows_what_can_be_done(site: Site) -> None:
     for role in PATHS:
         document = Document(site.browser(role).get("/datasets").text)
         menus[role] = [a["href"] for a in document.all("a") if re.fullmatch("/[a-z]+", a["href"])]
-    assert menus["analyst"] == ["/datasets", "/answers", "/budget"]
-    assert menus["curator"] == ["/datasets", "/budget"]
+    assert menus["analyst"] == ["/datasets", "/answers", "/approvals", "/budget"]
+    assert menus["curator"] == ["/datasets", "/approvals", "/budget"]
     assert menus["auditor"] == ["/datasets", "/budget", "/log"]
-    assert menus["owner"] == ["/datasets", "/budget", "/users"]
+    assert menus["owner"] == ["/datasets", "/approvals", "/budget", "/users"]
 
 
 def test_changing_the_language_keeps_the_page(site: Site) -> None:
