@@ -111,7 +111,7 @@ def test_deep_plans_are_refused() -> None:
 
 
 def lent(sessions: Sessions, dataset: Dataset) -> Session:
-    with sessions.lend(dataset) as session:
+    with sessions.open(dataset).lend() as session:
         return session
 
 
@@ -169,7 +169,7 @@ def test_questions_at_the_same_time_have_sessions_of_their_own(ledger: Ledger, d
     all_lent = threading.Barrier(4)
 
     def hold() -> None:
-        with sessions.lend(dataset) as session:
+        with sessions.open(dataset).lend() as session:
             found.append(session)
             all_lent.wait(600)
 

@@ -39,6 +39,9 @@ _BY_KEY: Final = select(REQUESTS.c.digest, REQUESTS.c.reservation).where(
     REQUESTS.c.analyst == bindparam("analyst_"), REQUESTS.c.key == bindparam("key_")
 )
 _ANSWER: Final = select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == bindparam("wanted"))
+_ADD_RESERVATION: Final = insert(RESERVATIONS)
+_ADD_REQUEST: Final = insert(REQUESTS)
+_ADD_ANSWER: Final = insert(ANSWERS)
 _CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted"))
 
 
@@ -75,7 +78,7 @@ def store_reservation(
 ) -> None:
     """Store a reservation, and its request, in the transaction of its line; see ``Ledger.reserve``."""
     connection.execute(
-        insert(RESERVATIONS),
+        _ADD_RESERVATION,
         {
             "id": reservation.id,
             "dataset": reservation.dataset,
@@ -89,7 +92,7 @@ def store_reservation(
     )
     if request is not None:
         connection.execute(
-            insert(REQUESTS),
+            _ADD_REQUEST,
             {
                 "analyst": reservation.analyst or "",
                 "key": request.key,
@@ -106,7 +109,7 @@ def close_reservation(connection: "Connection", wanted: str, *, state: str, clos
 
 def store_answer(connection: "Connection", wanted: str, text: str) -> None:
     """Store the text of an answer; see ``Ledger.commit``."""
-    connection.execute(insert(ANSWERS), {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
+    connection.execute(_ADD_ANSWER, {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
 
 
 def find_reservation(connection: "Connection", wanted: str) -> StoredReservation | None:
