@@ -320,7 +320,9 @@ class Session(Closing, NonCopyable):
         ('committed', 'repeated')
         """
         reservation, released = self._answer(self.prepare(plan, rows=rows, **target), request)
-        return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer) if released is None else released)
+        return QueryResult(
+            reservation=reservation, release=_parse_stored(reservation.answer) if released is None else released
+        )
 
     def prepare(self, plan: Plan, *, rows: float | None = None, **target: Any) -> PreparedQuery:
         """Analyze and price a plan for a target of ``release``. Spends nothing and reads nothing private.
@@ -353,9 +355,7 @@ class Session(Closing, NonCopyable):
         """
         return self._answer(prepared, request)[0]
 
-    def _answer(
-        self, prepared: PreparedQuery, request: "Request | None"
-    ) -> "tuple[Reservation, TableRelease | None]":
+    def _answer(self, prepared: PreparedQuery, request: "Request | None") -> "tuple[Reservation, TableRelease | None]":
         """Pay for a query and read the data; a stored answer has no release beside its reservation."""
         strategy, guarantee = prepared.strategy, prepared.guarantee
         engine = self._context.check(strategy.analyzed.plan)

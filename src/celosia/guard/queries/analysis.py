@@ -52,7 +52,9 @@ class OpenDataset:
     A state ends when the data set, its files or its budget change, and what was prepared in it ends as well.
     """
 
-    def __init__(self, state: "tuple[int, Policy]", first: "Session", get_policy: "Callable[[], Policy | None]") -> None:
+    def __init__(
+        self, state: "tuple[int, Policy]", first: "Session", get_policy: "Callable[[], Policy | None]"
+    ) -> None:
         self.state, self.first = state, first
         self._get_policy = get_policy
         self._idle = [first]
