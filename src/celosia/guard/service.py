@@ -39,7 +39,7 @@ from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
-from celosia.guard.queries.analysis import Sessions
+from celosia.guard.queries.analysis import OpenDataset, Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approvals
 from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
@@ -245,10 +245,11 @@ class Guard(Closing):
         """Return the cost and the expected error of a query. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
         dataset = self._find_visible(identity, query.dataset)
-        with self._turns.take(identity.name), self._sessions.lend(dataset) as session:
-            plan = self._sessions.plan(query, dataset, session, self.config.limits)
+        with self._turns.take(identity.name):
+            opened = self._sessions.open(dataset)
+            plan = opened.plan(query, self.config.limits)
             target = query.target() | ({} if query.level is None else {"level": query.level})
-            return session.for_analyst(identity.name).preview(plan, **target)
+            return opened.first.for_analyst(identity.name).preview(plan, **target)
 
     def ask(self, identity: Identity, query: QueryRequest | FitRequest, key: str) -> Answer:
         """Answer a query or fit a model, or return the stored answer of a repeated request.
@@ -262,24 +263,20 @@ class Guard(Closing):
 
         require(identity, Permission.ASK)
         request = Request(key=_check_key(key), digest=query.digest)
-        request = replace(request, approval=self._approvals.find_granted(identity.name, request))
         with self.ledger.state.reading() as page:  # one read of the store
             known = find_request(page.connection, identity.name, request.key)
-            found = self.catalogue.find(query.dataset, connection=page.connection) if known is None else None
-            policy = page.state.policies.get(Scope(dataset=query.dataset))
+            if known is None:
+                found = self.catalogue.find(query.dataset, connection=page.connection)
+                approval = self._approvals.find_granted(page.connection, identity.name, request)
+                policy = page.state.policies.get(Scope(dataset=query.dataset))
         if known is not None:
             if known[0].digest != request.digest:
                 raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(key))
             return self._make_answer(known[1].reservation)
-        dataset = _check_visible(identity, query.dataset, found)
+        dataset, request = _check_visible(identity, query.dataset, found), replace(request, approval=approval)
         try:
-            with self._turns.take(identity.name), self._sessions.lend(dataset, policy) as session:
-                analyst, limits = session.for_analyst(identity.name), self.config.limits
-                if isinstance(query, FitRequest):
-                    reservation = fit_model(analyst, query, limits, request)
-                else:
-                    plan = self._sessions.plan(query, dataset, session, limits)
-                    reservation = analyst.ask(plan, request=request, **query.target()).reservation
+            with self._turns.take(identity.name):
+                reservation = self._pay(identity.name, query, request, self._sessions.open(dataset, policy))
         except EngineError as error:
             if error.code not in INTERRUPTED:
                 self._sessions.forget(query.dataset)
@@ -288,6 +285,15 @@ class Guard(Closing):
             self._file_approval(identity, request, query.to_json(), error)
             raise
         return self._make_answer(reservation)
+
+    def _pay(
+        self, analyst: str, query: QueryRequest | FitRequest, request: "Request", opened: OpenDataset
+    ) -> "Reservation":
+        with opened.lend() as shared:
+            session, limits = shared.for_analyst(analyst), self.config.limits
+            if isinstance(query, FitRequest):
+                return fit_model(session, query, limits, request)
+            return session.ask_prepared(opened.prepare(query, request.digest, limits), request=request)
 
     def _file_approval(
         self, identity: Identity, request: "Request", content: "Mapping[str, Any]", error: ApprovalRequiredError

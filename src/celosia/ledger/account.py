@@ -43,7 +43,17 @@ class Account(NonCopyable):
         self._dataset = exact_text(dataset, name="dataset")
         self._analyst = None if analyst is None else exact_text(analyst, name="analyst")
         self._scope = Scope(dataset=self._dataset)
-        self._policy()  # refuses a data set without a budget
+
+    def for_analyst(self, analyst: str | None) -> "Account":
+        """Return the account of another analyst on the same data set.
+
+        >>> import celosia as cl
+        >>> ledger = cl.open_ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        >>> ledger.account("deaths").for_analyst("ana").analyst
+        'ana'
+        """
+        return Account(self._ledger, self._dataset, analyst)
 
     def _policy(self) -> "Policy":
         with self._ledger.state.reading() as snapshot:

@@ -129,7 +129,9 @@ class Ledger(Closing, NonCopyable):
         ...
         celosia.core.errors.ParameterError: The ledger has no budget for data set 'deaths': open one with ...
         """
-        return Account(self, dataset, analyst)
+        account = Account(self, dataset, analyst)
+        _ = account.budget  # refuses a data set without one
+        return account
 
     def statement(self, dataset: str | None = None, analyst: str | None = None) -> "tuple[StatementLine, ...]":
         """Return every budget that applies to an analyst's queries on a data set; left out, either means any.

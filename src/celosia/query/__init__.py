@@ -8,7 +8,7 @@ an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is
 from celosia.query.answering.limit_suggestion import LimitSuggestion
 from celosia.query.batch import BatchLine, BatchPreview
 from celosia.query.builder import Query
-from celosia.query.history import Entry, QueryResult
+from celosia.query.history import Entry, PreparedQuery, QueryResult
 from celosia.query.plan.nodes import Plan
 from celosia.query.planning.cut_off import CutOff
 from celosia.query.planning.preview import Preview
@@ -22,6 +22,7 @@ __all__ = [
     "Entry",
     "LimitSuggestion",
     "Plan",
+    "PreparedQuery",
     "Preview",
     "Query",
     "QueryResult",

@@ -91,7 +91,8 @@ class SessionContext:
         with self._lock:
             if self._contents is None:
                 public = {name: content_digest(table) for name, table in self.tables.items() if table.public}
-                self._contents = {name: digest for name, digest in public.items() if digest is not None}
+                files = {table.name: state for table, state in self._file_states if not table.public}
+                self._contents = files | {name: digest for name, digest in public.items() if digest is not None}
         return fingerprint(
             plan, self.tables, event, guarantee, version=self._version, contents=self._contents, model=model
         )

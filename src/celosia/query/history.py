@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from celosia.core import Event
     from celosia.core.guarantees import Guarantee
     from celosia.ledger.reservations.reservation import Reservation
+    from celosia.query.planning.strategy import Strategy
     from celosia.query.release import TableRelease
 
 _STATE_NAMES: Final = {"committed": "answered"}
@@ -53,6 +54,25 @@ class QueryResult:
 
     reservation: "Reservation"
     release: "TableRelease | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedQuery:
+    """A query that was analyzed and priced, which ``Session.ask_prepared`` answers.
+
+    ``fingerprint`` finds a stored answer; it is None if there can be none.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.prepare(session.query().count().plan, epsilon="0.1").question
+    'SELECT COUNT(*) FROM deaths'
+    """
+
+    strategy: "Strategy"
+    guarantee: "Guarantee"
+    fingerprint: str | None
+    question: str
 
 
 def make_entry(reservation: "Reservation", cost: "Guarantee") -> Entry:

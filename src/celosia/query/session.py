@@ -20,6 +20,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.core.strict_json import read_json
 from celosia.data.table import Table
+from celosia.ledger.account import Account
 from celosia.ledger.budget_account import settle
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
@@ -30,7 +31,7 @@ from celosia.query.backend import QueryOptions, begin, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
-from celosia.query.history import Entry, QueryResult, make_entry
+from celosia.query.history import Entry, PreparedQuery, QueryResult, make_entry
 from celosia.query.interruption import interrupt_when
 from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
@@ -141,7 +142,6 @@ class Session(Closing, NonCopyable):
             named, noise_source, engine=engine, version=version, progress=progress, time_limit=limit
         )
         self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
-        self._ledger, self._dataset = ledger, dataset
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
         self._is_cancelled = is_cancelled
         self._costs: dict[str, Guarantee] = {}
@@ -156,12 +156,10 @@ class Session(Closing, NonCopyable):
         >>> session.spent
         PureDP(epsilon='0.1')
         """
-        if self._ledger is None:
+        if not isinstance(self._account, Account):
             raise ParameterError("query.analysts_need_ledger")
         other = object.__new__(type(self))  # a copy would be this object
-        other.__dict__ |= self.__dict__ | {"_costs": {}}
-        dataset = next(table.name for table in self._context.tables.values() if not table.public)
-        other._account = self._ledger.account(self._dataset or dataset, name)
+        other.__dict__ |= self.__dict__ | {"_costs": {}, "_account": self._account.for_analyst(name)}
         return other
 
     def duplicate(self) -> "Session":
@@ -321,21 +319,57 @@ class Session(Closing, NonCopyable):
         >>> session.ask(count, epsilon="0.1").reservation.state, session.ask(count, epsilon="0.1").reservation.state
         ('committed', 'repeated')
         """
+        reservation, released = self._answer(self.prepare(plan, rows=rows, **target), request)
+        return QueryResult(
+            reservation=reservation, release=_parse_stored(reservation.answer) if released is None else released
+        )
+
+    def prepare(self, plan: Plan, *, rows: float | None = None, **target: Any) -> PreparedQuery:
+        """Analyze and price a plan for a target of ``release``. Spends nothing and reads nothing private.
+
+        A prepared query can be asked again, by any analyst, while the budget of the data set stays as it is.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.open_ledger("memory://"), version="1")
+        >>> prepared = session.prepare(session.query().count().plan, epsilon="0.1")
+        >>> prepared.question, prepared.guarantee
+        ('SELECT COUNT(*) FROM deaths', PureDP(epsilon='0.1'))
+        >>> [session.ask_prepared(prepared).state for _ in range(2)]
+        ['committed', 'repeated']
+        """
         strategy = self._strategy(plan, rows=_parse_rows(rows), **target)
-        guarantee = self._price(strategy.event, strategy)
+        guarantee, analyzed = self._price(strategy.event, strategy), strategy.analyzed.plan
+        fingerprint = self._context.fingerprint(analyzed, strategy.event, guarantee) if self._account.caches else None
+        question = _shorten(render(analyzed))
+        return PreparedQuery(strategy=strategy, guarantee=guarantee, fingerprint=fingerprint, question=question)
+
+    def ask_prepared(self, prepared: PreparedQuery, *, request: "Request | None" = None) -> "Reservation":
+        """Release a prepared query like ``ask``, and return the reservation with the text of the answer.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.ask_prepared(session.prepare(session.query().count().plan, epsilon="0.1")).state
+        'committed'
+        """
+        return self._answer(prepared, request)[0]
+
+    def _answer(self, prepared: PreparedQuery, request: "Request | None") -> "tuple[Reservation, TableRelease | None]":
+        """Pay for a query and read the data; a stored answer has no release beside its reservation."""
+        strategy, guarantee = prepared.strategy, prepared.guarantee
         engine = self._context.check(strategy.analyzed.plan)
-        known = strategy.analyzed.plan, strategy.event, guarantee
-        fingerprint = self._context.fingerprint(*known) if self._account.caches else None
-        question = _shorten(render(strategy.analyzed.plan))
-        reservation = self._account.reserve(strategy.event, question=question, fingerprint=fingerprint, request=request)
+        reservation = self._account.reserve(
+            strategy.event, question=prepared.question, fingerprint=prepared.fingerprint, request=request
+        )
         if not reservation.fresh:
-            return QueryResult(reservation=reservation, release=_parse_stored(reservation.answer))
+            return reservation, None
         self._costs[reservation.id] = guarantee
         with self._settle(reservation) as payment:
             released = answer(strategy, engine, self._context.secret, self._context.source, guarantee)
             text = _write_release(released) if self._account.caches else None
             payment.deliver(released, text)
-        return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
+        return replace(reservation, state="committed", answer=text), released
 
     def batch(
         self,

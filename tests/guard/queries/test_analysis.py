@@ -111,7 +111,7 @@ def test_deep_plans_are_refused() -> None:
 
 
 def lent(sessions: Sessions, dataset: Dataset) -> Session:
-    with sessions.lend(dataset) as session:
+    with sessions.open(dataset).lend() as session:
         return session
 
 
@@ -152,6 +152,37 @@ def test_files_that_change_are_opened_anew(ledger: Ledger, dataset: Dataset) -> 
     sessions.close()
 
 
+def test_a_query_is_prepared_once_while_nothing_changes(ledger: Ledger, dataset: Dataset) -> None:
+    sessions = Sessions(ledger)
+    ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-6"), dataset="deaths")
+    ask, limits = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1"), Limits()
+    opened = sessions.open(dataset)
+    first = opened.prepare(ask, ask.digest, limits)
+    assert opened.prepare(ask, ask.digest, limits) is first
+    dearer = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.2")
+    assert opened.prepare(dearer, dearer.digest, limits).guarantee != first.guarantee
+    assert opened.prepare(ask, ask.digest, Limits(plan_nodes=100)) is not first
+    file = Path(dataset.source)
+    file.write_bytes(file.read_bytes() + b"71\n")
+    other = sessions.open(dataset).prepare(ask, ask.digest, limits)
+    assert other.guarantee == first.guarantee
+    assert other.fingerprint != first.fingerprint  # the stored answer is of the old file
+    sessions.close()
+
+
+def test_a_query_priced_under_another_budget_is_not_kept(ledger: Ledger, dataset: Dataset) -> None:
+    sessions = Sessions(ledger)
+    ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-6"), dataset="deaths")
+    ask = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
+    opened = sessions.open(dataset)
+    ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-5"), dataset="deaths")
+    changed = opened.prepare(ask, ask.digest, Limits())
+    ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-6"), dataset="deaths")
+    assert sessions.open(dataset) is opened
+    assert opened.prepare(ask, ask.digest, Limits()) is not changed
+    sessions.close()
+
+
 def test_data_sets_with_a_budget_are_opened_before_the_first_question(ledger: Ledger, dataset: Dataset) -> None:
     sessions = Sessions(ledger)
     sessions.open_all([dataset])  # has no budget yet
@@ -169,7 +200,7 @@ def test_questions_at_the_same_time_have_sessions_of_their_own(ledger: Ledger, d
     all_lent = threading.Barrier(4)
 
     def hold() -> None:
-        with sessions.lend(dataset) as session:
+        with sessions.open(dataset).lend() as session:
             found.append(session)
             all_lent.wait(600)
 

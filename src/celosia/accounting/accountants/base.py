@@ -163,13 +163,16 @@ def _check_sizes(value: object) -> None:
     elif isinstance(value, tuple):
         for item in value:
             _check_sizes(item)
-    elif (
-        isinstance(value, Fraction | int)
-        and value != 0
-        and not _MIN_PARAMETER <= abs(Fraction(value)) <= _MAX_PARAMETER
-    ):
+    elif isinstance(value, Fraction | int) and value != 0 and not _is_moderate(value):
         shown = safe_repr(format_exact(Fraction(value)))
         raise NotPricedError("accounting.parameter_too_extreme", value=shown)
+
+
+def _is_moderate(value: Fraction | int) -> bool:
+    bits = (
+        value.numerator.bit_length() - value.denominator.bit_length()
+    )  # the size is within 2**(bits-1) and 2**(bits+1)
+    return -499 <= bits <= 199 or _MIN_PARAMETER <= abs(Fraction(value)) <= _MAX_PARAMETER
 
 
 class AdaptiveAccountant(Accountant):

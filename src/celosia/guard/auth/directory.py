@@ -36,6 +36,11 @@ INVALID: Final = "guard.key_not_valid"
 
 _KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}", re.ASCII)
+_BY_ID: Final = (
+    sa.select(KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
+    .join_from(KEYS, USERS)
+    .where(KEYS.c.id == sa.bindparam("wanted"))
+)
 _NO_DIGEST: Final = "0" * 64  # no known text has this digest
 
 
@@ -187,10 +192,8 @@ class Directory:
 
     def _find_key(self, key_id: str) -> tuple[str, Identity | None] | None:
         """Return the digest of a key, and its identity if it is valid."""
-        columns = (KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
-        query = sa.select(*columns).join_from(KEYS, USERS).where(KEYS.c.id == key_id)
         with self._ledger.store.reading() as connection:
-            row = connection.execute(query).first()
+            row = connection.execute(_BY_ID, {"wanted": key_id}).first()
         if row is None:
             return None
         until = parse_time(row.expires)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _AS_JSON: Final = ("public", "analysts", "former")  # columns of a row
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
+_BY_NAME: Final = sa.select(DATASETS).where(DATASETS.c.name == sa.bindparam("wanted"))
 _MAX_TEXT_LENGTH: Final = 10_000
 
 
@@ -274,7 +275,7 @@ def _dataset(row: Any) -> Dataset:
 def _find_row(connection: "Connection", name: object) -> Dataset | None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return None  # not a name; a database may even refuse the string
-    row = connection.execute(sa.select(DATASETS).where(DATASETS.c.name == name)).first()
+    row = connection.execute(_BY_NAME, {"wanted": name}).first()
     return None if row is None else _dataset(row)
 
 

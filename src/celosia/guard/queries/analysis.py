@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import BudgetExceededError, CelosiaError, EngineError, LedgerError, QueryError
@@ -24,18 +24,18 @@ from celosia.ledger.budgets.scope import Scope
 if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.ledger import Ledger, Policy
-    from celosia.query import Session
+    from celosia.query import PreparedQuery, Session
     from celosia.query.plan.nodes import Plan
 
 _MAX_PLANS: Final = 1_000
+_MAX_PREPARED: Final = 256
+_MAX_PREPARED_CELLS: Final = 1_000  # a prepared query lists its cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlanKey:
     """Key of a plan in the cache: requests with equal compared fields have equal plans."""
 
-    dataset: str
-    revision: int
     query_digest: str
     limits: Limits
     request: QueryRequest = field(compare=False)
@@ -46,12 +46,20 @@ def _read_keyed_plan(key: _PlanKey) -> "Plan":
     return read_plan(key.request, key.tables, key.limits)
 
 
-class _Pool:
-    """The sessions of one state of a data set: the first, and duplicates that are not in use."""
+class OpenDataset:
+    """One state of a data set: its plans, prepared queries and sessions, the first and duplicates not in use.
 
-    def __init__(self, state: "tuple[int, Policy]", first: "Session") -> None:
+    A state ends when the data set, its files or its budget change, and what was prepared in it ends as well.
+    """
+
+    def __init__(
+        self, state: "tuple[int, Policy]", first: "Session", get_policy: "Callable[[], Policy | None]"
+    ) -> None:
         self.state, self.first = state, first
+        self._get_policy = get_policy
         self._idle = [first]
+        self._read_plan = lru_cache(maxsize=_MAX_PLANS)(_read_keyed_plan)
+        self._prepared: dict[tuple[str, Limits], PreparedQuery] = {}
 
     @contextlib.contextmanager
     def lend(self) -> "Iterator[Session]":
@@ -64,6 +72,27 @@ class _Pool:
             yield session
         finally:
             self._idle.append(session)
+
+    def plan(self, request: QueryRequest, limits: Limits) -> "Plan":
+        """Return the plan of a query as ``read_plan`` does, cached."""
+        tables = self.first.tables
+        return self._read_plan(
+            _PlanKey(query_digest=request.query_digest, limits=limits, request=request, tables=tables)
+        )
+
+    def prepare(self, request: QueryRequest, digest: str, limits: Limits) -> "PreparedQuery":
+        """Analyze and price a query with this digest, cached."""
+        found = self._prepared.get((digest, limits))
+        if found is not None:
+            return found
+        found = self.first.prepare(self.plan(request, limits), **request.target())
+        cells = found.strategy.analyzed.cells
+        # The budget may have changed meanwhile: then the price is of another state.
+        if (cells is None or len(cells) <= _MAX_PREPARED_CELLS) and self._get_policy() == self.state[1]:
+            if len(self._prepared) >= _MAX_PREPARED:
+                self._prepared.clear()
+            self._prepared[digest, limits] = found
+        return found
 
     def close(self) -> None:
         """Close the sessions that are not in use."""
@@ -99,18 +128,12 @@ class Sessions:
         self._options, self._slot = dict(options or {}), slot_milliseconds
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
-        self._open: dict[str, _Pool] = {}
-        self._read_plan = lru_cache(maxsize=_MAX_PLANS)(_read_keyed_plan)
+        self._open: dict[str, OpenDataset] = {}
 
-    @contextlib.contextmanager
-    def lend(self, dataset: Dataset, policy: "Policy | None" = None) -> "Iterator[Session]":
-        """Yield a session of the current data set that nothing else uses."""
-        with self._pool(dataset, policy).lend() as session:
-            yield session
-
-    def _pool(self, dataset: Dataset, policy: "Policy | None") -> _Pool:
-        """Return the sessions of the current data set, with the given ``policy`` or the current one."""
-        policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
+    def open(self, dataset: Dataset, policy: "Policy | None" = None) -> OpenDataset:
+        """Return the current data set with its sessions, for the given ``policy`` or the current one."""
+        get_policy = partial(_get_policy, self._ledger, dataset.name)
+        policy = policy or get_policy()
         if policy is None:
             raise BudgetExceededError("guard.dataset_without_budget", name=safe_repr(dataset.name))
         state = (dataset.revision, policy)
@@ -123,26 +146,14 @@ class Sessions:
                 with delay_end(self._slot):
                     session = _open_session(dataset, self._ledger, self._options)
                 # The previous sessions are closed when their last queries release them.
-                found = self._open[dataset.name] = _Pool(state, session)
+                found = self._open[dataset.name] = OpenDataset(state, session, get_policy)
             return found
 
     def open_all(self, datasets: Iterable[Dataset]) -> None:
         """Open the sessions of data sets that have a budget, so that no query waits for the check of their rows."""
         for dataset in datasets:
             with contextlib.suppress(CelosiaError):  # reported by the next query, or by celosia guard dataset check
-                self._pool(dataset, None)
-
-    def plan(self, request: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
-        """Return the plan of a query as ``read_plan`` does, cached."""
-        key = _PlanKey(
-            dataset=dataset.name,
-            revision=dataset.revision,
-            query_digest=request.query_digest,
-            limits=limits,
-            request=request,
-            tables=session.tables,
-        )
-        return self._read_plan(key)
+                self.open(dataset)
 
     def forget(self, name: str) -> None:
         """Drop the session of a data set, so that the next query reconnects."""
@@ -151,8 +162,12 @@ class Sessions:
     def close(self) -> None:
         """Close all sessions."""
         while self._open:
-            _, pool = self._open.popitem()
-            pool.close()
+            _, opened = self._open.popitem()
+            opened.close()
+
+
+def _get_policy(ledger: "Ledger", dataset: str) -> "Policy | None":
+    return ledger.budgets.get(Scope(dataset=dataset))
 
 
 def _open_session(dataset: Dataset, ledger: "Ledger", options: Mapping[str, Any]) -> "Session":

@@ -28,6 +28,9 @@ STATES: Final = ("pending", "granted", "denied")
 """The states of an approval."""
 
 _MAX_PENDING: Final = 100
+_BY_KEY: Final = sa.select(APPROVALS.c.id, APPROVALS.c.digest, APPROVALS.c.state).where(
+    APPROVALS.c.analyst == sa.bindparam("analyst_"), APPROVALS.c.key == sa.bindparam("key_")
+)
 _MAX_REASON_LENGTH: Final = 1_000
 
 
@@ -37,15 +40,15 @@ class Approvals:
     def __init__(self, ledger: "Ledger") -> None:
         self._ledger = ledger
 
-    def find_granted(self, analyst: str, request: "Request") -> str | None:
-        """Return the id of the approval of a request, if it is granted; raise if it is denied or of another request."""
-        with self._ledger.store.reading() as connection:
-            known = _find(connection, (APPROVALS.c.analyst == analyst) & (APPROVALS.c.key == request.key))
+    @staticmethod
+    def find_granted(connection: sa.Connection, analyst: str, request: "Request") -> str | None:
+        """Return the id of the approval of a request if it is granted; raise if its key was for another request."""
+        known = connection.execute(_BY_KEY, {"analyst_": analyst, "key_": request.key}).first()
         if known is None:
             return None
         if known.digest != request.digest:
             raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
-        return known.id if known.state == "granted" else None
+        return str(known.id) if known.state == "granted" else None
 
     def file(
         self, analyst: str, request: "Request", content: "Mapping[str, Any]", *, cost: "Guarantee", question: str

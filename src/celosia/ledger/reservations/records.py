@@ -5,6 +5,7 @@ These tables only repeat the log (except the texts of the answers) and are writt
 
 import hashlib
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import Row, Select, bindparam, insert, select, update
@@ -39,6 +40,10 @@ _BY_KEY: Final = select(REQUESTS.c.digest, REQUESTS.c.reservation).where(
     REQUESTS.c.analyst == bindparam("analyst_"), REQUESTS.c.key == bindparam("key_")
 )
 _ANSWER: Final = select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == bindparam("wanted"))
+_MAX_CACHED_EVENTS: Final = 1_024
+_ADD_RESERVATION: Final = insert(RESERVATIONS)
+_ADD_REQUEST: Final = insert(REQUESTS)
+_ADD_ANSWER: Final = insert(ANSWERS)
 _CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted"))
 
 
@@ -75,7 +80,7 @@ def store_reservation(
 ) -> None:
     """Store a reservation, and its request, in the transaction of its line; see ``Ledger.reserve``."""
     connection.execute(
-        insert(RESERVATIONS),
+        _ADD_RESERVATION,
         {
             "id": reservation.id,
             "dataset": reservation.dataset,
@@ -89,7 +94,7 @@ def store_reservation(
     )
     if request is not None:
         connection.execute(
-            insert(REQUESTS),
+            _ADD_REQUEST,
             {
                 "analyst": reservation.analyst or "",
                 "key": request.key,
@@ -106,7 +111,7 @@ def close_reservation(connection: "Connection", wanted: str, *, state: str, clos
 
 def store_answer(connection: "Connection", wanted: str, text: str) -> None:
     """Store the text of an answer; see ``Ledger.commit``."""
-    connection.execute(insert(ANSWERS), {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
+    connection.execute(_ADD_ANSWER, {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
 
 
 def find_reservation(connection: "Connection", wanted: str) -> StoredReservation | None:
@@ -170,6 +175,11 @@ def _load_answer(connection: "Connection", row: "Row[tuple[object, ...]]") -> St
     return StoredReservation(reservation, fingerprint, source)
 
 
+@lru_cache(_MAX_CACHED_EVENTS)
+def _parse_event(text: str) -> Event:
+    return Event.from_json(text)
+
+
 def _parse_reservation(row: "Row[tuple[object, ...]]") -> Reservation:
     line = parse_line(StoredLine(row.sequence, row.at, row.kind, row.body, row.previous, row.hash))
     body = line.body
@@ -178,7 +188,7 @@ def _parse_reservation(row: "Row[tuple[object, ...]]") -> Reservation:
         id=str(row.id),
         dataset=str(body["dataset"]),
         analyst=None if analyst is None else str(analyst),
-        event=Event.from_json(canonical_json(body["event"])),
+        event=_parse_event(canonical_json(body["event"])),
         question=str(body["question"]),
         at=parse_timestamp(row.at),
         state=row.state,

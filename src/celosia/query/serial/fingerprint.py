@@ -41,14 +41,14 @@ def fingerprint(
     """Return the fingerprint of a plan, or None where the version of the data is not known.
 
     ``version`` is the owner's name for the state of the data. Files also have the time of their last change, so that a
-    replaced file never returns answers of the old one. ``contents`` are known digests of public tables. ``model`` says
-    which model is fitted to the rows of the plan.
+    replaced file never returns answers of the old one. ``contents`` are known digests of public tables, and known
+    states of files. ``model`` says which model is fitted to the rows of the plan.
     """
     known = dict(contents or {})
     declared = []
     for name in sorted(set(tables_of(plan.relation))):
         table = tables[name]
-        state = (known.get(name) or content_digest(table)) if table.public else _state(table, version)
+        state = (known.get(name) or content_digest(table)) if table.public else _state(table, version, known.get(name))
         if state is None:
             return None
         declared.append([declaration(table), state])
@@ -57,8 +57,8 @@ def fingerprint(
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def _state(table: "Table", version: str | None) -> str | None:
-    own = data_version(table)
+def _state(table: "Table", version: str | None, known: str | None) -> str | None:
+    own = known or data_version(table)
     return None if version is None and own is None else json.dumps([version, own])
 
 
