@@ -193,14 +193,28 @@ class Guard(Closing):
         )
         return self.catalogue.add(given, by=identity.name).card()
 
-    def share_dataset(self, identity: Identity, dataset: str, analysts: Sequence[str] | None) -> DatasetCard:
-        """Set which analysts may see a data set; None for all."""
+    def share_dataset(
+        self, identity: Identity, dataset: str, analysts: Sequence[str] | None, *, dry_run: bool = False
+    ) -> DatasetCard:
+        """Set which analysts may see a data set; None for all. A ``dry_run`` checks, and changes nothing."""
         require(identity, Permission.ADD_DATASETS)
         for analyst in analysts or ():
             self._check_analyst(analyst)
-        return self.catalogue.share(dataset, analysts, by=identity.name).card()
+        return self.catalogue.share(dataset, analysts, by=identity.name, dry_run=dry_run).card()
 
-    def update_dataset(
+    def sharing(self, identity: Identity, dataset: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """Return the analysts who may see a data set, None for all, and the names of all known analysts."""
+        require(identity, Permission.ADD_DATASETS)
+        allowed = self._find_visible(identity, dataset).analysts
+        known = {user.name for user in self._directory.users() if user.role is Role.ANALYST}
+        return allowed, tuple(sorted(known.union(allowed or ())))
+
+    def schema(self, identity: Identity, dataset: str) -> str:
+        """Return the schema file of a data set as ``update_dataset`` takes it."""
+        require(identity, Permission.SET_SCHEMAS)
+        return self._find_visible(identity, dataset).schema
+
+    def update_dataset(  # noqa: PLR0913 - keyword arguments, of which few are given
         self,
         identity: Identity,
         name: str,
@@ -210,15 +224,24 @@ class Guard(Closing):
         schema: str | None = None,
         title: str | None = None,
         retired: bool | None = None,
+        dry_run: bool = False,
     ) -> tuple[DatasetCard, tuple[Message, ...]]:
         """Change a data set under the same budget; return its card, and what the change means for past spending.
 
         The privacy unit and the adjacency stay. A new ``source`` or ``table`` is a new version of the data. A
-        ``retired`` data set takes no questions until it is restored with ``retired=False``.
+        ``retired`` data set takes no questions until it is restored with ``retired=False``. A ``dry_run`` checks and
+        explains, and changes nothing.
         """
         require(identity, Permission.ADD_DATASETS if schema is None else Permission.SET_SCHEMAS)
         before, after = self.catalogue.update(
-            name, by=identity.name, source=source, table=table, schema=schema, title=title, retired=retired
+            name,
+            by=identity.name,
+            source=source,
+            table=table,
+            schema=schema,
+            title=title,
+            retired=retired,
+            dry_run=dry_run,
         )
         return after.card(), explain_change(before, after)
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 PATHS = {
     "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users", "/log"],
-    "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users"],
+    "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/datasets/people/schema",
+                "/budget", "/users"],
     "analyst": ["/datasets", "/datasets/people", "/datasets/people/ask", "/datasets/people/ask?tab=form", "/answers",
                 "/budget", "/log", "/datasets/nobody"],
     "auditor": ["/datasets", "/datasets/people", "/budget", "/log"],
@@ -155,10 +156,10 @@ def test_the_menu_shows_what_can_be_done(site: Site) -> None:
     for role in PATHS:
         document = Document(site.browser(role).get("/datasets").text)
         menus[role] = [a["href"] for a in document.all("a") if re.fullmatch("/[a-z]+", a["href"])]
-    assert menus["analyst"] == ["/datasets", "/answers", "/budget"]
-    assert menus["curator"] == ["/datasets", "/budget"]
+    assert menus["analyst"] == ["/datasets", "/answers", "/approvals", "/budget"]
+    assert menus["curator"] == ["/datasets", "/approvals", "/budget"]
     assert menus["auditor"] == ["/datasets", "/budget", "/log"]
-    assert menus["owner"] == ["/datasets", "/budget", "/users"]
+    assert menus["owner"] == ["/datasets", "/approvals", "/budget", "/users"]
 
 
 def test_changing_the_language_keeps_the_page(site: Site) -> None:

@@ -21,7 +21,7 @@ def test_what_needs_no_sign_in_is_the_door() -> None:
 
 def test_every_page_that_asks_is_one_that_waits() -> None:
     asking = {page.path for page in PAGES if page.method == "POST" and page.path.endswith("/ask")}
-    assert {re.sub(r"\{.*?\}", "x", path) for path in asking} == {"/datasets/x/ask"}
+    assert {re.sub(r"\{.*?\}", "x", path) for path in asking} == {"/datasets/x/ask", "/approvals/ask"}
     assert all(page.costly and page.spends for page in PAGES if page.path in asking and page.method == "POST")
 
 

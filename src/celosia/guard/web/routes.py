@@ -11,6 +11,7 @@ from celosia.guard.web.views.answers import ANSWER_PAGES
 from celosia.guard.web.views.approvals import APPROVAL_PAGES
 from celosia.guard.web.views.ask import ASK_PAGES
 from celosia.guard.web.views.budgets import BUDGET_PAGES
+from celosia.guard.web.views.curation import CURATION_PAGES
 from celosia.guard.web.views.datasets import DATASET_PAGES
 from celosia.guard.web.views.log import LOG_PAGES
 from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 PAGES: "Final[tuple[Page, ...]]" = (
     *SIGN_IN_PAGES,
     *DATASET_PAGES,
+    *CURATION_PAGES,
     *ASK_PAGES,
     *ANSWER_PAGES,
     *APPROVAL_PAGES,
