@@ -35,6 +35,7 @@ from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
+from celosia.guard.datasets.folders import find_file, list_files
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
@@ -52,6 +53,7 @@ from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
 
 if TYPE_CHECKING:
+    from celosia.data.drafting.inspection import Inspection
     from celosia.ledger import Ledger, LogLine, Policy, Request, Reservation, StatementLine, Verification
     from celosia.query import Preview
 
@@ -192,6 +194,30 @@ class Guard(Closing):
             analysts=allowed,
         )
         return self.catalogue.add(given, by=identity.name).card()
+
+    def data_files(self, identity: Identity) -> tuple[str, ...]:
+        """Return the names of the files that can be added on the pages, below the folders of the configuration."""
+        require(identity, Permission.ADD_DATASETS)
+        return tuple(list_files(self.config.data_folders))
+
+    def inspect_file(self, identity: Identity, file: str) -> "Inspection":
+        """Return the columns of a listed file, with bounds that their names suggest, never their rows."""
+        from celosia.data.drafting.inspection import inspect_source
+
+        require(identity, Permission.ADD_DATASETS)
+        return inspect_source(str(find_file(self.config.data_folders, file)))
+
+    def draft_schema(self, identity: Identity, file: str, *, language: str = "en") -> str:
+        """Return a draft of the schema of a listed file, as ``celosia schema`` writes it."""
+        from celosia.data.drafting.draft import draft_schema
+
+        require(identity, Permission.ADD_DATASETS)
+        return draft_schema(str(find_file(self.config.data_folders, file)), language=language)
+
+    def add_file(self, identity: Identity, name: str, file: str, schema: str, *, title: str = "") -> DatasetCard:
+        """Add a listed file as a data set, with the checks of ``add_dataset``."""
+        require(identity, Permission.ADD_DATASETS)
+        return self.add_dataset(identity, name, str(find_file(self.config.data_folders, file)), schema, title=title)
 
     def share_dataset(
         self, identity: Identity, dataset: str, analysts: Sequence[str] | None, *, dry_run: bool = False

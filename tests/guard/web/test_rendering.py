@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tests.guard.web.browser import Browser
 
 PATHS = {
-    "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users", "/log"],
+    "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/new-dataset", "/budget", "/users",
+              "/log"],
     "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/datasets/people/schema",
                 "/budget", "/users"],
     "analyst": ["/datasets", "/datasets/people", "/datasets/people/ask", "/datasets/people/ask?tab=form", "/answers",

@@ -103,6 +103,8 @@ def test_what_one_may_not_is_refused_in_a_page(site: Site) -> None:
         ("auditor", "/datasets/people/ask", 403),
         ("auditor", "/datasets/people/curation", 403),
         ("owner", "/datasets/people/schema", 403),
+        ("owner", "/new-dataset", 200),
+        ("analyst", "/new-dataset", 403),
         ("owner", "/log", 403),
         ("owner", "/datasets/people/ask", 403),
         ("analyst", "/datasets/nobody", 404),

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from celosia.guard.web.serving import make_endpoint
 from celosia.guard.web.static_files import serve_file
+from celosia.guard.web.views.adding import ADDING_PAGES
 from celosia.guard.web.views.answers import ANSWER_PAGES
 from celosia.guard.web.views.approvals import APPROVAL_PAGES
 from celosia.guard.web.views.ask import ASK_PAGES
@@ -27,6 +28,7 @@ PAGES: "Final[tuple[Page, ...]]" = (
     *SIGN_IN_PAGES,
     *DATASET_PAGES,
     *CURATION_PAGES,
+    *ADDING_PAGES,
     *ASK_PAGES,
     *ANSWER_PAGES,
     *APPROVAL_PAGES,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from celosia.guard.http.problems import Problem
     from celosia.guard.web.web_session import WebSession
 
-_DONE: Final = ("bounds", "version", "retired", "restored", "shared", "schema")
+_DONE: Final = ("bounds", "version", "retired", "restored", "shared", "schema", "added")
 _FORMS: Final = ("bounds", "versions", "sharing", "retirement")
 _ANALYST: Final = "analyst "  # of the names of check boxes
 
