@@ -55,7 +55,7 @@ def test_names_that_are_not_listed_reach_nothing(data: Path, tmp_path: Path) -> 
            "data/b.csv\0", "\0", "data/b.csv\0.csv", "data/*.csv", "data/?.csv", "data/[a-b].csv", "**",
            "data/**/c.tsv.gz",
            "data/link.csv", "data/links/x.csv", "data/broken.csv", "data/.h.csv", "data/.hidden/d.csv", "data/f*.csv",
-           "data/${HOME}.csv", "~/b.csv", "data/B.csv", "data\\b.csv", "file://data/b.csv", "postgresql://h/d",
+           "data/${HOME}.csv", "~/b.csv", "data/B.csv", "data\\b.csv", "https://data/b.csv", "postgresql://h/d",
            "data/b.csv/", "data/%2e%2e/secret/x.csv", "data/\ud800.csv", "data/pipe.csv",
            "data/" + "x/" * 5000]  # fmt: skip
     for name in bad:
