@@ -290,6 +290,40 @@ def test_an_auditor_verifies_the_log(window: Window, served: Served, lang: str) 
         shoot(page, f"{lang}-10-log")
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_api_is_tried_with_a_typed_key_alone(window: Window, served: Served, lang: str) -> None:
+    from playwright.sync_api import expect
+
+    with window.open_page(390, 844) as page:
+        sign_in(page, served, "ana", lang)
+        page.goto(f"{served.url}/try-api")
+        page.focus("#api-key")
+        page.keyboard.type(served.keys["ana"])
+        expect(page.locator("#api-operation option")).not_to_have_count(1)
+        walk_to(page, "button", "")
+        page.keyboard.press("Enter")
+        expect(page.locator("#api-status")).to_contain_text("200")
+        assert '"people"' in page.inner_text("#api-reply")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        shoot(page, f"{lang}-25-try-api")
+        page.select_option("#api-operation", "POST /v1/queries")
+        page.fill("#api-body", '{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.01"}')
+        page.click("#api-send")
+        expect(page.locator("#api-reply")).to_contain_text('"state"')
+        for path in (
+            "https://127.0.0.2:9/v1/x",
+            "//127.0.0.2:9/v1/x",
+            "/v1/../users",
+            "/datasets",
+            "http://[",
+            "/\\\\x",
+        ):
+            page.fill("#api-path", path)
+            page.click("#api-send")
+            expect(page.locator("#api-status")).to_contain_text("/v1/")
+        assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+
+
 def test_an_owner_makes_and_revokes_a_key(window: Window, served: Served) -> None:
     with window.open_page() as page:
         sign_in(page, served, "owner")

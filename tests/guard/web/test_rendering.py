@@ -20,7 +20,7 @@ PATHS = {
     "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/datasets/people/schema",
                 "/budget", "/users"],
     "analyst": ["/datasets", "/datasets/people", "/datasets/people/ask", "/datasets/people/ask?tab=form", "/answers",
-                "/budget", "/log", "/datasets/nobody"],
+                "/budget", "/log", "/datasets/nobody", "/try-api"],
     "auditor": ["/datasets", "/datasets/people", "/budget", "/log"],
 }  # fmt: skip
 LINKS = ("href", "src", "action", "formaction", "srcset", "data-chart", "data-image", "hx-post", "poster")

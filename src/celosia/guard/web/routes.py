@@ -16,6 +16,7 @@ from celosia.guard.web.views.curation import CURATION_PAGES
 from celosia.guard.web.views.datasets import DATASET_PAGES
 from celosia.guard.web.views.log import LOG_PAGES
 from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
+from celosia.guard.web.views.try_api import TRY_API_PAGES
 from celosia.guard.web.views.users import USER_PAGES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ PAGES: "Final[tuple[Page, ...]]" = (
     *BUDGET_PAGES,
     *LOG_PAGES,
     *USER_PAGES,
+    *TRY_API_PAGES,
 )
 """All pages."""
 
