@@ -40,6 +40,7 @@ from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
+from celosia.guard.queries import saved
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approvals
@@ -390,6 +391,22 @@ class Guard(Closing):
         require(identity, Permission.READ_ANSWERS)
         found = self.ledger.reservations(analyst=identity.name, limit=_check_limit(limit))
         return tuple(self._make_answer(reservation, whole=False) for reservation in reversed(found))
+
+    def save_question(self, identity: Identity, id: str, name: str) -> None:  # noqa: A002 - its name in the API
+        """Save the question of an answer of this analyst under a name."""
+        require(identity, Permission.READ_ANSWERS)
+        saved.save(self.ledger, identity.name, name, self._find_reservation(identity, id).id)
+
+    def forget_question(self, identity: Identity, name: str) -> None:
+        """Remove a saved question; its answers stay."""
+        require(identity, Permission.READ_ANSWERS)
+        saved.forget(self.ledger, identity.name, name)
+
+    def saved_questions(self, identity: Identity) -> tuple[tuple[str, Answer], ...]:
+        """Return the saved questions of this analyst by name, each with its latest answer. Spends nothing."""
+        require(identity, Permission.READ_ANSWERS)
+        found = saved.find_latest(self.ledger, identity.name)
+        return tuple((name, self._make_answer(self._find_reservation(identity, id))) for name, id in found)  # noqa: A001 - its name in the API
 
     def _make_answer(self, reservation: "Reservation", *, whole: bool = True) -> Answer:
         since = now() - dt.timedelta(seconds=self.config.limits.patience_seconds)

@@ -46,6 +46,7 @@ _REFUSALS: Final = (ApprovalRequiredError, BudgetExceededError)  # another cost 
 _MENU: Final = (
     ("datasets", "/datasets", (Permission.READ_SCHEMAS,)),
     ("answers", "/answers", (Permission.READ_ANSWERS,)),
+    ("dashboard", "/dashboard", (Permission.READ_ANSWERS,)),
     ("approvals", "/approvals", (Permission.APPROVE, Permission.ASK)),
     ("budget", "/budget", (Permission.READ_OWN_BUDGET, Permission.READ_BUDGETS)),
     ("log", "/log", (Permission.READ_LOG,)),

@@ -13,6 +13,7 @@ from celosia.guard.web.views.approvals import APPROVAL_PAGES
 from celosia.guard.web.views.ask import ASK_PAGES
 from celosia.guard.web.views.budgets import BUDGET_PAGES
 from celosia.guard.web.views.curation import CURATION_PAGES
+from celosia.guard.web.views.dashboard import DASHBOARD_PAGES
 from celosia.guard.web.views.datasets import DATASET_PAGES
 from celosia.guard.web.views.log import LOG_PAGES
 from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
@@ -32,6 +33,7 @@ PAGES: "Final[tuple[Page, ...]]" = (
     *ADDING_PAGES,
     *ASK_PAGES,
     *ANSWER_PAGES,
+    *DASHBOARD_PAGES,
     *APPROVAL_PAGES,
     *BUDGET_PAGES,
     *LOG_PAGES,
