@@ -365,7 +365,7 @@ def test_narrow_screens_never_scroll_sideways(window: Window, served: Served, la
         page.fill("#name", "Mujeres y hombres")
         page.click("form:has(#name) button")
         page.wait_for_url("**/dashboard")
-        expect(page.locator("img.chart-image")).to_have_js_property("complete", True)
+        expect(page.locator("img.chart-image")).to_have_js_property("complete", value=True)
         assert page.locator("img.chart-image").evaluate("image => image.naturalWidth") > 100
         shoot(page, f"{lang}-26-narrow-dashboard")
         for path in (
