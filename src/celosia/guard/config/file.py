@@ -4,13 +4,8 @@ Unknown names are refused: a misspelt limit would silently not hold.
 """
 
 import json
-<<<<<<< HEAD
-from collections.abc import Mapping
-from dataclasses import Field, fields, replace
-=======
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
->>>>>>> 4892d55 (Add data sets from allowed folders on the pages)
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
 

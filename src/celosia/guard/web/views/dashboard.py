@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.guard.http.problems import Problem
-    from celosia.guard.queries.requests import Answer
+    from celosia.guard.schema.replies import Answer
     from celosia.guard.web.web_session import WebSession
 
 _MAX_ROWS: Final = 12
