@@ -129,6 +129,12 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "dataset": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dataset(w, "deaths")),
     "dummy_rows": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dummy_rows(w, "deaths")),
     "add_dataset": ({"owner", "curator"}, lambda p, w: p.guard.add_dataset(w, "births", _births(p), SCHEMA)),
+    "data_files": ({"owner", "curator"}, lambda p, w: p.guard.data_files(w)),
+    "inspect_file": ({"owner", "curator"}, lambda p, w: p.guard.inspect_file(w, _listed(p))),
+    "draft_schema": ({"owner", "curator"}, lambda p, w: p.guard.draft_schema(w, _listed(p))),
+    "add_file": ({"owner", "curator"}, lambda p, w: p.guard.add_file(w, "moves", _listed(p), SCHEMA)),
+    "sharing": ({"owner", "curator"}, lambda p, w: p.guard.sharing(w, "deaths")),
+    "schema": ({"curator"}, lambda p, w: p.guard.schema(w, "deaths")),
     "share_dataset": ({"owner", "curator"}, lambda p, w: p.guard.share_dataset(w, "deaths", ["ana"])),
     "update_dataset": ({"owner", "curator"}, lambda p, w: p.guard.update_dataset(w, "deaths", title=w.name)),
     "set_bounds": ({"curator"}, lambda p, w: p.guard.set_bounds(w, "deaths", "age", 0, 100)),
@@ -137,6 +143,12 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "ask": ({"analyst"}, lambda p, w: p.guard.ask(w, COUNT, "k")),
     "answer": ({"analyst"}, lambda p, w: p.guard.answer(w, p.guard.ask(p.who("ana"), COUNT, "a").id)),
     "answers": ({"analyst"}, lambda p, w: p.guard.answers(w)),
+    "save_question": (
+        {"analyst"},
+        lambda p, w: p.guard.save_question(w, p.guard.ask(p.who("ana"), COUNT, "a").id, "all"),
+    ),
+    "saved_questions": ({"analyst"}, lambda p, w: p.guard.saved_questions(w)),
+    "forget_question": ({"analyst"}, lambda p, w: p.guard.forget_question(w, _saved(p))),
     "cancel": ({"analyst"}, lambda p, w: p.guard.cancel(w, p.guard.ask(p.who("ana"), COUNT, "a").id)),
     "approvals": ({"owner", "curator", "analyst"}, lambda p, w: p.guard.approvals(w)),
     "decide_approval": (
@@ -161,6 +173,19 @@ def _file_approval(place: Place) -> str:
     costly = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths"}
     request, cost = Request(key="k", digest="d"), cl.PureDP(epsilon=1)
     return place.guard._approvals.file("ana", request, costly, cost=cost, question="How many?").id
+
+
+def _saved(place: Place) -> str:
+    who = place.who("ana")
+    place.guard.save_question(who, place.guard.ask(who, COUNT, "a").id, "all")
+    return "all"
+
+
+def _listed(place: Place) -> str:
+    """The name of a file that is listed."""
+    write_rows(place.folder, "moves")
+    place.guard.config = replace(place.guard.config, data_folders=(place.folder,))
+    return f"{place.folder.name}/moves.csv"
 
 
 def _births(place: Place) -> str:
@@ -193,7 +218,7 @@ def test_the_roles_that_may_do(place: Place, method: str) -> None:
     allowed, call = METHODS[method]
     identities = [place.who(PEOPLE[role]) for role in sorted(allowed)]
     for number, identity in enumerate(identities):
-        if method in {"add_dataset", "add_user"} and number:
+        if method in {"add_dataset", "add_file", "add_user"} and number:
             continue  # what is there cannot be added again
         call(place, identity)
     assert place.guard.ledger.verify().ok

@@ -35,6 +35,7 @@ SPEECH: dict[str, dict[str, str]] = {
     },
 }
 LANGUAGES = ["en", pytest.param("es", marks=pytest.mark.thorough)]  # every text is compared elsewhere
+FILE = "/new-dataset?file=files/visits.csv"
 SQL = "SELECT sex, COUNT(*) FROM people GROUP BY sex"
 # Chromium's advice on forms with a password field and no name is no error; a key has no name.
 QUIET = ("verbose",)
@@ -45,7 +46,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all tests here."""
     folder = tmp_path_factory.mktemp("browser")
     budget = ApproxDP(epsilon=20, delta="1e-6")
-    with start_server(folder, budget=budget, workers=1, slot_milliseconds=20, analysts=("ana", "eva", "leo")) as server:
+    (folder / "files").mkdir()
+    (folder / "files" / "visits.csv").write_text("patient_id,age,sex,bill\n1,34,F,10.5\n2,71,M,7\n")
+    setup: dict[str, Any] = {"workers": 1, "slot_milliseconds": 20, "data_folders": (folder / "files",)}
+    with start_server(folder, budget=budget, analysts=("ana", "eva", "leo"), **setup) as server:
         yield server
 
 
@@ -234,6 +238,46 @@ def test_a_curator_changes_a_bound(window: Window, served: Served, lang: str) ->
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_curator_adds_shares_and_edits_a_data_set_by_keyboard(window: Window, served: Served, lang: str) -> None:
+    name = f"visits_{lang}"
+    if lang == "es":  # a file has one budget
+        visits = served.config.parent / "files" / "visits.csv"
+        visits.with_name(f"{name}.csv").write_bytes(visits.read_bytes())
+    with window.open_page() as page:
+        sign_in(page, served, "curator", lang)
+        page.goto(f"{served.url}{FILE if lang == 'en' else FILE.replace('visits', name)}")
+        assert page.is_disabled("#low-2")  # of a text
+        page.select_option("#kind-2", "category")
+        page.fill("#values-2", "F, M")
+        shoot(page, f"{lang}-19-columns")
+        page.focus("#high-3")
+        page.keyboard.type("1000")
+        walk_to(page, "button", "")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#schema")
+        page.fill("#name", name)
+        shoot(page, f"{lang}-20-add")
+        walk_to(page, "textarea", "")
+        walk_to(page, "button", "")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/{name}/curation?done=added")
+        page.check("#who-some")
+        page.check("[name='analyst ana']")
+        shoot(page, f"{lang}-21-sharing")
+        page.click("form:has(#others) button")
+        shoot(page, f"{lang}-22-confirm")
+        page.click(".button.danger")
+        page.wait_for_url("**/curation?done=shared")
+        page.goto(f"{served.url}/datasets/{name}/schema")
+        page.fill("#schema", page.input_value("#schema").replace("1000", "500"))
+        shoot(page, f"{lang}-23-schema")
+        page.click("form:has(#schema) button")
+        shoot(page, f"{lang}-24-notes")
+        page.click(".button.danger")
+        page.wait_for_url("**/curation?done=schema")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_an_auditor_verifies_the_log(window: Window, served: Served, lang: str) -> None:
     with window.open_page() as page:
         sign_in(page, served, "auditor", lang)
@@ -244,6 +288,41 @@ def test_an_auditor_verifies_the_log(window: Window, served: Served, lang: str) 
         page.click("form:has(#head) button")
         page.wait_for_selector(f"text={SPEECH[lang]['holds']}")
         shoot(page, f"{lang}-10-log")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_api_is_tried_with_a_typed_key_alone(window: Window, served: Served, lang: str) -> None:
+    from playwright.sync_api import expect
+
+    with window.open_page(390, 844) as page:
+        sign_in(page, served, "ana", lang)
+        page.goto(f"{served.url}/try-api")
+        page.focus("#api-key")
+        page.keyboard.type(served.keys["ana"])
+        expect(page.locator("#api-operation option")).not_to_have_count(1)
+        walk_to(page, "button", "")
+        page.keyboard.press("Enter")
+        expect(page.locator("#api-status")).to_contain_text("200")
+        assert '"people"' in page.inner_text("#api-reply")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        shoot(page, f"{lang}-25-try-api")
+        page.select_option("#api-operation", "POST /v1/queries")
+        page.fill("#api-body", '{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.01"}')
+        page.click("#api-send")
+        expect(page.locator("#api-reply")).to_contain_text('"state"')
+        for path in (
+            "https://127.0.0.2:9/v1/x",
+            "//127.0.0.2:9/v1/x",
+            "/v1/../users",
+            "/datasets",
+            "http://[",
+            "/\\\\x",
+        ):
+            page.fill("#api-path", path)
+            page.click("#api-send")
+            expect(page.locator("#api-status")).to_contain_text("/v1/")
+        kept = page.evaluate("JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])")
+        assert served.keys["ana"] not in kept
 
 
 def test_an_owner_makes_and_revokes_a_key(window: Window, served: Served) -> None:
@@ -283,7 +362,21 @@ def test_narrow_screens_never_scroll_sideways(window: Window, served: Served, la
         see_the_chart(page, bars=2)
         shoot(page, f"{lang}-13-narrow-answer")
         answer = page.url
-        for path in ("/datasets", "/datasets/people", "/datasets/people/ask", "/answers", "/budget", answer):
+        page.fill("#name", "Mujeres y hombres")
+        page.click("form:has(#name) button")
+        page.wait_for_url("**/dashboard")
+        expect(page.locator("img.chart-image")).to_have_js_property("complete", value=True)
+        assert page.locator("img.chart-image").evaluate("image => image.naturalWidth") > 100
+        shoot(page, f"{lang}-26-narrow-dashboard")
+        for path in (
+            "/datasets",
+            "/datasets/people",
+            "/datasets/people/ask",
+            "/answers",
+            "/dashboard",
+            "/budget",
+            answer,
+        ):
             page.goto(path if path == answer else f"{served.url}{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
             assert cut_tables(page) == 0, path
@@ -335,7 +428,17 @@ def test_a_question_that_is_deleted_takes_its_preview_along(window: Window, serv
 
 def test_nor_do_the_other_roles_pages(window: Window, served: Served) -> None:
     """In Spanish, whose words are longer."""
-    pages = {"curator": ["/datasets/people/curation", "/budget"], "auditor": ["/log"], "owner": ["/users"]}
+    pages = {
+        "curator": [
+            "/datasets/people/curation",
+            "/datasets/people/schema",
+            "/new-dataset",
+            f"{FILE}&as=text",
+            "/budget",
+        ],
+        "auditor": ["/log"],
+        "owner": ["/users", FILE],
+    }
     with window.open_page(360, 740) as page:
         for who, paths in pages.items():
             sign_in(page, served, who, "es")
@@ -344,7 +447,7 @@ def test_nor_do_the_other_roles_pages(window: Window, served: Served) -> None:
                 assert page.url == f"{served.url}{path}"
                 assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
                 assert cut_tables(page) == 0, path
-                shoot(page, f"es-18-narrow{path.replace('/', '-')}")
+                shoot(page, f"es-18-narrow{re.sub('[^a-z]+', '-', path)}")
 
 
 def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, served: Served) -> None:

@@ -35,10 +35,12 @@ from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
+from celosia.guard.datasets.folders import find_file, list_files
 from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
+from celosia.guard.queries import saved
 from celosia.guard.queries.analysis import OpenDataset, Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approvals
@@ -52,6 +54,7 @@ from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
 
 if TYPE_CHECKING:
+    from celosia.data.drafting.inspection import Inspection
     from celosia.ledger import Ledger, LogLine, Policy, Request, Reservation, StatementLine, Verification
     from celosia.query import Preview
 
@@ -193,14 +196,52 @@ class Guard(Closing):
         )
         return self.catalogue.add(given, by=identity.name).card()
 
-    def share_dataset(self, identity: Identity, dataset: str, analysts: Sequence[str] | None) -> DatasetCard:
-        """Set which analysts may see a data set; None for all."""
+    def data_files(self, identity: Identity) -> tuple[str, ...]:
+        """Return the names of the files that can be added on the pages, below the folders of the configuration."""
+        require(identity, Permission.ADD_DATASETS)
+        return tuple(list_files(self.config.data_folders))
+
+    def inspect_file(self, identity: Identity, file: str) -> "Inspection":
+        """Return the columns of a listed file, with bounds that their names suggest, never their rows."""
+        from celosia.data.drafting.inspection import inspect_source
+
+        require(identity, Permission.ADD_DATASETS)
+        return inspect_source(str(find_file(self.config.data_folders, file)))
+
+    def draft_schema(self, identity: Identity, file: str, *, language: str = "en") -> str:
+        """Return a draft of the schema of a listed file, as ``celosia schema`` writes it."""
+        from celosia.data.drafting.draft import draft_schema
+
+        require(identity, Permission.ADD_DATASETS)
+        return draft_schema(str(find_file(self.config.data_folders, file)), language=language)
+
+    def add_file(self, identity: Identity, name: str, file: str, schema: str, *, title: str = "") -> DatasetCard:
+        """Add a listed file as a data set, with the checks of ``add_dataset``."""
+        require(identity, Permission.ADD_DATASETS)
+        return self.add_dataset(identity, name, str(find_file(self.config.data_folders, file)), schema, title=title)
+
+    def share_dataset(
+        self, identity: Identity, dataset: str, analysts: Sequence[str] | None, *, dry_run: bool = False
+    ) -> DatasetCard:
+        """Set which analysts may see a data set; None for all. A ``dry_run`` checks, and changes nothing."""
         require(identity, Permission.ADD_DATASETS)
         for analyst in analysts or ():
             self._check_analyst(analyst)
-        return self.catalogue.share(dataset, analysts, by=identity.name).card()
+        return self.catalogue.share(dataset, analysts, by=identity.name, dry_run=dry_run).card()
 
-    def update_dataset(
+    def sharing(self, identity: Identity, dataset: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """Return the analysts who may see a data set, None for all, and the names of all known analysts."""
+        require(identity, Permission.ADD_DATASETS)
+        allowed = self._find_visible(identity, dataset).analysts
+        known = {user.name for user in self._directory.users() if user.role is Role.ANALYST}
+        return allowed, tuple(sorted(known.union(allowed or ())))
+
+    def schema(self, identity: Identity, dataset: str) -> str:
+        """Return the schema file of a data set as ``update_dataset`` takes it."""
+        require(identity, Permission.SET_SCHEMAS)
+        return self._find_visible(identity, dataset).schema
+
+    def update_dataset(  # noqa: PLR0913 - keyword arguments, of which few are given
         self,
         identity: Identity,
         name: str,
@@ -210,15 +251,24 @@ class Guard(Closing):
         schema: str | None = None,
         title: str | None = None,
         retired: bool | None = None,
+        dry_run: bool = False,
     ) -> tuple[DatasetCard, tuple[Message, ...]]:
         """Change a data set under the same budget; return its card, and what the change means for past spending.
 
         The privacy unit and the adjacency stay. A new ``source`` or ``table`` is a new version of the data. A
-        ``retired`` data set takes no questions until it is restored with ``retired=False``.
+        ``retired`` data set takes no questions until it is restored with ``retired=False``. A ``dry_run`` checks and
+        explains, and changes nothing.
         """
         require(identity, Permission.ADD_DATASETS if schema is None else Permission.SET_SCHEMAS)
         before, after = self.catalogue.update(
-            name, by=identity.name, source=source, table=table, schema=schema, title=title, retired=retired
+            name,
+            by=identity.name,
+            source=source,
+            table=table,
+            schema=schema,
+            title=title,
+            retired=retired,
+            dry_run=dry_run,
         )
         return after.card(), explain_change(before, after)
 
@@ -347,6 +397,22 @@ class Guard(Closing):
         require(identity, Permission.READ_ANSWERS)
         found = self.ledger.reservations(analyst=identity.name, limit=_check_limit(limit))
         return tuple(self._make_answer(reservation, whole=False) for reservation in reversed(found))
+
+    def save_question(self, identity: Identity, id: str, name: str) -> None:  # noqa: A002 - its name in the API
+        """Save the question of an answer of this analyst under a name."""
+        require(identity, Permission.READ_ANSWERS)
+        saved.save(self.ledger, identity.name, name, self._find_reservation(identity, id).id)
+
+    def forget_question(self, identity: Identity, name: str) -> None:
+        """Remove a saved question; its answers stay."""
+        require(identity, Permission.READ_ANSWERS)
+        saved.forget(self.ledger, identity.name, name)
+
+    def saved_questions(self, identity: Identity) -> tuple[tuple[str, Answer], ...]:
+        """Return the saved questions of this analyst by name, each with its latest answer. Spends nothing."""
+        require(identity, Permission.READ_ANSWERS)
+        found = saved.find_latest(self.ledger, identity.name)
+        return tuple((name, self._make_answer(self._find_reservation(identity, id))) for name, id in found)  # noqa: A001 - its name in the API
 
     def _make_answer(self, reservation: "Reservation", *, whole: bool = True) -> Answer:
         since = now() - dt.timedelta(seconds=self.config.limits.patience_seconds)

@@ -23,6 +23,7 @@ CONFIGS = st.builds(
     workers=st.integers(1, 256),
     slot_milliseconds=st.integers(0, 60_000),
     behind_proxy=st.booleans(),
+    data_folders=st.lists(TEXTS.map(FOLDER.joinpath), max_size=2).map(tuple),
     limits=st.builds(Limits, cells=st.integers(1, 10**6), plan_nodes=st.integers(10, 10**5)),
     oidc=st.none()
     | st.builds(
@@ -44,7 +45,7 @@ def test_what_was_written_is_read(config: Config) -> None:
 
 def test_every_line_that_is_left_out_is_shown_as_a_comment() -> None:
     text = write_config(Config(store="memory://"))
-    for name in ("certificate", "private_key", "[oidc]", "issuer", "audience", "jwks", "roles"):
+    for name in ("certificate", "private_key", "data_folders", "[oidc]", "issuer", "audience", "jwks", "roles"):
         assert f"# {name}" in text
     uncommented = "\n".join(
         line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "=" in line
@@ -59,11 +60,13 @@ def test_paths_are_relative_to_the_folder() -> None:
         "host": "0.0.0.0",
         "certificate": "tls/a.pem",
         "private_key": "/etc/b.pem",
+        "data_folders": ["data", "/srv/more"],
         "oidc": oidc,
     }
     config = read_config(given_, FOLDER)
     assert config.store == "sqlite:////srv/guard/ledger.db"
     assert (config.certificate, config.private_key) == (FOLDER / "tls/a.pem", Path("/etc/b.pem"))
+    assert config.data_folders == (FOLDER / "data", Path("/srv/more"))
     assert config.oidc is not None
     assert config.oidc.jwks == "/srv/guard/keys.json"
     assert read_config({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
@@ -81,6 +84,9 @@ def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
         ({"store": "memory://", "oidc": {"issuer": "x"}}, r"oidc\.audience must be given"),
         ({"store": "memory://", "oidc": "x"}, "oidc must be a section"),
         ({"store": "memory://", "certificate": 7, "private_key": "x"}, "certificate must be the path"),
+        ({"store": "memory://", "data_folders": "data"}, "data_folders must be a list"),
+        ({"store": "memory://", "data_folders": [7]}, "data_folders must be the path"),
+        ({"store": "memory://", "data_folders": [""]}, "data_folders must be the path"),
         ({"store": "memory://", "certificate": "", "private_key": "x"}, "certificate must be the path"),
     ]
     for document, words in cases:

@@ -11,6 +11,7 @@ import httpx
 
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.access_log import AccessLog
+from celosia.guard.roles import Role
 from celosia.guard.server.app import create_app
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class Site:
         self.guard, self.keys, self.lines = guard, keys, lines
         self.app = create_app(guard, access_log=AccessLog(write=lines.append))
         self.local = Identity.local()
+        self.local_curator = Identity(name="curator-1", role=Role.CURATOR)
 
     def anonymous_browser(self) -> Browser:
         return Browser(self.app)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from tests.guard.web.browser import Browser
 
 PATHS = {
-    "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users", "/log"],
-    "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users"],
+    "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/new-dataset", "/budget", "/users",
+              "/log"],
+    "curator": ["/datasets", "/datasets/people", "/datasets/people/curation", "/datasets/people/schema",
+                "/budget", "/users"],
     "analyst": ["/datasets", "/datasets/people", "/datasets/people/ask", "/datasets/people/ask?tab=form", "/answers",
-                "/budget", "/log", "/datasets/nobody"],
+                "/budget", "/log", "/datasets/nobody", "/try-api", "/dashboard"],
     "auditor": ["/datasets", "/datasets/people", "/budget", "/log"],
 }  # fmt: skip
 LINKS = ("href", "src", "action", "formaction", "srcset", "data-chart", "data-image", "hx-post", "poster")
@@ -51,6 +53,7 @@ def pages(site: Site, role: str, lang: str) -> list[str]:
 def ask_all(browser: Browser) -> list[str]:
     path = browser.ask("SELECT sex, COUNT(*), AVG(age) FROM people GROUP BY sex")
     found = [browser.get(path).text]
+    browser.post("/dashboard", id=path.rpartition("/")[2], name="<script>")
     sql = "SELECT COUNT(*) FROM people WHERE note = '<script>alert(1)</script>'"
     browser.get("/datasets/people/ask")
     for tab, fields in (("sql", {"sql": sql}), ("sql", {"sql": "SELECT <img onerror=x>"}), ("form", {"group": "sex"})):
@@ -155,7 +158,7 @@ def test_the_menu_shows_what_can_be_done(site: Site) -> None:
     for role in PATHS:
         document = Document(site.browser(role).get("/datasets").text)
         menus[role] = [a["href"] for a in document.all("a") if re.fullmatch("/[a-z]+", a["href"])]
-    assert menus["analyst"] == ["/datasets", "/answers", "/approvals", "/budget"]
+    assert menus["analyst"] == ["/datasets", "/answers", "/dashboard", "/approvals", "/budget"]
     assert menus["curator"] == ["/datasets", "/approvals", "/budget"]
     assert menus["auditor"] == ["/datasets", "/budget", "/log"]
     assert menus["owner"] == ["/datasets", "/approvals", "/budget", "/users"]

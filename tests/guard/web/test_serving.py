@@ -102,6 +102,9 @@ def test_what_one_may_not_is_refused_in_a_page(site: Site) -> None:
         ("curator", "/users", 403),
         ("auditor", "/datasets/people/ask", 403),
         ("auditor", "/datasets/people/curation", 403),
+        ("owner", "/datasets/people/schema", 403),
+        ("owner", "/new-dataset", 200),
+        ("analyst", "/new-dataset", 403),
         ("owner", "/log", 403),
         ("owner", "/datasets/people/ask", 403),
         ("analyst", "/datasets/nobody", 404),
@@ -166,6 +169,7 @@ def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
         ("curator", "/datasets/people/bounds", "/datasets/people/curation"),
         ("curator", "/datasets/people/versions", "/datasets/people/curation"),
         ("owner", "/datasets/people/retirement", "/datasets/people/curation"),
+        ("owner", "/datasets/people/sharing", "/datasets/people/curation"),
         ("owner", "/users/revoke", "/users"),
     ],
 )

@@ -4,7 +4,7 @@ Unknown names are refused: a misspelt limit would silently not hold.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ def read_config(document: Mapping[str, Any], folder: Path) -> Config:
     for name in ("certificate", "private_key"):
         if name in given:
             given[name] = _path(given[name], name, folder)
+    if "data_folders" in given:
+        given["data_folders"] = _paths(given["data_folders"], "data_folders", folder)
     if "limits" in given:
         given["limits"] = Limits(**_check_names(_section(given, "limits"), Limits, "limits."))
     if "oidc" in given:
@@ -61,6 +63,12 @@ def _path(value: object, name: str, folder: Path) -> Path:
     return folder / value
 
 
+def _paths(values: object, name: str, folder: Path) -> tuple[Path, ...]:
+    if not isinstance(values, list):
+        raise ParameterError("guard.not_a_list_of_paths", name=name, value=safe_repr(values))
+    return tuple(_path(value, name, folder) for value in values)
+
+
 def _resolve_store(store: str, folder: Path) -> str:
     """Resolve the file of a store relative to the folder of the configuration."""
     path = store.removeprefix("sqlite:///")
@@ -82,6 +90,9 @@ def write_config(config: Config) -> str:
         f"behind_proxy = {str(config.behind_proxy).lower()}",
         _path_line("certificate", config.certificate, "certificate.pem"),
         _path_line("private_key", config.private_key, "private_key.pem"),
+        "",
+        "# Folders whose CSV and Parquet files owners and curators can add as data sets on the pages.",
+        _folders_line(config.data_folders),
         "",
         "# Replies leave after whole slots of this many milliseconds, so that timing reveals little; 0 is off.",
         f"slot_milliseconds = {config.slot_milliseconds}",
@@ -105,6 +116,12 @@ def _limit_line(limits: Limits, limit: Field[Any]) -> str:
 
 def _path_line(name: str, path: Path | None, example: str) -> str:
     return f"# {name} = {_quote(example)}" if path is None else f"{name} = {_quote(str(path))}"
+
+
+def _folders_line(folders: Sequence[Path]) -> str:
+    return (
+        f"data_folders = [{', '.join(_quote(str(one)) for one in folders)}]" if folders else '# data_folders = ["data"]'
+    )
 
 
 def _oidc_lines(oidc: Oidc | None) -> list[str]:

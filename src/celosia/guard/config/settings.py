@@ -84,6 +84,8 @@ class Oidc:
 class Config:
     """The configuration of a guard. With ``slot_milliseconds`` of 0, replies are not delayed.
 
+    Files below ``data_folders`` can be added as data sets on the pages; without one, none can.
+
     >>> Config(store="sqlite:///ledger.db").port
     8750
     """
@@ -96,6 +98,7 @@ class Config:
     behind_proxy: bool = False
     certificate: Path | None = None
     private_key: Path | None = None
+    data_folders: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
     oidc: Oidc | None = None
 

@@ -95,7 +95,7 @@ class Catalogue:
             self._record(connection, "dataset added", normalized, by, **body, public=public, analysts=allowed)
         return normalized
 
-    def update(
+    def update(  # noqa: PLR0913 - keyword arguments, of which few are given
         self,
         name: str,
         *,
@@ -105,8 +105,12 @@ class Catalogue:
         schema: str | None = None,
         title: str | None = None,
         retired: bool | None = None,
+        dry_run: bool = False,
     ) -> tuple[Dataset, Dataset]:
-        """Change what is given, for the same privacy unit and the same budget; return the data set before and after."""
+        """Change what is given, for the same privacy unit and the same budget; return the data set before and after.
+
+        A ``dry_run`` checks the change alone.
+        """
         before = self._require(name, retired=retired is False)
         after = replace(before, retired=before.retired if retired is None else retired)
         if title is not None:
@@ -121,6 +125,8 @@ class Catalogue:
             raise ParameterError("guard.nothing_to_change", name=safe_repr(name))
         if replace(after, title=before.title, retired=before.retired) != before:
             _check_columns(after)
+        if dry_run:
+            return before, after
         kind = "changed" if after.retired == before.retired else "retired" if after.retired else "restored"
         return before, self._change(before, after, f"dataset {kind}", by, **compare(before, after))
 
@@ -139,11 +145,13 @@ class Catalogue:
         _check_columns(after)
         return self._change(before, after, "version changed", by, version=after.version)
 
-    def share(self, name: str, analysts: Sequence[str] | None, *, by: str) -> Dataset:
-        """Set which analysts may see a data set; None for all."""
+    def share(self, name: str, analysts: Sequence[str] | None, *, by: str, dry_run: bool = False) -> Dataset:
+        """Set which analysts may see a data set; None for all. A ``dry_run`` checks the change alone."""
         before = self._require(name)
         allowed = None if analysts is None else tuple(sorted(set(analysts)))
         after = replace(before, analysts=allowed)
+        if dry_run:
+            return after
         return self._change(before, after, "dataset shared", by, analysts=None if allowed is None else list(allowed))
 
     def _require(self, name: str, *, retired: bool = False) -> Dataset:

@@ -94,6 +94,15 @@ CANCELLATIONS = sa.Table(
 )
 """Reservations whose query is cancelled. The log has a line for each; a row alone can only end a query."""
 
+SAVED = sa.Table(
+    "celosia_saved",
+    _METADATA,
+    sa.Column("analyst", sa.String(256), primary_key=True),
+    sa.Column("name", sa.String(100), primary_key=True),
+    sa.Column("reservation", sa.String(64), nullable=False),
+)
+"""Answers that analysts saved under a name of theirs. They are their own notes: the log has no line for them."""
+
 
 def create_tables(ledger: "Ledger") -> None:
     """Create the tables that do not exist, and the columns that an older store lacks."""

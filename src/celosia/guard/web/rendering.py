@@ -5,7 +5,7 @@ Templates have no inline script or style: the Content Security Policy refuses th
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -46,6 +46,7 @@ _REFUSALS: Final = (ApprovalRequiredError, BudgetExceededError)  # another cost 
 _MENU: Final = (
     ("datasets", "/datasets", (Permission.READ_SCHEMAS,)),
     ("answers", "/answers", (Permission.READ_ANSWERS,)),
+    ("dashboard", "/dashboard", (Permission.READ_ANSWERS,)),
     ("approvals", "/approvals", (Permission.APPROVE, Permission.ASK)),
     ("budget", "/budget", (Permission.READ_OWN_BUDGET, Permission.READ_BUDGETS)),
     ("log", "/log", (Permission.READ_LOG,)),
@@ -120,12 +121,18 @@ def _token_field(token: str) -> "Markup":
     return Markup('<input type="hidden" name="token" value="{}">').format(token)
 
 
-def confirm(web_session: "WebSession", sentence: str, *, back: str) -> "Response | None":
-    """Return a page that asks whether a form is meant, and sends it again; None if the form says that it is."""
+def confirm(
+    web_session: "WebSession", sentence: str, *, back: str, notes: Sequence[str] = (), editable: bool = False
+) -> "Response | None":
+    """Return a page that asks whether a form is meant, and sends it again; None if the form says that it is.
+
+    An ``editable`` form can also be sent back to its page, with ``confirm`` as ``edit``.
+    """
     if web_session.form_field("confirm") == "yes":
         return None
     fields = {name: value for name, value in web_session.form.items() if name not in ("token", "confirm")}
-    return render_page(web_session, "confirm.html", sentence=sentence, fields=fields, back=back)
+    shown: dict[str, Any] = {"sentence": sentence, "fields": fields, "back": back, "notes": notes}
+    return render_page(web_session, "confirm.html", **shown, editable=editable)
 
 
 def error_title(web_session: "WebSession", problem: "Problem") -> str:

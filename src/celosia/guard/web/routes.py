@@ -7,13 +7,17 @@ from starlette.responses import Response
 
 from celosia.guard.web.serving import make_endpoint
 from celosia.guard.web.static_files import serve_file
+from celosia.guard.web.views.adding import ADDING_PAGES
 from celosia.guard.web.views.answers import ANSWER_PAGES
 from celosia.guard.web.views.approvals import APPROVAL_PAGES
 from celosia.guard.web.views.ask import ASK_PAGES
 from celosia.guard.web.views.budgets import BUDGET_PAGES
+from celosia.guard.web.views.curation import CURATION_PAGES
+from celosia.guard.web.views.dashboard import DASHBOARD_PAGES
 from celosia.guard.web.views.datasets import DATASET_PAGES
 from celosia.guard.web.views.log import LOG_PAGES
 from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
+from celosia.guard.web.views.try_api import TRY_API_PAGES
 from celosia.guard.web.views.users import USER_PAGES
 
 if TYPE_CHECKING:
@@ -25,12 +29,16 @@ if TYPE_CHECKING:
 PAGES: "Final[tuple[Page, ...]]" = (
     *SIGN_IN_PAGES,
     *DATASET_PAGES,
+    *CURATION_PAGES,
+    *ADDING_PAGES,
     *ASK_PAGES,
     *ANSWER_PAGES,
+    *DASHBOARD_PAGES,
     *APPROVAL_PAGES,
     *BUDGET_PAGES,
     *LOG_PAGES,
     *USER_PAGES,
+    *TRY_API_PAGES,
 )
 """All pages."""
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
     from celosia.guard.web.web_session import Page
 
-_MAX_FIELDS: Final = 200
+_MAX_FIELDS: Final = 1000
 _FORM: Final = "application/x-www-form-urlencoded"
 
 

@@ -93,7 +93,7 @@ def explain_guarantee(guarantee: Guarantee, language: "Language") -> str:
 
 def _list(web_session: "WebSession") -> "Response":
     answers = web_session.guard.answers(web_session.identity, _MAX_LISTED)
-    persons, own = _person_columns(web_session, answers), _has_budget(web_session)
+    persons, own = person_columns(web_session, answers), _has_budget(web_session)
     rows = [
         (
             answer,
@@ -110,7 +110,7 @@ def _has_budget(web_session: "WebSession") -> bool:
     return any(line.scope.analyst is not None for line in web_session.guard.budget(web_session.identity))
 
 
-def _person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
+def person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
     """Return the person column of each visible data set that has one."""
     if not any("PERSON" in answer.question for answer in answers):
         return {}
@@ -122,7 +122,8 @@ def _find_answer(web_session: "WebSession") -> "Answer":
     return web_session.guard.answer(web_session.identity, web_session.names["id"])
 
 
-def _load_release(answer: "Answer") -> "TableRelease":
+def load_release(answer: "Answer") -> "TableRelease":
+    """Return the release of an answer; raise ``NotFoundError`` if it has none."""
     from celosia.query.serial.release import release_from_json
 
     if answer.release is None or answer.is_model:  # a model has neither charts nor a table to download
@@ -137,7 +138,7 @@ def _level(web_session: "WebSession") -> str:
 def _show(web_session: "WebSession") -> "Response":
     answer, level = _find_answer(web_session), _level(web_session)
     about: dict[str, Any] = {
-        "question": restore_person(answer.question, _person_columns(web_session, [answer]).get(answer.dataset)),
+        "question": restore_person(answer.question, person_columns(web_session, [answer]).get(answer.dataset)),
         "paid": payment_text(answer, own_budget=_has_budget(web_session)),
     }
     values: dict[str, Any] = {"table": None, "model": None, "charts": [], "notes": [], "limits_cut": False}
@@ -147,7 +148,7 @@ def _show(web_session: "WebSession") -> "Response":
         meaning = explain_guarantee(model.guarantee, web_session.language)
         values |= {"model": model, "guarantee": model.guarantee, "meaning": meaning}
     elif answer.release is not None:
-        release = _load_release(answer)
+        release = load_release(answer)
         values |= {
             "table": answer_table(release, web_session.language.code, float(level)),
             "charts": chart_columns(release),
@@ -163,7 +164,7 @@ def _show(web_session: "WebSession") -> "Response":
 
 
 def _specification(web_session: "WebSession") -> dict[str, object]:
-    release = _load_release(_find_answer(web_session))
+    release = load_release(_find_answer(web_session))
     columns = chart_columns(release)
     column = web_session.query_field("column") or next(iter(columns), "")
     if column not in columns:
@@ -185,7 +186,7 @@ def _picture(web_session: "WebSession") -> "Response":
 def _csv(web_session: "WebSession") -> "Response":
     answer = _find_answer(web_session)
     return download(
-        answer_csv(_load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
+        answer_csv(load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
     )
 
 
