@@ -300,7 +300,7 @@ class Session(Closing, NonCopyable):
         PureDP(epsilon='0.0594')
         """
         target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "error": error}
-        result = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
+        result = self._ask(self.prepare(plan, confidence=confidence, rows=rows, **target), request)
         if result.release is None:
             failed = result.reservation.state == "failed"
             raise EngineError("query.request_failed_before" if failed else "query.request_not_answered")
@@ -319,7 +319,10 @@ class Session(Closing, NonCopyable):
         >>> session.ask(count, epsilon="0.1").reservation.state, session.ask(count, epsilon="0.1").reservation.state
         ('committed', 'repeated')
         """
-        reservation, released = self._answer(self.prepare(plan, rows=rows, **target), request)
+        return self._ask(self.prepare(plan, rows=rows, **target), request)
+
+    def _ask(self, prepared: PreparedQuery, request: "Request | None") -> QueryResult:
+        reservation, released = self._answer(prepared, request)
         return QueryResult(
             reservation=reservation, release=_parse_stored(reservation.answer) if released is None else released
         )
