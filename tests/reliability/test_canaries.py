@@ -235,6 +235,8 @@ def ask_the_pages(one: Watcher, turn: Turn) -> None:
         one.fill("/datasets/{name}/versions", {"confirm": "yes"}, name=name)
         for form in ({"retired": "yes"}, {"retired": "yes", "confirm": "yes"}, {"retired": "no"}):
             one.fill("/datasets/{name}/retirement", form, name=name)
+        one.fill("/datasets/{name}/sharing", {"who": "some", "others": "nobody"}, name=name)
+        one.fill("/datasets/{name}/schema", {"schema": "no toml", "was": "0"}, name=name)
     answers = one.look("/answers")
     ids = [part[:32] for part in answers.body.decode().split('href="/answers/')[1:]]
     for number in [*ids[: 5 if turn.full else 1], "0" * 32]:  # the last are one of each question
@@ -246,6 +248,9 @@ def ask_the_pages(one: Watcher, turn: Turn) -> None:
     one.fill("/budget", {"dataset": names[0], "kind": "approx", "epsilon": "x", "delta": "1e-6"})
     one.fill("/approvals", {"id": "0" * 12, "decision": "denied"})
     one.fill("/approvals/ask", {"id": "x"})
+    one.fill("/new-dataset", {"file": "../canaries.csv", "step": "add", "name": "more", "schema": "no toml"})
+    one.fill("/dashboard", {"id": ids[0] if ids else "0" * 32, "name": f"saved {turn.number}"})
+    one.fill("/dashboard/forget", {"name": "nothing"})
     one.fill("/log", {"head": ""})
     one.fill("/log", {"head": "x"})
     one.fill("/users", {"name": "ana", "role": "root", "days": "x"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
 from celosia.core.closing import Closing
 from celosia.core.errors import EngineError, NotPricedError, ParameterError, QueryError
@@ -20,8 +20,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.core.strict_json import read_json
 from celosia.data.table import Table
-from celosia.ledger.account import Account
-from celosia.ledger.budget_account import settle
+from celosia.ledger.budget_account import InMemoryBudget, settle
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
 from celosia.query.answering.fitting import Fitting, check_own, plan_fitting
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.core.events import Event
+    from celosia.ledger.account import Account
     from celosia.ledger.budget_account import BudgetAccount, Payment
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
@@ -156,10 +156,10 @@ class Session(Closing, NonCopyable):
         >>> session.spent
         PureDP(epsilon='0.1')
         """
-        if not isinstance(self._account, Account):
+        if isinstance(self._account, InMemoryBudget):
             raise ParameterError("query.analysts_need_ledger")
         other = object.__new__(type(self))  # a copy would be this object
-        other.__dict__ |= self.__dict__ | {"_costs": {}, "_account": self._account.for_analyst(name)}
+        other.__dict__ |= self.__dict__ | {"_costs": {}, "_account": cast("Account", self._account).for_analyst(name)}
         return other
 
     def duplicate(self) -> "Session":

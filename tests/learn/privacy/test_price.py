@@ -47,7 +47,7 @@ def test_a_failure_stays_paid_for_and_quotes_nothing() -> None:
     account = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(EngineError, match="stays paid for") as caught:
         _pay(account, ValueError("Ana is 34"))
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert "Ana" not in str(caught.value)
     with pytest.raises(InputError, match="ours"):
         _pay(account, InputError("ours"))
