@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
 
 
-@pytest.fixture(params=["memory", "postgresql"])
-def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
-    url = "memory://" if request.param == "memory" else request.getfixturevalue("postgres")
-    with cl.open_ledger(url) as opened:
+@pytest.fixture
+def ledger(shared: str) -> Iterator[Ledger]:
+    with cl.open_ledger(shared) as opened:
         yield opened
 
 

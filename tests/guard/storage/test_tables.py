@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
-import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +10,6 @@ import celosia as cl
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.storage.tables import DATASETS, KEYS, USERS, WEB_SESSIONS, create_tables, format_time, parse_time
 from celosia.guard.storage.tampering import find_tampering
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOMENTS = st.datetimes(
     min_value=datetime(1970, 1, 2),  # noqa: DTZ001 - the zone comes below
@@ -52,12 +47,8 @@ def test_postgresql_takes_them_too(postgres: str) -> None:
         create_tables(ledger)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_store_of_an_older_version_is_opened_and_agrees_with_its_log(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    url = f"sqlite:///{tmp_path}/ledger.db" if kind == "sqlite" else request.getfixturevalue("postgres")
-    with cl.open_ledger(url) as ledger:
+def test_a_store_of_an_older_version_is_opened_and_agrees_with_its_log(shared: str) -> None:
+    with cl.open_ledger(shared) as ledger:
         with ledger.store.transaction() as connection:
             connection.execute(sa.text("DROP TABLE IF EXISTS celosia_datasets"))
             connection.execute(sa.text(OLD_DATASETS))
