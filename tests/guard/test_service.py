@@ -928,6 +928,60 @@ def test_one_analyst_who_asks_much_does_not_stop_another(place: Place, monkeypat
     assert {answer.state for answer in place.guard.answers(ana)} == {"committed"}
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(600_000):
+        if holds():
+            return
+        time.sleep(0.001)
+    raise AssertionError
+
+
+def test_rights_that_end_while_a_question_waits_have_ended(place: Place) -> None:
+    """A key revoked, a data set retired or taken back, an approval denied: what waits for its turn is not answered."""
+    limit_costs(place, approval_above="0.2")
+    ana, cora, costly = place.who("ana"), place.who("cora"), replace(COUNT, epsilon="0.3")
+    with pytest.raises(ApprovalRequiredError):
+        place.guard.ask(ana, costly, "approved")
+    [approval] = place.guard.approvals(cora)
+    place.guard.decide_approval(cora, approval.id, granted=True)
+    until = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=0.2)
+    late = replace(ana, until=until)
+    endings: list[tuple[Identity, QueryRequest, str, Callable[[], object], type[CelosiaError]]] = [
+        (
+            ana,
+            costly,
+            "approved",
+            lambda: place.guard.decide_approval(cora, approval.id, granted=False),
+            NotAllowedError,
+        ),
+        (ana, COUNT, "shared", lambda: place.guard.share_dataset(cora, "deaths", ["eva"]), NotFoundError),
+        (late, COUNT, "expired", lambda: wait_until(lambda: dt.datetime.now(dt.UTC) > until), NotAllowedError),
+        (ana, COUNT, "retired", lambda: place.guard.update_dataset(cora, "deaths", retired=True), NotFoundError),
+        (ana, COUNT, "revoked", lambda: place.guard.revoke(LOCAL, "ana"), NotAllowedError),
+    ]
+    for who, query, key, end, error in endings:
+        caught: list[CelosiaError] = []
+
+        def ask(who: Identity = who, query: QueryRequest = query, key: str = key) -> None:
+            try:
+                place.guard.ask(who, query, key)
+            except CelosiaError as found:
+                caught.append(found)  # noqa: B023 - it ends within the loop
+
+        with place.guard._turns.take("ana"):
+            thread = threading.Thread(target=ask)
+            thread.start()
+            wait_until(lambda: bool(place.guard._turns._waiting) or bool(caught))  # noqa: B023 - it ends within the loop
+            assert not caught, key
+            end()
+        thread.join()
+        assert [type(found) for found in caught] == [error], key
+        if key == "retired":
+            place.guard.update_dataset(cora, "deaths", retired=False)
+        place.guard.share_dataset(cora, "deaths", None)
+    assert place.spent() == 0
+
+
 def test_a_question_is_cancelled_from_another_process(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process is another guard on the same store. Only the analyst's own question ends; it stays paid."""
     monkeypatch.setattr(interruption, "_POLL_SECONDS", 0.01)
@@ -1049,11 +1103,19 @@ def test_approvals_that_nobody_gave_are_found(place: Place) -> None:
     limit_costs(place, approval_above="0.2")
     with pytest.raises(ApprovalRequiredError):
         place.guard.ask(place.who("ana"), replace(COUNT, epsilon="0.3"), "k")
+    [approval] = place.guard.approvals(LOCAL)
     with place.guard.ledger.store.transaction() as connection:
         connection.execute(APPROVALS.update().values(state="granted"))
     found = place.guard.verify(place.who("alda"))
     assert not found.ok
     assert "does not agree with the log" in str(found.problem)
+    for changed in ({"state": "pending", "digest": "0" * 64}, {"digest": approval.digest, "key": "another"}):
+        with place.guard.ledger.store.transaction() as connection:
+            connection.execute(APPROVALS.update().values(**changed))
+        assert not place.guard.verify(place.who("alda")).ok  # the approval of another request
+    with place.guard.ledger.store.transaction() as connection:
+        connection.execute(APPROVALS.update().values(key=approval.key))
+    assert place.guard.verify(place.who("alda")).ok
 
 
 def test_bad_approvals_change_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1076,8 +1138,13 @@ def test_bad_approvals_change_nothing(place: Place, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_least_cost_and_the_share_of_an_analyst(place: Place) -> None:
-    limit_costs(place, least_cost="0.01", analyst_share="0.3")
+    limit_costs(place, least_cost="0.01", analyst_share="0.3", approval_above="0.9")
     ana = place.who("ana")
+    notes = {
+        epsilon: [note.code for note in place.guard.preview(ana, replace(COUNT, epsilon=epsilon)).notes]
+        for epsilon in ("0.001", "0.01", "0.9", "1")
+    }
+    assert notes == {"0.001": ["guard.below_least_cost"], "0.01": [], "0.9": [], "1": ["guard.needs_approval"]}
     with pytest.raises(ParameterError, match="least cost"):
         place.guard.ask(ana, replace(COUNT, epsilon="1e-6"), "k")
     assert place.spent() == 0

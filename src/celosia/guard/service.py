@@ -36,7 +36,7 @@ from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.folders import find_file, list_files
-from celosia.guard.datasets.policies import scope_policy
+from celosia.guard.datasets.policies import explain_rules, scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
@@ -294,12 +294,12 @@ class Guard(Closing):
     def preview(self, identity: Identity, query: QueryRequest) -> "Preview":
         """Return the cost and the expected error of a query. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
-        dataset = self._find_visible(identity, query.dataset)
         with self._turns.take(identity.name):
-            opened = self._sessions.open(dataset)
+            opened = self._sessions.open(self._find_visible(identity, query.dataset))
             plan = opened.plan(query, self.config.limits)
             target = query.target() | ({} if query.level is None else {"level": query.level})
-            return opened.first.for_analyst(identity.name).preview(plan, **target)
+            found = opened.first.for_analyst(identity.name).preview(plan, **target)
+            return replace(found, notes=(*found.notes, *explain_rules(opened.state[1], found.cost)))
 
     def ask(self, identity: Identity, query: QueryRequest | FitRequest, key: str) -> Answer:
         """Answer a query or fit a model, or return the stored answer of a repeated request.
@@ -308,24 +308,20 @@ class Guard(Closing):
         same request is being answered elsewhere: poll ``answer``.
         """
         from celosia.ledger import Request
-        from celosia.ledger.budgets.scope import Scope
-        from celosia.ledger.reservations.records import find_request
 
         require(identity, Permission.ASK)
         request = Request(key=_check_key(key), digest=query.digest)
-        with self.ledger.state.reading() as page:  # one read of the store
-            known = find_request(page.connection, identity.name, request.key)
-            if known is None:
-                found = self.catalogue.find(query.dataset, connection=page.connection)
-                approval = self._approvals.find_granted(page.connection, identity.name, request)
-                policy = page.state.policies.get(Scope(dataset=query.dataset))
-        if known is not None:
-            if known[0].digest != request.digest:
-                raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(key))
-            return self._make_answer(known[1].reservation)
-        dataset, request = _check_visible(identity, query.dataset, found), replace(request, approval=approval)
+        found = self._look_up(identity, query.dataset, request)
+        if isinstance(found, Answer):
+            return found
         try:
-            with self._turns.take(identity.name):
+            with self._turns.take(identity.name) as waited:
+                if waited:  # the right to ask may have ended meanwhile
+                    self._check_valid(identity)
+                    found = self._look_up(identity, query.dataset, request)
+                    if isinstance(found, Answer):
+                        return found
+                dataset, policy, request = found
                 reservation = self._pay(identity.name, query, request, self._sessions.open(dataset, policy))
         except EngineError as error:
             if error.code not in INTERRUPTED:
@@ -335,6 +331,30 @@ class Guard(Closing):
             self._file_approval(identity, request, query.to_json(), error)
             raise
         return self._make_answer(reservation)
+
+    def _look_up(
+        self, identity: Identity, name: str, request: "Request"
+    ) -> "Answer | tuple[Dataset, Policy | None, Request]":
+        """Return the answer of a known request; else its data set, the policy, and the request with its approval."""
+        from celosia.ledger.budgets.scope import Scope
+        from celosia.ledger.reservations.records import find_request
+
+        with self.ledger.state.reading() as page:  # one read of the store
+            known = find_request(page.connection, identity.name, request.key)
+            if known is None:
+                dataset = _check_visible(identity, name, self.catalogue.find(name, connection=page.connection))
+                approval = self._approvals.find_granted(page.connection, identity.name, request)
+                policy = page.state.policies.get(Scope(dataset=name))
+                return dataset, policy, replace(request, approval=approval)
+        if known[0].digest != request.digest:
+            raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
+        return self._make_answer(known[1].reservation)
+
+    def _check_valid(self, identity: Identity) -> None:
+        """Raise ``NotAllowedError`` if the key or token of an identity has ended."""
+        revoked = identity.key_id is not None and self._directory.find_holder(identity.key_id) is None
+        if revoked or (identity.until is not None and identity.until <= now()):
+            raise NotAllowedError(INVALID)
 
     def _pay(
         self, analyst: str, query: QueryRequest | FitRequest, request: "Request", opened: OpenDataset

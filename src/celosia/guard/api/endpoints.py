@@ -144,7 +144,7 @@ async def _version(here: Shared, who: Caller, name: _Name) -> replies.DatasetCar
 async def _preview(here: Shared, who: Caller, body: QueryRequest) -> replies.PreviewReply:
     """The cost and the expected error of a query. Spends nothing, and reads no data."""
     with here.user_limit.hold(who.name):
-        return replies.PreviewReply(**preview_to_json(await here.threads.work(here.guard.preview, who, body)))
+        return replies.PreviewReply(**preview_to_json(await here.threads.ask(here.guard.preview, who, body)))
 
 
 _ASK: Final[dict[str, Any]] = {

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import format_exact, safe_repr
 from celosia.core.guarantees import Guarantee
+from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.datasets.declarations import declared_table
+from celosia.ledger.reservations.reserving import first_number
 from celosia.query.opening import scoped_budget
 
 if TYPE_CHECKING:
@@ -34,6 +36,16 @@ def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "
     if len({(table.unit, table.adjacency) for table in tables}) > 1:
         raise ParameterError("guard.datasets_protect_different_units")
     return _scope_limits(policy, tables[0])
+
+
+def explain_rules(policy: "Policy", cost: Guarantee) -> tuple[Message, ...]:
+    """Return what the rules of a data set mean for a query of an analyst at this cost."""
+    number, notes = first_number(cost), []
+    if policy.least_cost is not None and number < policy.least_cost:
+        notes.append(Message("guard.below_least_cost", least=format_exact(policy.least_cost).strip("'")))
+    if policy.approval_above is not None and number > policy.approval_above:
+        notes.append(Message("guard.needs_approval", most=format_exact(policy.approval_above).strip("'")))
+    return tuple(notes)
 
 
 def _scope_limits(policy: "Policy", table: "Table") -> "Policy":

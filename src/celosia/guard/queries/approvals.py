@@ -74,8 +74,9 @@ class Approvals:
                 at=format_time(now()),
             )
             connection.execute(sa.insert(APPROVALS).values(**_row(made)))
-            body = {"approval": made.id, "dataset": made.dataset, "analyst": analyst, "question": made.question}
-            self._ledger.record("approval requested", body | {"cost": dict(made.cost)}, connection=connection)
+            names = ("dataset", "analyst", "question", "key", "digest", "cost")
+            body = {"approval": made.id} | {name: getattr(made, name) for name in names}
+            self._ledger.record("approval requested", body, connection=connection)
         return made
 
     def decide(self, id: str, *, granted: bool, reason: str, by: str) -> Approval:  # noqa: A002 - its name in the API

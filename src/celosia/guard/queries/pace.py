@@ -58,15 +58,16 @@ class Turns:
         self._waiting: dict[str, deque[threading.Event]] = {}  # in the order in which analysts take turns
 
     @contextmanager
-    def take(self, analyst: str) -> Iterator[None]:
-        """Wait for the turn of an analyst, and hold it during the block."""
+    def take(self, analyst: str) -> Iterator[bool]:
+        """Wait for the turn of an analyst, and hold it during the block. Yields whether it had to wait."""
         turn = threading.Event()
         with self._lock:
             self._waiting.setdefault(analyst, deque()).append(turn)
             self._admit()
+            waited = not turn.is_set()
         turn.wait()
         try:
-            yield
+            yield waited
         finally:
             with self._lock:
                 self._taken.remove(analyst)

@@ -73,7 +73,10 @@ def find_tampering(connection: "Connection") -> Message | None:
             for row in connection.execute(sa.select(KEYS))
         },
         "data set": {row.name: (row_digest(row._asdict()),) for row in connection.execute(sa.select(DATASETS))},
-        "approval": {row.id: (row.dataset, row.analyst, row.state) for row in connection.execute(sa.select(APPROVALS))},
+        "approval": {
+            row.id: (row.dataset, row.analyst, row.key, row.digest, row.state)
+            for row in connection.execute(sa.select(APPROVALS))
+        },
     }
     for kind, those in expected.items():
         for name in sorted(those.keys() | found[kind].keys()):
@@ -95,8 +98,10 @@ def _replay_log(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]
         elif kind == "key revoked":
             keys[body["key"]] = (*keys.get(body["key"], (None, None, None))[:3], True)
         elif kind in _APPROVAL_LINES:
-            state = kind.removeprefix("approval ").replace("requested", "pending")
-            approvals[body["approval"]] = (body["dataset"], body["analyst"], state)
+            asked = approvals.get(
+                body["approval"], (body["dataset"], body["analyst"], body.get("key"), body.get("digest"))
+            )
+            approvals[body["approval"]] = (*asked[:4], kind.removeprefix("approval ").replace("requested", "pending"))
         else:
             datasets[body["dataset"]] = (body.get("digest"),)
     return {"user": users, "key": keys, "data set": datasets, "approval": approvals}

@@ -83,7 +83,7 @@ def make_endpoint(served_page: "Page", guard: "Guard") -> Callable[[Request], Aw
             form=await _read_form(request) if served_page.method == "POST" else None,
         )
         threads = get_shared(request).threads
-        run = threads.ask if served_page.spends else threads.work if served_page.costly else threads.read
+        run = threads.ask if served_page.costly else threads.read
         reply = await run(_serve_page, served_page, guard, incoming, request)
         if incoming.query.get("lang") in LANGUAGES:
             set_cookie(reply, LANGUAGE_COOKIE, incoming.query["lang"])
