@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from anyio.from_thread import start_blocking_portal
 
-from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
-from tests.reliability.serving import ROLES, Reply
+from tests.reliability.serving import LOCAL, ROLES, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["HOST", "LOCAL", "Inside", "InsideClient", "open_guard", "serve_inside"]
 
 HOST = "http://guard.example"
-LOCAL = Identity.local()
 
 
 class InsideClient:
@@ -60,9 +58,9 @@ class InsideClient:
         reply = self._portal.call(lambda: self._client.request(method, path, content=content, headers=raw))
         return Reply(reply.status_code, dict(reply.headers), reply.content)
 
-    def ask(self, body: object, key: str, *, wait: int = 20) -> Reply:
+    def ask(self, body: object, key: str, *, wait: int = 20, path: str = "/v1/queries") -> Reply:
         """Ask a question under an idempotency key."""
-        return self.send("POST", "/v1/queries", body, headers={"Idempotency-Key": key, "Prefer": f"wait={wait}"})
+        return self.send("POST", path, body, headers={"Idempotency-Key": key, "Prefer": f"wait={wait}"})
 
 
 def _bytes(value: str | bytes) -> bytes:

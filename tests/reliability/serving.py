@@ -31,11 +31,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from celosia.core import Guarantee
+    from celosia.ledger import Policy
 
-__all__ = ["COMMAND", "DATASET", "ROLES", "Client", "Reply", "Served", "question", "set_up", "start_server"]
+__all__ = [
+    "COMMAND",
+    "DATASET",
+    "LOCAL",
+    "ROLES",
+    "Client",
+    "Reply",
+    "Served",
+    "fit",
+    "question",
+    "set_up",
+    "start_server",
+]
 
 COMMAND = (sys.executable, "-m", "celosia", "guard", "serve", "--config")
 
+LOCAL = Identity.local()
 ROLES = ("owner", "curator", "analyst", "auditor")
 DATASET = "people"
 SCHEMA = """
@@ -102,9 +116,9 @@ class Client:
             raise
         return reply
 
-    def ask(self, body: object, key: str, *, wait: int = 20) -> Reply:
+    def ask(self, body: object, key: str, *, wait: int = 20, path: str = "/v1/queries") -> Reply:
         """Ask a question under an idempotency key."""
-        return self.send("POST", "/v1/queries", body, headers={"Idempotency-Key": key, "Prefer": f"wait={wait}"})
+        return self.send("POST", path, body, headers={"Idempotency-Key": key, "Prefer": f"wait={wait}"})
 
     def close(self) -> None:
         self._connection.close()
@@ -115,6 +129,18 @@ def question(number: int, *, epsilon: str = "0.001", dataset: str = DATASET) -> 
     condition = f" WHERE income < {1 + number % 1000}" if number % 10 == 0 else ""
     sql = f"SELECT COUNT(*) AS n{number} FROM {dataset}{condition}"
     return {"dataset": dataset, "sql": sql, "epsilon": epsilon}
+
+
+def fit(number: int, *, epsilon: str = "0.001") -> dict[str, Any]:
+    """A fit that differs from all others."""
+    where = f"income < {1 + number}"
+    return {
+        "dataset": DATASET,
+        "model": "PCA",
+        "features": ["age", "income"],
+        "where": where,
+        "parameters": {"epsilon": epsilon},
+    }
 
 
 @dataclass(slots=True)
@@ -185,7 +211,7 @@ def add_expired_user(guard: Guard, name: str, role: str) -> str:
     for seconds in (0.1, 1.0, 10.0, 60.0):
         expires = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
         with contextlib.suppress(ParameterError):  # expired before it was stored
-            key = guard.add_user(Identity.local(), name, role, expires)
+            key = guard.add_user(LOCAL, name, role, expires)
             while dt.datetime.now(dt.UTC) <= expires:
                 time.sleep(0.05)
             return key
@@ -196,7 +222,7 @@ def set_up(
     folder: Path,
     store: str | None = None,
     *,
-    budget: Guarantee | None = None,
+    budget: Guarantee | Policy | None = None,
     analysts: Sequence[str] = (),
     rows: int = 60,
     **config: Any,
@@ -210,12 +236,11 @@ def set_up(
     settings: dict[str, Any] = {"port": 0, "workers": 2, "slot_milliseconds": 0, "limits": limits} | config
     path = folder / "guard.toml"
     Config(store=store or f"sqlite:///{folder / 'ledger.db'}", **settings).write(path)
-    local = Identity.local()
     with Guard.open(Config.read(path)) as guard:
-        keys = {role: guard.add_user(local, role, role) for role in ROLES}
-        keys |= {name: guard.add_user(local, name, "analyst") for name in analysts}
-        guard.add_dataset(local, DATASET, str(data), SCHEMA)
-        guard.set_budget(local, budget or PureDP(epsilon=1), dataset=DATASET)
+        keys = {role: guard.add_user(LOCAL, role, role) for role in ROLES}
+        keys |= {name: guard.add_user(LOCAL, name, "analyst") for name in analysts}
+        guard.add_dataset(LOCAL, DATASET, str(data), SCHEMA)
+        guard.set_budget(LOCAL, budget or PureDP(epsilon=1), dataset=DATASET)
     return path, keys
 
 

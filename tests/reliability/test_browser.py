@@ -39,6 +39,7 @@ FILE = "/new-dataset?file=files/visits.csv"
 SQL = "SELECT sex, COUNT(*) FROM people GROUP BY sex"
 # Chromium's advice on forms with a password field and no name is no error; a key has no name.
 QUIET = ("verbose",)
+RETRIES = 5
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +57,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """One browser for all tests here."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         # One process draws, for starting another takes longer than most tests.
         args = ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--renderer-process-limit=1"]
@@ -140,10 +142,12 @@ def sign_in_by_hand(page: Page, served: Served, who: str, lang: str = "en") -> N
 
 def sign_in(page: Page, served: Served, who: str, lang: str = "en") -> None:
     """Sign in as the form does, without drawing its page and the next."""
-    form = page.request.get(f"{served.url}/sign-in?lang={lang}").text()
+    # A connection of an earlier test may be closed by the server in this moment: it is opened again.
+    form = page.request.get(f"{served.url}/sign-in?lang={lang}", max_retries=RETRIES).text()
     token = re.search(r'name="token" value="([0-9a-f]+)"', form)
     fields = {"key": served.keys[who], "token": token[1] if token else ""}
-    reply = page.request.post(f"{served.url}/sign-in", form=fields, headers={"Origin": served.url})
+    headers = {"Origin": served.url}
+    reply = page.request.post(f"{served.url}/sign-in", form=fields, headers=headers, max_retries=RETRIES)
     assert reply.url == f"{served.url}/datasets"
     assert f'<html lang="{lang}"' in reply.text()
 

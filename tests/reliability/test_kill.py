@@ -1,4 +1,8 @@
-"""Workers are killed while they answer: what was released is paid for, the log holds, and the server serves again."""
+"""Workers are killed while they answer: what was released is paid for, the log holds, and the server serves again.
+
+Questions, fits and questions that need an approval are asked, while a curator approves, changes the data set and reads
+dummy rows; what is lost is cancelled.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core import PureDP
+from celosia.ledger import Policy
 from tests.reliability.dying_server import serve_until_told_to_die
-from tests.reliability.serving import DATASET, PATIENCE, Served, question, start_server
+from tests.reliability.serving import DATASET, LOCAL, PATIENCE, Served, fit, question, start_server
 from tests.reliability.stores import STORES, store_url
 
 if TYPE_CHECKING:
@@ -28,9 +33,19 @@ if TYPE_CHECKING:
 
 ASKERS = 3
 UNIT = Fraction(1, 1000)
+COSTLY = 3 * UNIT  # what a question that needs an approval costs
 BUDGET = PureDP(epsilon=100)
+POLICY = Policy(limit=BUDGET, approval_above=UNIT)
 GONE = (OSError, http.client.HTTPException)
-EXPECTED = {"reserved": 202, "committed": 200}
+EXPECTED = {"reserved": 202, "committed": 200, "failed": 502}
+
+
+def send(client: Client, key: str, *, wait: int = 20) -> Reply:
+    """Ask the question of a key: one in four is a fit, one in four needs an approval."""
+    number = int(key)
+    if number % 4 == 2:
+        return client.ask(fit(number), key, wait=wait, path="/v1/models")
+    return client.ask(question(number, epsilon=str(float(COSTLY if number % 4 == 3 else UNIT))), key, wait=wait)
 
 
 @dataclass
@@ -50,9 +65,6 @@ class Asker(threading.Thread):
 
     __hash__ = threading.Thread.__hash__
 
-    def body(self, key: str) -> dict[str, str]:
-        return question(int(key))
-
     def run(self) -> None:
         while not self.enough.is_set():
             key = str(self.begun * ASKERS + self.number)
@@ -62,16 +74,52 @@ class Asker(threading.Thread):
     def settle(self, key: str) -> None:
         while not self.enough.is_set():
             try:
-                reply = self.client.ask(self.body(key), key, wait=0)
+                reply = send(self.client, key, wait=0)
             except GONE:
+                continue
+            if reply.status == 403 and reply.json["error"] == "ApprovalRequiredError":
+                time.sleep(0.01)
                 continue
             if reply.status == 200:
                 self.answered[key] = reply.json
             elif reply.status == 202:  # reserved by a process that was killed, or has not answered yet
                 self.unanswered[key] = reply.json["id"]
+                with contextlib.suppress(*GONE):
+                    self.client.send("DELETE", f"/v1/queries/{reply.json['id']}")
             else:
                 self.odd.append(reply)
             return
+
+
+@dataclass
+class Curator(threading.Thread):
+    """Approves what waits, renames the data set and reads dummy rows, again and again."""
+
+    client: Client
+    enough: threading.Event
+    odd: list[Reply] = field(default_factory=list)
+    titles: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__(daemon=True)
+
+    __hash__ = threading.Thread.__hash__
+
+    def run(self) -> None:
+        while not self.enough.is_set():
+            with contextlib.suppress(*GONE):
+                waiting = self.send("GET", "/v1/approvals?state=pending").json["approvals"]
+                for one in waiting:
+                    self.send("PUT", f"/v1/approvals/{one['id']}", {"granted": True})
+                self.titles.add(title := f"People {len(self.titles)}")
+                self.send("PATCH", f"/v1/datasets/{DATASET}", {"title": title})
+                self.send("GET", f"/v1/datasets/{DATASET}/dummy?rows=5")
+
+    def send(self, method: str, path: str, body: object = None) -> Reply:
+        reply = self.client.send(method, path, body)
+        if reply.status != 200:
+            self.odd.append(reply)
+        return reply
 
 
 def kill_at_random(served: Served, kills: int, replies: Callable[[], int], chance: random.Random) -> None:
@@ -95,18 +143,19 @@ def test_kills_lose_no_charge_and_no_service(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, thorough: bool
 ) -> None:
     kills = 100 if thorough else 6
-    with start_server(tmp_path, store_url(kind, request), budget=BUDGET, workers=2) as served:
+    with start_server(tmp_path, store_url(kind, request), budget=POLICY, workers=2) as served:
         enough = threading.Event()
         askers = [Asker(served.client(), number, enough) for number in range(ASKERS)]
-        for asker in askers:
-            asker.start()
+        curator = Curator(served.client("curator"), enough)
+        for thread in (*askers, curator):
+            thread.start()
         kill_at_random(served, kills, lambda: sum(asker.begun for asker in askers), random.Random(20))
         enough.set()
-        for asker in askers:
-            asker.join(PATIENCE)
-            assert not asker.is_alive()
+        for thread in (*askers, curator):
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
         served.wait_until_serving()
-        assert not [reply for asker in askers for reply in asker.odd]
+        assert not [*curator.odd, *(reply for asker in askers for reply in asker.odd)]
         answered = {key: told for asker in askers for key, told in asker.answered.items()}
         unanswered = {key: paid for asker in askers for key, paid in asker.unanswered.items()}
         assert len(answered) >= kills / 5
@@ -121,12 +170,18 @@ def check_books(served: Served, answered: dict[str, dict[str, Any]], unanswered:
     with served.guard() as guard:
         reservations = guard.ledger.reservations(analyst="analyst", limit=10_000)
         [line] = guard.ledger.statement(dataset=DATASET)
-        assert line.spent == PureDP(epsilon=len(reservations) * UNIT)
+        account = guard.ledger.account(DATASET, "analyst")
+        costs = [account.cost(one.event).to_json() for one in reservations]
+        dear = costs.count(PureDP(epsilon=COSTLY).to_json())
+        assert costs.count(PureDP(epsilon=UNIT).to_json()) == len(costs) - dear
+        assert line.spent == PureDP(epsilon=(len(costs) + 2 * dear) * UNIT)
+        granted = guard.approvals(LOCAL, state="granted", limit=10_000)
+        assert dear == sum(one.answer is not None for one in granted)
         assert len(answered) + len(unanswered) <= len(reservations) <= begun
         committed = {one.id for one in reservations if one.state == "committed"}
         assert {told["id"] for told in answered.values()} <= committed
         assert len({told["id"] for told in answered.values()}) == len(answered)
-        found = guard.ledger.verify()
+        found = guard.verify(guard.authenticate(served.keys["auditor"]))
         assert found.ok, found.problem
 
 
@@ -137,17 +192,17 @@ def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswere
     """
     client = served.client()
     for key in sorted(answered)[:30]:
-        reply = client.ask(question(int(key)), key)
+        reply = send(client, key)
         assert reply.status == 200
         assert reply.json == answered[key]
     with served.guard() as guard:
         for key in sorted(unanswered)[:10]:
             before = guard.ledger.reservation(unanswered[key])
-            reply = client.ask(question(int(key)), key, wait=0)
+            reply = send(client, key, wait=0)
             after = guard.ledger.reservation(unanswered[key])
             assert before is not None
             assert after is not None
-            assert reply.json["id"] == unanswered[key]
+            assert reply.status == 502 or reply.json["id"] == unanswered[key]
             assert reply.status in {EXPECTED[before.state], EXPECTED[after.state]}
 
 

@@ -6,16 +6,18 @@ import contextlib
 import functools
 import itertools
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 
 from celosia.core import EngineError, ParameterError, QueryError
+from celosia.ledger import Policy
 from tests.reliability.fuzzing import fuzzed
-from tests.reliability.inside import Inside, open_guard, serve_inside
-from tests.reliability.neighbourhood import UGLY, populate, same, worlds
-from tests.reliability.serving import start_server
+from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
+from tests.reliability.neighbourhood import BUDGETS, SCHEMA, UGLY, populate, same, worlds
+from tests.reliability.serving import Reply, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -113,6 +115,46 @@ def test_models_are_fitted_alike(tmp_path: Path) -> None:
             neighbours.ask({"parameters": {"epsilon": "1"}} | body, preview=False)
         assert neighbours.statuses == {200: 3, 422: 1, 403: 1}
         assert _access_log(both[0]) == _access_log(both[1])
+
+
+def test_approvals_changes_and_dummy_rows_are_alike(tmp_path: Path) -> None:
+    dear, schema = BY_CATEGORY | {"epsilon": "3"}, SCHEMA.to_toml().replace("high = 10\n", "high = 9\n")
+    with inside(tmp_path, only=["rows"]) as both:
+        for world in both:
+            world.guard.set_budget(LOCAL, Policy(limit=BUDGETS["rows"], approval_above=Fraction(2)), dataset="rows")
+        found = [[*_curate(world, dear, schema)] for world in both]
+        assert [reply.status for reply in found[0]] == [200, 403, 200, 200, 200, 200, 200, 200, 200, 404]
+        dummies = [replies.pop(0) for replies in found]
+        assert dummies[0].body == dummies[1].body
+        for one, two in zip(*found, strict=True):
+            same(one, two)
+        same(*(world.client("owner").send("GET", "/v1/budget") for world in both))
+        assert _access_log(both[0]) == _access_log(both[1])
+
+
+def _curate(world: Inside, dear: Mapping[str, Any], schema: str) -> Iterator[Reply]:
+    """Ask for an approval, use it, cancel too late, narrow a bound and retire; ids and times are not shown."""
+    analyst, curator = world.client(), world.client("curator")
+    yield analyst.send("GET", "/v1/datasets/rows/dummy?rows=50")
+    refused = analyst.ask(dear, "dear")
+    approval = refused.json["fields"]["name"]
+    yield _hide(refused, approval)
+    yield _hide(listed := curator.send("GET", "/v1/approvals"), approval, listed.json["approvals"][0]["at"])
+    decided = curator.send("PUT", f"/v1/approvals/{approval}", {"granted": True})
+    yield _hide(decided, approval, decided.json["at"])
+    yield (answered := analyst.ask(dear, "dear"))
+    yield analyst.send("DELETE", f"/v1/queries/{answered.json['id']}")
+    yield curator.send("PATCH", "/v1/datasets/rows", {"schema": schema})
+    yield analyst.ask(COUNT, "narrower")
+    yield curator.send("PATCH", "/v1/datasets/rows", {"retired": True})
+    yield analyst.ask(COUNT, "retired")
+
+
+def _hide(reply: Reply, *texts: str) -> Reply:
+    body = reply.body
+    for text in texts:
+        body = body.replace(text.encode(), b"*" * len(text))
+    return Reply(reply.status, reply.headers, body)
 
 
 def _access_log(world: Inside) -> list[str]:
