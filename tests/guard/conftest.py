@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from celosia.guard.http.limits import Rates
+from celosia.serving.limits import Rates
 
 
 @pytest.fixture(autouse=True)

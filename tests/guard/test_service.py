@@ -29,7 +29,6 @@ from celosia.core.errors import (
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
-from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.pace import delay_end, delay_until_visible
 from celosia.guard.roles import Role
 from celosia.guard.schema.requests import FitRequest, QueryRequest
@@ -39,6 +38,7 @@ from celosia.ledger import Policy, Request, Window
 from celosia.query import interruption
 from celosia.query.answering import release_table as answering
 from celosia.query.engines.duckdb import DuckDBEngine
+from celosia.serving.errors import NotFoundError
 from tests.reliability.serving import add_expired_user
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import httpx
 from anyio.from_thread import start_blocking_portal
 
 from celosia.guard.config.settings import Config, Limits
-from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
+from celosia.serving.access_log import AccessLog
 from tests.reliability.serving import LOCAL, ROLES, Reply
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import celosia as cl
 from celosia.core import ApproxDP, PureDP
 from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import PublicTable
-from celosia.guard.http.problems import STATUSES
 from celosia.query.serial.messages import message_from_json
+from celosia.serving.problems import STATUSES
 from tests.reliability.hostile import HONEST, Hostile, hostile_bodies, hostile_requests
 from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
 from tests.reliability.serving import DATASET, PATIENCE, question, start_server

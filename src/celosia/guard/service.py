@@ -37,7 +37,6 @@ from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.folders import find_file, list_files
 from celosia.guard.datasets.policies import explain_rules, scope_policy
-from celosia.guard.errors import NotFoundError
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries import saved
@@ -52,6 +51,7 @@ from celosia.guard.schema.replies import Answer, Approval, DatasetCard
 from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from celosia.data.drafting.inspection import Inspection

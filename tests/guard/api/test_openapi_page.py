@@ -10,9 +10,9 @@ import pytest
 
 from celosia.guard.api.openapi_page import STYLE, openapi_document, render
 from celosia.guard.config.settings import Config
-from celosia.guard.http.problems import STATUSES
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
+from celosia.serving.problems import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 import celosia as cl
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.guard.auth.directory import INVALID, Directory, draw_hexadecimal, is_user_name
-from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, create_tables
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

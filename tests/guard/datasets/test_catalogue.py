@@ -10,8 +10,8 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, ParameterError, SchemaError
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.dataset import Dataset, PublicTable
-from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import create_tables
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.guard.datasets.declarations import check_same_unit, declared_table, replace_bounds, schema_text
-from celosia.guard.errors import NotFoundError
+from celosia.serving.errors import NotFoundError
 
 FILE = SchemaFile(
     schema=cl.Schema(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.guard.datasets import folders
 from celosia.guard.datasets.folders import find_file, list_files
-from celosia.guard.errors import NotFoundError
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from typing import Any
 import celosia as cl
 from celosia.core import ZCDP, PureDP
 from celosia.core.messages.message import Message
-from celosia.guard.http.problems import Problem
 from celosia.guard.schema import replies
 from celosia.guard.schema.replies import Answer
 from celosia.ledger import Policy, Window
+from celosia.serving.problems import Problem
 
 ANSWER: dict[str, Any] = {
     "id": "0f",

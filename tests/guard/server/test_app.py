@@ -19,9 +19,9 @@ from celosia.core import PureDP
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
-from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
+from celosia.serving.access_log import AccessLog
 from tests.guard.copies import dump_store, open_copy
 
 if TYPE_CHECKING:

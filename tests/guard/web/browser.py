@@ -10,9 +10,9 @@ import anyio
 import httpx
 
 from celosia.guard.auth.identity import Identity
-from celosia.guard.http.access_log import AccessLog
 from celosia.guard.roles import Role
 from celosia.guard.server.app import create_app
+from celosia.serving.access_log import AccessLog
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.guard.config.settings import Limits
-from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
+from celosia.serving.access_log import AccessLog
 from tests.guard.web.browser import Browser
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response, StreamingResponse
 
 from celosia.core.errors import EngineError
-from celosia.guard.http.routing import BEARER, Caller, Shared, SharedState, StrictRoute, problems
 from celosia.guard.log import export, search
+from celosia.guard.routing import BEARER, Caller, Shared, SharedState, StrictRoute, problems
 from celosia.guard.schema import replies
 from celosia.guard.schema.requests import (
     BoundsBody,
@@ -177,7 +177,7 @@ async def _answer_once(
             pause = min(0.5, pause * 1.5)
             answer = await here.threads.read(here.guard.answer, who, answer.id)
     if answer.state == "failed":
-        raise EngineError("guard.answer_failed")  # the same message for every failure
+        raise EngineError("serving.answer_failed")  # the same message for every failure
     if answer.state == "reserved":
         return _respond(answer, status=202, headers={"Retry-After": "1", "Location": f"/v1/queries/{answer.id}"})
     return _respond(answer)

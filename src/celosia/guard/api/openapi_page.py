@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi.openapi.utils import get_openapi
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from celosia.guard.http.problems import STATUSES
 from celosia.guard.schema.replies import ProblemReply
+from celosia.serving.problems import STATUSES
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -18,10 +18,10 @@ import sqlalchemy as sa
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.guard.auth.identity import LOCAL, Identity
-from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, USERS, format_time, parse_time
 from celosia.noise.source import SYSTEM
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

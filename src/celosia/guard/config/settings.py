@@ -125,6 +125,15 @@ class Config:
         """
         return _is_loopback(self.host)
 
+    @property
+    def processes(self) -> int:
+        """How many processes answer: one where each would have a ledger of its own, and spend the budget again.
+
+        >>> Config(store="memory://").processes
+        1
+        """
+        return 1 if self.store.startswith("memory:") else self.workers
+
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Config":
         """Read a file; its paths are relative to its folder.

@@ -24,9 +24,9 @@ from celosia.guard.auth.directory import now
 from celosia.guard.datasets.changes import compare
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
-from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import DATASETS, format_time
 from celosia.guard.storage.tampering import last_digest, row_digest
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

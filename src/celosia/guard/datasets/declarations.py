@@ -16,7 +16,7 @@ from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.guard.errors import NotFoundError
+from celosia.serving.errors import NotFoundError
 
 _LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from celosia.data.sources.files import ENDINGS
-from celosia.guard.errors import NotFoundError
+from celosia.serving.errors import NotFoundError
 
 MAX_FILES: Final = 500
 """The most files of a list."""

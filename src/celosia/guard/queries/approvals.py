@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from celosia.core.errors import ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
 from celosia.guard.auth.directory import draw_hexadecimal, now
-from celosia.guard.errors import NotFoundError
 from celosia.guard.schema.replies import Approval
 from celosia.guard.storage.tables import APPROVALS, format_time
 from celosia.ledger.reservations.records import find_request
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

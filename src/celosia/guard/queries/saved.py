@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import SAVED
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

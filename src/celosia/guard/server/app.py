@@ -17,17 +17,17 @@ from starlette.routing import Match, Route
 from celosia.core.errors import CelosiaError
 from celosia.guard.api.endpoints import ROUTER
 from celosia.guard.api.openapi_page import STYLE, openapi_document, render
-from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware
-from celosia.guard.http.headers import BehindProxy, SecurityHeaders
-from celosia.guard.http.limits import AddressLimit, BodyLimit, ConcurrencyLimit, Rates
-from celosia.guard.http.problems import HttpError, Problems, problem_of, request_number
-from celosia.guard.http.request_validation import RequestValidation
-from celosia.guard.http.routing import Shared, SharedState, get_shared, problems
-from celosia.guard.http.slots import Slots
+from celosia.guard.routing import Shared, SharedState, get_shared, problems
 from celosia.guard.schema.replies import HealthReply
 from celosia.guard.schema.requests import find_problem
 from celosia.guard.web import PAGES, error_page
 from celosia.guard.web import router as pages_router
+from celosia.serving.access_log import AccessLog, AccessLogMiddleware
+from celosia.serving.headers import BehindProxy, SecurityHeaders
+from celosia.serving.limits import AddressLimit, BodyLimit, ConcurrencyLimit, Rates
+from celosia.serving.problems import HttpError, Problems, problem_of, request_number
+from celosia.serving.request_validation import RequestValidation
+from celosia.serving.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

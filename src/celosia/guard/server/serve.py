@@ -8,18 +8,21 @@ import contextlib
 import gc
 import importlib
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog, redirect_output
-from celosia.guard.http.limits import Rates
-from celosia.guard.server.listening import announce, listen
-from celosia.guard.server.supervisor import Supervisor
-from celosia.guard.server.worker import serve_here
+from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.mechanisms import Gaussian, Laplace
+from celosia.serving.access_log import AccessLog, redirect_output
+from celosia.serving.limits import Rates
+from celosia.serving.listening import announce, listen
+from celosia.serving.supervisor import Supervisor
+from celosia.serving.worker import serve_app
 
 _PRELOADED = (
     "duckdb",
@@ -51,11 +54,21 @@ def serve(path: str | os.PathLike[str]) -> None:
     listening = listen(config)
     with _preload_libraries():
         if hasattr(os, "fork"):
-            Supervisor(path, config, listening).run()
+            Supervisor(serve_guard, partial(Config.read, path), config, listening).run()
             return
         access_log = AccessLog()
         redirect_output(access_log)
-        serve_here(config, listening, rates=Rates(), access_log=access_log, ready=lambda: announce(config, listening))
+        ready = partial(announce, config, listening)
+        serve_guard(config, listening, rates=Rates(), access_log=access_log, ready=ready)
+
+
+def serve_guard(
+    config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, ready: Callable[[], None]
+) -> None:
+    """Open the guard of this process and serve it."""
+    with Guard.open(config, create=False) as guard:
+        guard.open_datasets()
+        serve_app(create_app(guard, rates=rates, access_log=access_log), config, listening, ready=ready)
 
 
 @contextlib.contextmanager

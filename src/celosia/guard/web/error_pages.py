@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Scope
 
-    from celosia.guard.http.problems import Problem
     from celosia.guard.service import Guard
+    from celosia.serving.problems import Problem
 
 
 def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":

@@ -15,17 +15,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, CelosiaError
 from celosia.core.messages.message import LANGUAGES
 from celosia.core.messages.numerals import compute_share, format_guarantee, format_number
-from celosia.guard.http.problems import problem_of
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.static_files import address_of_file
+from celosia.serving.problems import problem_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from celosia.guard.http.problems import Problem
     from celosia.guard.web.web_session import WebSession
+    from celosia.serving.problems import Problem
 
 HTMX: Final = json.dumps(
     {

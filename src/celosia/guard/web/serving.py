@@ -19,9 +19,7 @@ from starlette.responses import Response
 
 from celosia.core.errors import NotAllowedError, TooManyRequestsError
 from celosia.core.messages.message import LANGUAGES
-from celosia.guard.errors import NotFoundError
-from celosia.guard.http.problems import HttpError, problem_of, request_number
-from celosia.guard.http.routing import get_shared
+from celosia.guard.routing import get_shared
 from celosia.guard.web.cookies import (
     ANONYMOUS_COOKIE,
     SESSION_COOKIE,
@@ -36,6 +34,8 @@ from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, lo
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.rendering import error_title, redirect, render_error, render_page
 from celosia.guard.web.web_session import WebSession
+from celosia.serving.errors import NotFoundError
+from celosia.serving.problems import HttpError, problem_of, request_number
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -161,7 +161,7 @@ def _check_rate(web_session: WebSession, request: Request) -> None:
         f"key {web_session.signed_in.key_id or web_session.signed_in.name}", per_minute=limit
     )
     if wait:
-        raise TooManyRequestsError("guard.too_many_requests", seconds=math.ceil(wait))
+        raise TooManyRequestsError("serving.too_many_requests", seconds=math.ceil(wait))
 
 
 def _redirect_to_sign_in(web_session: WebSession, *, has_ended: bool) -> Response:

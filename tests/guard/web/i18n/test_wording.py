@@ -9,11 +9,11 @@ import pytest
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
 from celosia.core.messages.message import Message, find_template
-from celosia.guard.http.problems import problem_of
 from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.i18n.wording import Sentence, translate
 from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
+from celosia.serving.problems import problem_of
 
 
 def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:

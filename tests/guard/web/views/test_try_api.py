@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.guard.http.headers import PAGE_POLICY
+from celosia.serving.headers import PAGE_POLICY
 from tests.guard.web.browser import ROLES, Document
 
 if TYPE_CHECKING:

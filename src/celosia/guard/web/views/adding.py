@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.data.drafting.inspection import Inspection
-    from celosia.guard.http.problems import Problem
     from celosia.guard.web.schema_form import ColumnRow
     from celosia.guard.web.web_session import WebSession
+    from celosia.serving.problems import Problem
 
 
 def _begin(web_session: "WebSession") -> "Response":

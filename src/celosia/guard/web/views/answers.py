@@ -13,13 +13,13 @@ from celosia.core.enclosure import exp_at_least
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_number
-from celosia.guard.errors import NotFoundError
 from celosia.guard.web.answer_table import answer_csv, answer_table
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.model_table import model_table
 from celosia.guard.web.rendering import download, render_page
 from celosia.guard.web.web_session import Page
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,8 +17,8 @@ from celosia.guard.web.web_session import Page
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.http.problems import Problem
     from celosia.guard.web.web_session import WebSession
+    from celosia.serving.problems import Problem
 
 _DONE: Final = ("bounds", "version", "retired", "restored", "shared", "schema", "added")
 _FORMS: Final = ("bounds", "versions", "sharing", "retirement")

@@ -13,9 +13,9 @@ from celosia.guard.web.web_session import Page
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.http.problems import Problem
     from celosia.guard.schema.replies import Answer
     from celosia.guard.web.web_session import WebSession
+    from celosia.serving.problems import Problem
 
 _MAX_ROWS: Final = 12
 _LEVEL: Final = 0.95

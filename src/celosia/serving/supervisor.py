@@ -13,18 +13,37 @@ import socket
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Generic, Protocol, TypeVar
 
 from celosia.core.errors import CelosiaError, LedgerError
-from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog
-from celosia.guard.http.limits import Rates
-from celosia.guard.server.listening import announce
-from celosia.guard.server.worker import GRACE_SECONDS, READY, run_worker
+from celosia.serving.access_log import AccessLog
+from celosia.serving.limits import Rates
+from celosia.serving.listening import ServerSettings, announce
+from celosia.serving.worker import GRACE_SECONDS, READY, run_worker
 
 _MAX_FAILURES = 5
+C = TypeVar("C", bound=ServerSettings)
+S_contra = TypeVar("S_contra", bound=ServerSettings, contravariant=True)
+
+
+class Serve(Protocol[S_contra]):
+    """Builds an application and serves it in the calling process until a signal ends it."""
+
+    def __call__(
+        self,
+        config: S_contra,
+        listening: socket.socket,
+        *,
+        rates: Rates,
+        access_log: AccessLog,
+        ready: Callable[[], None],
+    ) -> None:
+        """Serve; call ``ready`` when it listens."""
+
+
 _MAX_PAUSE_SECONDS = 30.0
 
 
@@ -44,17 +63,18 @@ class _Worker:
 
 
 @dataclass(slots=True)
-class Supervisor:
-    """Starts workers and replaces those that end."""
+class Supervisor(Generic[C]):
+    """Starts workers and replaces those that end; ``read_config`` reads the configuration again."""
 
-    path: str | os.PathLike[str]
-    config: Config
+    serve: Serve[C]
+    read_config: Callable[[], C]
+    config: C
     listening: socket.socket
     access_log: AccessLog = field(default_factory=AccessLog)
     _rates: Rates = field(default_factory=Rates)
     _workers: list[_Worker] = field(default_factory=list)
     _outgoing: list[_Worker] = field(default_factory=list)
-    _previous_config: Config | None = None
+    _previous_config: C | None = None
     _failures: int = 0
     _next_start: float = 0.0
     _kill_time: float | None = None
@@ -78,7 +98,7 @@ class Supervisor:
             os.close(end)
         self.listening.close()
         if self._gave_up:
-            raise LedgerError(self._reason or "guard.no_worker_started")
+            raise LedgerError(self._reason or "serving.no_worker_started")
 
     # ------------------------------------------------------------------------------------------------------ signals
 
@@ -141,9 +161,7 @@ class Supervisor:
         if self._kill_time is not None:
             return 0
         present = sum(not worker.leaving for worker in self._workers) - len(self._outgoing)
-        # Each process would have its own ledger in memory, and spend the budget again.
-        wanted = 1 if self.config.store.startswith("memory:") else self.config.workers
-        return max(0, wanted - present)
+        return max(0, self.config.processes - present)
 
     def _start_missing(self) -> None:
         while self._count_missing() and time.monotonic() >= self._next_start:
@@ -174,9 +192,9 @@ class Supervisor:
             if end >= 0:
                 os.close(end)
         run_worker(
-            self.config,
-            self.listening,
-            rates=self._rates,
+            lambda ready: self.serve(
+                self.config, self.listening, rates=self._rates, access_log=self.access_log, ready=ready
+            ),
             access_log=self.access_log,
             report=theirs,
             alive=self._alive_pipe[0],
@@ -225,7 +243,7 @@ class Supervisor:
 
     def _reload(self) -> None:
         try:
-            config = Config.read(self.path)
+            config = self.read_config()
         except CelosiaError as error:
             self._report_refusal(str(error))
             return

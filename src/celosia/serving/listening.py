@@ -7,22 +7,51 @@ import contextlib
 import socket
 import ssl
 import sys
+from pathlib import Path
+from typing import Protocol
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.system_errors import describe_os_error
-from celosia.guard.config.settings import Config
 
 _BACKLOG = 512
 
 
-def listen(config: Config) -> socket.socket:
-    """Return a listening socket at the configured address; port 0 takes a free one."""
+class ServerSettings(Protocol):
+    """The settings of a server's address and processes."""
+
+    @property
+    def host(self) -> str:
+        """The address to listen at."""
+
+    @property
+    def port(self) -> int:
+        """The port to listen at; 0 takes a free one."""
+
+    @property
+    def processes(self) -> int:
+        """How many processes answer."""
+
+    @property
+    def behind_proxy(self) -> bool:
+        """Whether all connections come from a proxy."""
+
+    @property
+    def certificate(self) -> Path | None:
+        """The file of the certificate, None without TLS."""
+
+    @property
+    def private_key(self) -> Path | None:
+        """The file of the certificate's private key."""
+
+
+def listen(config: ServerSettings) -> socket.socket:
+    """Return a listening socket at the configured address."""
     if config.certificate is not None and config.private_key is not None:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
         except (OSError, ValueError):
-            raise ParameterError("guard.unusable_certificate", path=safe_repr(str(config.certificate))) from None
+            raise ParameterError("serving.unusable_certificate", path=safe_repr(str(config.certificate))) from None
     with contextlib.ExitStack() as closing:
         try:
             family, kind, number, _, address = socket.getaddrinfo(
@@ -34,13 +63,13 @@ def listen(config: Config) -> socket.socket:
             listening.listen(_BACKLOG)
         except OSError as error:
             raise ParameterError(
-                "guard.address_not_available", host=config.host, port=config.port, reason=describe_os_error(error)
+                "serving.address_not_available", host=config.host, port=config.port, reason=describe_os_error(error)
             ) from None
         closing.pop_all()  # success: keep it open
     return listening
 
 
-def announce(config: Config, listening: socket.socket) -> None:
+def announce(config: ServerSettings, listening: socket.socket) -> None:
     """Print the address of the server on standard error."""
     scheme = "https" if config.certificate is not None else "http"
     host, port = listening.getsockname()[:2]

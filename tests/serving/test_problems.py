@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 
 from celosia.core import errors
 from celosia.core.messages.message import Message
-from celosia.guard.errors import NotFoundError
-from celosia.guard.http.access_log import AccessLog
-from celosia.guard.http.problems import STATUSES, HttpError, Problems, problem_of, request_number, unexpected_problem
+from celosia.serving.access_log import AccessLog
+from celosia.serving.errors import NotFoundError
+from celosia.serving.problems import STATUSES, HttpError, Problems, problem_of, request_number, unexpected_problem
 
 if TYPE_CHECKING:
     from starlette.types import Message as AsgiMessage

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact
-from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware, LibraryLogHandler, locate_error
+from celosia.serving.access_log import AccessLog, AccessLogMiddleware, LibraryLogHandler, locate_error
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -93,7 +93,7 @@ def test_libraries_speak_without_words() -> None:
 
 SCRIPT = f"""
 import logging, sys, threading, warnings
-from celosia.guard.http.access_log import AccessLog, redirect_output
+from celosia.serving.access_log import AccessLog, redirect_output
 redirect_output(AccessLog())
 logging.getLogger("uvicorn.error").error("%s", "{SECRET}", exc_info=ValueError("{SECRET}"))
 warnings.warn("{SECRET}")
@@ -127,7 +127,7 @@ def test_a_quiet_process_prints_nothing_but_types_and_places() -> None:
 
 def test_a_pipe_that_nobody_empties_stops_nobody() -> None:
     script = """
-from celosia.guard.http.access_log import AccessLog
+from celosia.serving.access_log import AccessLog
 for number in range(5_000):
     AccessLog().request("GET", "/v1/health", 200, request=f"{number:016x}")
 """

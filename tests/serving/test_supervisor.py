@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from celosia.cli.app import app
 from celosia.guard.config.settings import Config
-from celosia.guard.server import supervisor
-from celosia.guard.server.listening import listen
-from celosia.guard.server.serve import serve
-from celosia.guard.server.supervisor import Supervisor, pause_after
+from celosia.guard.server.serve import serve, serve_guard
+from celosia.serving import supervisor
+from celosia.serving.listening import listen
+from celosia.serving.supervisor import Supervisor, pause_after
 from tests.reliability.forked import ForkedProcess
 from tests.reliability.serving import COMMAND, PATIENCE, question, set_up, start_server
 
@@ -126,4 +126,4 @@ def test_pauses_grow_and_end() -> None:
 def test_a_ledger_in_memory_has_one_worker() -> None:
     config = Config(store="memory://", port=0, workers=4)
     with listen(config) as listening:
-        assert Supervisor("guard.toml", config, listening)._count_missing() == 1
+        assert Supervisor(serve_guard, lambda: config, config, listening)._count_missing() == 1

@@ -20,10 +20,10 @@ from celosia.core.errors import FormatError, NotAllowedError
 from celosia.core.messages.message import Message
 from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
-from celosia.guard.http.limits import Rates, UserConcurrencyLimit, too_many_requests
-from celosia.guard.http.problems import MEDIA_TYPE, HttpError
 from celosia.guard.schema.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
+from celosia.serving.limits import Rates, UserConcurrencyLimit, too_many_requests
+from celosia.serving.problems import MEDIA_TYPE, HttpError
 
 P = ParamSpec("P")
 T = TypeVar("T")

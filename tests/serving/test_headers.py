@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from celosia.guard.http.headers import PAGE_POLICY, BehindProxy, SecurityHeaders
+from celosia.serving.headers import PAGE_POLICY, BehindProxy, SecurityHeaders
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

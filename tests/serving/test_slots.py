@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.http.slots import Slots, next_slot_end
+from celosia.serving.slots import Slots, next_slot_end
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

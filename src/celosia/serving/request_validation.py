@@ -9,7 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.messages.message import Message
-from celosia.guard.http.problems import HttpError
+from celosia.serving.problems import HttpError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,15 +29,15 @@ class RequestValidation:
         """Serve one request."""
         if scope["type"] == "http":
             if not _is_printable(scope["path"]):
-                raise HttpError(404, Message("guard.no_such_address"))
+                raise HttpError(404, Message("serving.no_such_address"))
             names = [name for name, _ in scope["headers"]]
             if _BODY_LENGTHS.issubset(names):
-                two = Message("guard.two_body_lengths")
+                two = Message("serving.two_body_lengths")
                 raise HttpError(400, two, error="FormatError", headers={"Connection": "close"})
             for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
-                        400, Message("guard.header_repeated", header=name.decode().title()), error="FormatError"
+                        400, Message("serving.header_repeated", header=name.decode().title()), error="FormatError"
                     )
         await self._app(scope, receive, send)
 

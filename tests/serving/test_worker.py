@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,11 +14,12 @@ import pytest
 from celosia.core.errors import CelosiaError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog
-from celosia.guard.http.limits import Rates
-from celosia.guard.server.listening import listen
-from celosia.guard.server.worker import READY, run_worker
+from celosia.guard.server.serve import serve_guard
 from celosia.guard.service import Guard
+from celosia.serving.access_log import AccessLog
+from celosia.serving.limits import Rates
+from celosia.serving.listening import listen
+from celosia.serving.worker import READY, run_worker
 from tests.reliability.serving import Client
 
 if TYPE_CHECKING:
@@ -37,9 +39,9 @@ class Forked:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.alive)
-            run_worker(
-                config, listening, rates=Rates(), access_log=AccessLog(lambda _line: None), report=theirs, alive=alive
-            )
+            access_log = AccessLog(lambda _line: None)
+            serve = partial(serve_guard, config, listening, rates=Rates(), access_log=access_log)
+            run_worker(lambda ready: serve(ready=ready), access_log=access_log, report=theirs, alive=alive)
         os.close(theirs)
         os.close(alive)
 

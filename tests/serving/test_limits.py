@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.http.limits import (
+from celosia.serving.limits import (
     AddressLimit,
     BodyLimit,
     ConcurrencyLimit,
@@ -19,7 +19,7 @@ from celosia.guard.http.limits import (
     client_network,
     too_many_requests,
 )
-from celosia.guard.http.problems import HttpError
+from celosia.serving.problems import HttpError
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.http.problems import HttpError
-from celosia.guard.http.request_validation import RequestValidation
+from celosia.serving.problems import HttpError
+from celosia.serving.request_validation import RequestValidation
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

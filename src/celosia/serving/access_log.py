@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _MAX_ATOMIC_BYTES = 512  # bytes that POSIX writes into a pipe in one piece
-_PACKAGE_ROOT = Path(__file__).parents[2]
+_PACKAGE_ROOT = Path(__file__).parents[1]
 
 
 def _to_stdout(line: str) -> None:

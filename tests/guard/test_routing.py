@@ -7,8 +7,8 @@ import threading
 import anyio
 import pytest
 
-from celosia.guard.http.problems import MEDIA_TYPE
-from celosia.guard.http.routing import Threads, problems
+from celosia.guard.routing import Threads, problems
+from celosia.serving.problems import MEDIA_TYPE
 
 
 def test_questions_that_take_long_do_not_keep_readers_waiting() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from celosia.core.errors import ParameterError
 from celosia.guard.config.settings import Config
-from celosia.guard.server.listening import announce, listen
+from celosia.serving.listening import announce, listen
 
 if TYPE_CHECKING:
     from pathlib import Path

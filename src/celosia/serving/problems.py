@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from celosia.core.errors import CelosiaError
 from celosia.core.messages.message import Message
-from celosia.guard.errors import NotFoundError
 from celosia.query.serial.messages import message_to_json
+from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
     from starlette.types import Message as AsgiMessage
 
-    from celosia.guard.http.access_log import AccessLog
+    from celosia.serving.access_log import AccessLog
 
 MEDIA_TYPE = "application/problem+json"
 """The media type of error replies."""
@@ -54,9 +54,9 @@ STATUSES: Mapping[str, tuple[int, str]] = {
 """The status and the title of each error that is sent to clients."""
 
 _FIXED_DETAILS = {
-    "EngineError": "guard.answer_failed",
-    "LedgerError": "guard.ledger_unavailable",
-    "MissingExtraError": "guard.library_missing",
+    "EngineError": "serving.answer_failed",
+    "LedgerError": "serving.ledger_unavailable",
+    "MissingExtraError": "serving.library_missing",
 }
 
 
@@ -126,7 +126,7 @@ def problem_of(error: Exception) -> Problem | None:
 def _framework_problem(error: HTTPException) -> Problem:
     """Return the problem of an error of the framework: an unknown path, a method, an unreadable body."""
     phrase = http.HTTPStatus(error.status_code).phrase
-    codes = {404: "guard.no_such_address", 405: "guard.method_not_accepted"}
+    codes = {404: "serving.no_such_address", 405: "serving.method_not_accepted"}
     detail = Message(codes.get(error.status_code, f"{phrase}."))
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() in {"allow", "retry-after"}}
     return Problem(status=error.status_code, title=phrase, detail=detail, error="CelosiaError", headers=headers)
@@ -140,7 +140,7 @@ def _title(error: str, status: int) -> str:
 def unexpected_problem() -> Problem:
     """Return the problem of an unexpected exception, without details."""
     return Problem(
-        status=500, title="Internal Server Error", detail=Message("guard.unexpected_error"), error="CelosiaError"
+        status=500, title="Internal Server Error", detail=Message("serving.unexpected_error"), error="CelosiaError"
     )
 
 

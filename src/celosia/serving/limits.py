@@ -24,8 +24,8 @@ import anyio
 
 from celosia.core.exact import exact_integer
 from celosia.core.messages.message import Message
-from celosia.guard.http.problems import HttpError
 from celosia.noise.source import SYSTEM
+from celosia.serving.problems import HttpError
 
 try:
     import fcntl
@@ -129,7 +129,7 @@ def client_network(scope: "Scope") -> str:
 def too_many_requests(seconds: float) -> HttpError:
     """Return the error 429 with the seconds to wait."""
     wait = max(1, -int(-seconds // 1))
-    detail = Message("guard.too_many_requests", seconds=wait)
+    detail = Message("serving.too_many_requests", seconds=wait)
     return HttpError(429, detail, error="TooManyRequestsError", headers={"Retry-After": str(wait)})
 
 
@@ -215,11 +215,11 @@ class BodyLimit:
                     raise self._body_too_long()
                 if not more:
                     return bytes(body)
-        late = Message("guard.body_too_late", seconds=self._seconds)
+        late = Message("serving.body_too_late", seconds=self._seconds)
         raise HttpError(408, late, headers={"Connection": "close"})
 
     def _body_too_long(self) -> HttpError:
-        detail = Message("guard.body_too_long", most=self._limit)
+        detail = Message("serving.body_too_long", most=self._limit)
         return HttpError(413, detail, error="ParameterError", headers={"Connection": "close"})
 
 
@@ -247,7 +247,7 @@ class UserConcurrencyLimit:
         """Hold one place of a user; raise ``HttpError`` if all are taken."""
         with self._lock:
             if self._held[who] >= self._limit:
-                raise _busy(Message("guard.user_busy"))
+                raise _busy(Message("serving.user_busy"))
             self._held[who] += 1
         try:
             yield
@@ -273,7 +273,7 @@ class ConcurrencyLimit:
             await self._app(scope, receive, send)
             return
         if self._in_flight >= self._limit:
-            raise _busy(Message("guard.server_busy"))
+            raise _busy(Message("serving.server_busy"))
         self._in_flight += 1
         try:
             await self._app(scope, receive, send)

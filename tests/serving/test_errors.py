@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from celosia.core.errors import CelosiaError, QueryError
-from celosia.guard.errors import NotFoundError
+from celosia.serving.errors import NotFoundError
 
 
 def test_it_is_a_query_error_that_names_what_was_asked_for() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from celosia.guard.server.connections import Connection, max_connections
+from celosia.serving.connections import Connection, max_connections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One worker process: opens its own guard, and serves from the shared socket.
+"""One worker process, which serves from the shared socket.
 
 A worker reports through a pipe that it is ready, or why it failed. On SIGTERM it ends after its replies in progress. It
 also ends when the supervisor is gone, which closes another pipe: no worker serves unsupervised.
@@ -14,17 +14,17 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
-from typing import NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import uvicorn
 
 from celosia.core.errors import CelosiaError
-from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog, redirect_output
-from celosia.guard.http.limits import Rates
-from celosia.guard.server.app import create_app
-from celosia.guard.server.connections import HEAD_SECONDS, Connection, max_connections
-from celosia.guard.service import Guard
+from celosia.serving.access_log import AccessLog, redirect_output
+from celosia.serving.connections import HEAD_SECONDS, Connection, max_connections
+from celosia.serving.listening import ServerSettings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 GRACE_SECONDS = 30
 """Seconds that replies in progress are given when the server stops."""
@@ -46,33 +46,28 @@ class _Server(uvicorn.Server):
             self._ready()
 
 
-def serve_here(
-    config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, ready: Callable[[], None]
-) -> None:
-    """Open the guard and serve in this process until a signal ends it."""
-    with Guard.open(config, create=False) as guard:
-        guard.open_datasets()
-        app = create_app(guard, rates=rates, access_log=access_log)
-        settings = uvicorn.Config(
-            app,
-            http=_connections(config),
-            ws="none",
-            loop="asyncio",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # BehindProxy reads them, and trusts only the nearest proxy
-            backlog=512,
-            timeout_keep_alive=15,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            ssl_certfile=config.certificate,
-            ssl_keyfile=config.private_key,
-        )
-        _Server(settings, ready).run(sockets=[listening])
+def serve_app(app: "ASGIApp", config: ServerSettings, listening: socket.socket, *, ready: Callable[[], None]) -> None:
+    """Serve an application in this process until a signal ends it; call ``ready`` when it listens."""
+    settings = uvicorn.Config(
+        app,
+        http=_connections(config),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # BehindProxy reads them, and trusts only the nearest proxy
+        backlog=512,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_certfile=config.certificate,
+        ssl_keyfile=config.private_key,
+    )
+    _Server(settings, ready).run(sockets=[listening])
 
 
-def _connections(config: Config) -> type[Connection]:
+def _connections(config: ServerSettings) -> type[Connection]:
     most = max_connections()
     each = most if config.behind_proxy else most // 4
     made = partial(Connection, seconds=HEAD_SECONDS, most=most, each=each, held=Counter())
@@ -80,14 +75,16 @@ def _connections(config: Config) -> type[Connection]:
 
 
 def run_worker(
-    config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, report: int, alive: int
+    serve: Callable[[Callable[[], None]], None], *, access_log: AccessLog, report: int, alive: int
 ) -> NoReturn:
     """Serve as a worker, then end the process.
 
     Parameters
     ----------
-    config, listening, rates, access_log
-        The configuration, the socket, the shared table of rates, and the access log.
+    serve
+        Serves until a signal ends it, and calls its argument when it listens.
+    access_log
+        The access log.
     report
         The pipe for ``READY``, or for the reason of a failure.
     alive
@@ -99,7 +96,7 @@ def run_worker(
             signal.signal(number, _exit)
         redirect_output(access_log)
         threading.Thread(target=_exit_with_supervisor, args=(alive,), daemon=True).start()
-        serve_here(config, listening, rates=rates, access_log=access_log, ready=lambda: _write_report(report, READY))
+        serve(lambda: _write_report(report, READY))
         code = 0
     except SystemExit:
         code = 0

@@ -1,1 +1,0 @@
-"""HTTP layers that every request passes: limits, headers, validation, timing slots, the access log, problem details."""
