@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 L = TypeVar("L")
 T = TypeVar("T")
 
-_MAX_ANSWER_LENGTH = 2**30
 _MAX_QUESTION_LENGTH = 10_000
 _FAILED = "query.query_failed_but_paid"
 
@@ -742,4 +741,4 @@ def _write_release(release: "TableRelease") -> str:
 
 
 def _parse_stored(text: str | None) -> "TableRelease | None":
-    return None if text is None else release_from_json(read_json(text, max_length=_MAX_ANSWER_LENGTH))
+    return None if text is None else release_from_json(read_json(text))

@@ -22,7 +22,6 @@ from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.limits import Rates, UserConcurrencyLimit, too_many_requests
 from celosia.guard.http.problems import MEDIA_TYPE, HttpError
-from celosia.guard.schema.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
 
 P = ParamSpec("P")
@@ -73,9 +72,7 @@ class _StrictRequest(Request):
 
     async def json(self) -> Any:
         try:
-            return read_json(
-                await self.body(), name="core.the_body", decimal=DecimalText, max_number_length=MAX_NUMBER_LENGTH
-            )
+            return read_json(await self.body(), name="core.the_body", decimal=DecimalText)
         except FormatError as error:
             raise HttpError(400, error.message, error="FormatError") from None
 
