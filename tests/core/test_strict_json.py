@@ -33,7 +33,7 @@ def test_what_python_writes_is_read_back(value: object) -> None:
 
 @given(st.from_regex(r"\A-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})([eE][+-]?[0-9]{1,5})?\Z"))
 def test_a_decimal_may_be_kept_as_its_text(text: str) -> None:
-    [value] = read_json(f"[{text}]".encode(), decimal=DecimalText, max_number_length=60)
+    [value] = read_json(f"[{text}]".encode(), decimal=DecimalText)
     assert value == text
     assert isinstance(value, DecimalText)
 
@@ -67,9 +67,9 @@ REFUSED: list[str | bytes] = [
     b"\xef\xbb\xbf{}",
     json.dumps({"a": 1}).encode("utf-16"),
     json.dumps({"a": 1}).encode("utf-32"),
-    "9" * 41,
+    "9" * 401,
     "9" * 1_000_000,
-    "0." + "3" * 100,
+    "0." + "3" * 400,
     "[1,]",
     "{'a': 1}",
     "// comment\n1",
@@ -105,9 +105,9 @@ def test_the_bounds_are_exact() -> None:
     assert read_json("[[1], {}]", max_depth=2)
     with pytest.raises(FormatError, match="deeper than 1 levels"):
         read_json("[[1], {}]", max_depth=1)
-    assert read_json("9" * 400, max_number_length=400) == 10**400 - 1
+    assert read_json("9" * 400) == 10**400 - 1
     with pytest.raises(FormatError, match="too long"):
-        read_json("9" * 400, max_number_length=399)
+        read_json("9" * 401)
 
 
 def test_brackets_in_strings_do_not_nest() -> None:

@@ -6,6 +6,8 @@ import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from celosia.query.engines.duckdb import open_relation
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,7 +34,7 @@ def all_computed(rows: pa.Table, make: Callable[[ir.Table], dict[str, ir.Value]]
     backend, name = _backend(), f"rows_{next(_NUMBERS)}"
     backend.con.register(name, rows)
     try:
-        table = backend.table(name)
+        table = open_relation(backend, name)
         return backend.con.sql(backend.compile(table.select(**make(table)))).to_arrow_table()
     finally:
         backend.con.unregister(name)

@@ -13,7 +13,8 @@ from celosia.core import BudgetExceededError, CelosiaError, ParameterError, Quer
 from celosia.noise import Seeded
 from celosia.query.batch import plan_batch
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import Strategy, Target, squared_error, strategy_for
+from celosia.query.planning.strategy import Strategy, read_target, squared_error, strategy_for
+from celosia.statistics.base.target import Target
 from tests.query.samples import Pretending
 
 ROWS = pa.table({"age": [34, 71, 20, 55] * 25, "sex": ["F", "M"] * 50, "city": ["A", "B"] * 50})
@@ -55,7 +56,7 @@ def test_the_parts_add_up_to_what_was_asked_and_no_equal_division_is_better(
     opened = session(budget)
     preview = opened.preview_batch(texts, weights=weights, **target)
     assert sum(line.share for line in preview.lines) == 1
-    wanted = Target.of(budget, **target)
+    wanted = read_target(budget, **target)
     parts = sum(amount(line.preview.cost) for line in preview.lines)
     assert parts <= amount(wanted)
     assert parts > amount(wanted) * (1 - Fraction(1, 10**9))  # choices for a rho are rounded down
@@ -63,7 +64,7 @@ def test_the_parts_add_up_to_what_was_asked_and_no_equal_division_is_better(
 
     def one(text: str, share: Fraction) -> Strategy:
         whole = {name: share * Fraction(str(value)) for name, value in target.items()}
-        return strategy_for(analyze_plan(opened.sql(text).plan, opened.tables), Target.of(budget, **whole))
+        return strategy_for(analyze_plan(opened.sql(text).plan, opened.tables), read_target(budget, **whole))
 
     equal = [squared_error(one(text, Fraction(1, len(texts)))) for text in texts]
     ours = [line.error**2 for line in preview.lines]
@@ -82,7 +83,7 @@ def test_a_batch_is_paid_for_once_and_as_previewed() -> None:
         (entry,) = opened.history
         assert (entry.cost, entry.state, entry.question) == (preview.cost, "answered", "; ".join(TEXTS[:3]))
         # Divergences may say less than the sum.
-        spent, wanted = amount(opened.spent), amount(Target.of(budget, **target))
+        spent, wanted = amount(opened.spent), amount(read_target(budget, **target))
         assert spent == wanted or (isinstance(budget, cl.ApproxDP) and spent < wanted)
 
 
@@ -91,7 +92,7 @@ def test_no_small_move_of_the_shares_is_better() -> None:
     plans = [opened.sql(text).plan for text in TEXTS]
 
     def strategy(plan: Any, *, epsilon: Fraction) -> Strategy:
-        return strategy_for(analyze_plan(plan, opened.tables), Target.of(opened.budget, epsilon=epsilon))
+        return strategy_for(analyze_plan(plan, opened.tables), read_target(opened.budget, epsilon=epsilon))
 
     batch = plan_batch(plans, Target(epsilon=Fraction(1, 10)), strategy, weights=[1, 2, 3, 4, 5])
 

@@ -14,7 +14,7 @@ from celosia.query import context as module
 from celosia.query.context import SessionContext
 from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import Target, strategy_for
+from celosia.query.planning.strategy import read_target, strategy_for
 from tests.query.samples import Pretending, code_book, rows_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PURE = cl.PureDP(epsilon=1)
 
 
 def strategy() -> Strategy:
-    return strategy_for(analyze_plan(PLAN, TABLES), Target.of(PURE, epsilon=1))
+    return strategy_for(analyze_plan(PLAN, TABLES), read_target(PURE, epsilon=1))
 
 
 def test_the_secret_is_drawn_once_from_the_source() -> None:

@@ -14,7 +14,7 @@ from celosia.core.guarantees import ZCDP, PureDP
 from celosia.query.plan.expressions import Call, Column, Literal, kind_of
 from celosia.query.plan.nodes import Aggregate
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import Target
+from celosia.query.planning.strategy import read_target
 from celosia.query.postprocessing.evaluate import evaluate
 from celosia.query.serial.expressions import value_from_json
 from celosia.query.serial.messages import message_from_json, message_to_json
@@ -189,8 +189,8 @@ def test_errors_of_parameters() -> None:
     for kind, parameters in (("quantile", (2,)), ("top_k", (0,)), ("mean", ("half",)), ("sum", (Fraction(1),))):
         check_spanish(Aggregate, kind=kind, columns=(Column("x"),), name="n", parameters=parameters)
     check_spanish(Literal, dt.datetime(2021, 1, 1, microsecond=1, tzinfo=dt.UTC))
-    check_spanish(Target.of, PureDP(epsilon=1), rho=1)
-    check_spanish(Target.of, ZCDP(rho=1), epsilon=1, delta="1e-6")
+    check_spanish(read_target, PureDP(epsilon=1), rho=1)
+    check_spanish(read_target, ZCDP(rho=1), epsilon=1, delta="1e-6")
     for word in ("integer", "text", "boolean"):
         check_spanish(value_from_json, {"literal": 0.5, "type": word})
 

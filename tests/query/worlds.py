@@ -23,7 +23,7 @@ from celosia.query.execution.row_level import Sums
 from celosia.query.plan.relations import tables_of
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.strategy import Strategy, Target, strategy_for
+from celosia.query.planning.strategy import Strategy, read_target, strategy_for
 from celosia.query.session import Session
 from celosia.statistics import Measure
 from celosia.statistics.selection import ranks
@@ -231,8 +231,8 @@ def _claimed(question: AnalyzedPlan, ways: Sequence[Strategy], position: int) ->
 def strategies_of(question: AnalyzedPlan) -> list[Strategy]:
     """The ways in which a session may answer: paid by an epsilon, or by a rho; by a delta too, if keys are private."""
     if question.cells is None:
-        return [strategy_for(question, Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1))]
-    pure, zero = Target.of(PureDP(epsilon=1), epsilon=1), Target.of(ZCDP(rho=1), rho=1)
+        return [strategy_for(question, read_target(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1))]
+    pure, zero = read_target(PureDP(epsilon=1), epsilon=1), read_target(ZCDP(rho=1), rho=1)
     return [strategy_for(question, target) for target in (pure, zero)]
 
 

@@ -15,9 +15,9 @@ from celosia import learn
 from celosia.core import ReplaceOne
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.model_selection.search_plan import Plan
-from celosia.learn.privacy.parameters import Target
 from celosia.learn.sgd import noisy_descent
 from celosia.statistics.base.noise import Sensitivity
+from celosia.statistics.base.target import Target
 from tests.reliability.replaying import Pair, replay
 from tests.reliability.test_learn_audit import not_clipped
 

@@ -31,6 +31,9 @@ _ALWAYS_IN_RANGE_BITS = 1_000  # a ratio this short is within the two magnitudes
 _MIN_MAGNITUDE = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
 _MAX_MAGNITUDE = 2**1023
 _MAX_EPSILON = 2**16
+_MIN_TARGET = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
+MIN_DELTA = Fraction(1, 10**200)
+"""The least delta of a target, other than 0."""
 _MAX_NAME_LENGTH = 200
 _MAX_LITERAL_LENGTH = 20  # digits of a fraction that str() does not round
 
@@ -68,15 +71,41 @@ def exact_epsilon(value: Exact) -> Fraction:
     return _exact_cost(value, name="epsilon")
 
 
-def exact_rho(value: Exact) -> Fraction:
-    """Return a rho that a mechanism can spend: positive, and small enough to protect anything at all."""
-    return _exact_cost(value, name="rho")
-
-
 def _exact_cost(value: Exact, *, name: str) -> Fraction:
     fraction = exact_positive(value, name=name)
     if fraction > _MAX_EPSILON:
         raise ParameterError("core.privacy_loss_too_large", name=name, most=_MAX_EPSILON, value=safe_repr(value))
+    return fraction
+
+
+def exact_target(
+    *, epsilon: Exact | None, delta: Exact | None, rho: Exact | None
+) -> tuple[Fraction, Fraction, Fraction | None]:
+    """Return the epsilon, the delta and the rho that one release may spend: an epsilon, perhaps with a delta, or a rho.
+
+    An epsilon or a delta that is not given is 0, a rho None.
+    """
+    if rho is None:
+        if epsilon is None:
+            raise ParameterError("core.missing_target")
+        return _exact_amount(epsilon, name="epsilon"), Fraction(0) if delta is None else exact_delta(delta), None
+    if epsilon is not None or delta is not None:
+        raise ParameterError("core.rho_stands_alone", rho=safe_repr(rho))
+    return Fraction(0), Fraction(0), _exact_amount(rho, name="rho")
+
+
+def _exact_amount(value: Exact, *, name: str) -> Fraction:
+    fraction = _exact_cost(value, name=name)
+    if fraction < _MIN_TARGET:
+        raise ParameterError("core.target_too_small", name=name, value=safe_repr(value))
+    return fraction
+
+
+def exact_delta(value: Exact) -> Fraction:
+    """Return a delta that one release may spend: 0, or large enough for noise that can be drawn, and below 1."""
+    fraction = exact_non_negative(value, name="delta")
+    if fraction >= 1 or 0 < fraction < MIN_DELTA:
+        raise ParameterError("core.delta_out_of_range", delta=safe_repr(value))
     return fraction
 
 

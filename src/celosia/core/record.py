@@ -16,7 +16,6 @@ from celosia.core.exact import ReprMixin, safe_repr
 from celosia.core.strict_json import read_json
 
 _MAX_RECORD_LENGTH = 5_000_000
-_MAX_NUMBER_LENGTH = 400
 _MAX_RECORD_DEPTH = 32
 
 
@@ -64,13 +63,7 @@ class Record(ReprMixin):
         if not isinstance(text, str):
             raise FormatError("core.record_not_a_string")
         record = _decode(
-            read_json(
-                text,
-                decimal=_refuse_decimal,
-                max_length=_MAX_RECORD_LENGTH,
-                max_depth=_MAX_RECORD_DEPTH,
-                max_number_length=_MAX_NUMBER_LENGTH,
-            )
+            read_json(text, decimal=_refuse_decimal, max_length=_MAX_RECORD_LENGTH, max_depth=_MAX_RECORD_DEPTH)
         )
         if not isinstance(record, Record):
             raise FormatError("core.json_without_record")

@@ -18,6 +18,11 @@ from celosia.core.errors import FormatError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
 
+MAX_NUMBER_LENGTH: Final = 400
+"""Characters of a number."""
+
+_MAX_LENGTH: Final = 2**30  # characters of a text: those of the longest stored answers
+_MAX_DEPTH: Final = 300
 _STRINGS_AND_VALUES: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^][{}"]++', re.DOTALL)  # linear in time
 _STEP: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _Refuse: TypeAlias = Callable[..., NoReturn]
@@ -42,9 +47,8 @@ def read_json(
     *,
     name: str = "core.the_text",
     decimal: Callable[[str], Any] = finite_float,
-    max_length: int = 2**24,
-    max_depth: int = 300,
-    max_number_length: int = 40,
+    max_length: int = _MAX_LENGTH,
+    max_depth: int = _MAX_DEPTH,
 ) -> Any:
     """Return the value of a JSON text; ``FormatError`` says what is wrong with it.
 
@@ -56,8 +60,8 @@ def read_json(
         The code of the error message's subject.
     decimal
         Converts a number that is not an integer; a ``ValueError`` refuses it.
-    max_length, max_depth, max_number_length
-        The bounds: characters of the text, levels of nesting, characters of a number.
+    max_length, max_depth
+        Narrower bounds than those of all texts: characters of the text, levels of nesting.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def read_json(
     celosia.core.errors.FormatError: The text is not strict JSON: it gives a field twice.
     """
     refuse = partial(_refuse, name)
-    number = partial(_read_number, refuse, max_number_length)
+    number = partial(_read_number, refuse)
     if not isinstance(data, str | bytes) or len(data) > max_length:
         refuse("core.json_too_long", most=max_length)
     try:
@@ -103,8 +107,8 @@ def _read_object(refuse: _Refuse, pairs: list[tuple[str, Any]]) -> dict[str, Any
     return fields if len(fields := dict(pairs)) == len(pairs) else refuse("core.json_field_twice")
 
 
-def _read_number(refuse: _Refuse, max_length: int, convert: Callable[[str], Any], digits: str) -> Any:
-    if len(digits) > max_length:
+def _read_number(refuse: _Refuse, convert: Callable[[str], Any], digits: str) -> Any:
+    if len(digits) > MAX_NUMBER_LENGTH:
         refuse("core.json_number_too_long")
     try:
         return convert(digits)

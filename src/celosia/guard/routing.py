@@ -20,7 +20,6 @@ from celosia.core.errors import FormatError, NotAllowedError
 from celosia.core.messages.message import Message
 from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
-from celosia.guard.schema.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
 from celosia.serving.limits import Rates, UserConcurrencyLimit, too_many_requests
 from celosia.serving.problems import MEDIA_TYPE, HttpError
@@ -73,9 +72,7 @@ class _StrictRequest(Request):
 
     async def json(self) -> Any:
         try:
-            return read_json(
-                await self.body(), name="core.the_body", decimal=DecimalText, max_number_length=MAX_NUMBER_LENGTH
-            )
+            return read_json(await self.body(), name="core.the_body", decimal=DecimalText)
         except FormatError as error:
             raise HttpError(400, error.message, error="FormatError") from None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from celosia.query.backend import QueryBackend
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.preview import Preview
-    from celosia.query.planning.strategy import Target
+    from celosia.statistics.base.target import Target
 
     Plans = Callable[..., Strategy]
 

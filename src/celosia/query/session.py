@@ -38,7 +38,7 @@ from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import Preview, preview_of
-from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, Target, best_of, check_noise, strategies_for
+from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, best_of, check_noise, read_target, strategies_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.query.sql.parser import parse_sql
 
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 L = TypeVar("L")
 T = TypeVar("T")
 
-_MAX_ANSWER_LENGTH = 2**30
 _MAX_QUESTION_LENGTH = 10_000
 _FAILED = "query.query_failed_but_paid"
 
@@ -446,7 +445,7 @@ class Session(Closing, NonCopyable):
         self, queries: "Sequence[Query | str]", target: Mapping[str, Any], weights: "Sequence[Exact] | None"
     ) -> BatchPlan:
         plans = read_queries(self, queries)
-        return plan_batch(plans, Target.of(self._limit, **target), self._strategy, weights=weights)
+        return plan_batch(plans, read_target(self._limit, **target), self._strategy, weights=weights)
 
     def fit(
         self,
@@ -615,10 +614,10 @@ class Session(Closing, NonCopyable):
         rows = begin(self, table)
         rows = rows if where is None else rows.where(where)
         query = (rows.group_by(*group_by, keys=keys) if group_by else rows).count()
-        spent = Target.of(self._limit, **target)
+        spent = read_target(self._limit, **target)
         later: dict[str, Any] = {"rho" if spent.rho is not None else "epsilon": planned}
         return plan_limits(
-            query, spent, planned=spent if planned is None else Target.of(self._limit, **later), most_rows=most_rows
+            query, spent, planned=spent if planned is None else read_target(self._limit, **later), most_rows=most_rows
         )
 
     def _measure(
@@ -697,7 +696,7 @@ class Session(Closing, NonCopyable):
     ) -> Strategy:
         question, limit = analyze_plan(plan, self._context.tables), self._limit
         if error is None:
-            target = Target.of(limit, epsilon=epsilon, delta=delta, rho=rho)
+            target = read_target(limit, epsilon=epsilon, delta=delta, rho=rho)
             return check_noise(best_of(strategies_for(question, target)))
         if epsilon is not None or rho is not None:
             raise ParameterError("query.both_cost_and_error")
@@ -742,4 +741,4 @@ def _write_release(release: "TableRelease") -> str:
 
 
 def _parse_stored(text: str | None) -> "TableRelease | None":
-    return None if text is None else release_from_json(read_json(text, max_length=_MAX_ANSWER_LENGTH))
+    return None if text is None else release_from_json(read_json(text))

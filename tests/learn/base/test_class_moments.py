@@ -20,9 +20,9 @@ from celosia.data.schema.columns import Integer, Kind, Real
 from celosia.learn.base.class_moments import UNIT, ClassMoments, moments_of, moments_request
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
-from celosia.learn.privacy.parameters import Target
 from celosia.statistics import ContributionBounds, Noise, SummaryRequest
 from celosia.statistics.base.noise import RowSensitivity
+from celosia.statistics.base.target import Target
 
 Row = tuple[list[float], int]
 Norm = Literal["l1", "l2"]

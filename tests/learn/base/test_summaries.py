@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.core import BudgetExceededError, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
-from celosia.learn.privacy.parameters import Target, axis_of
+from celosia.learn.privacy.parameters import axis_of
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.statistics import (
@@ -27,6 +27,7 @@ from celosia.statistics import (
     check_learner,
     moments_up_to,
 )
+from celosia.statistics.base.target import Target
 
 
 class Sums(SummaryEstimator):

@@ -18,9 +18,9 @@ from celosia.core import BudgetExceededError, InputError, ParameterError, Replac
 from celosia.learn.cluster.base import Clusterer
 from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
 from celosia.learn.cluster.k_means import KMeans
-from celosia.learn.privacy.parameters import Target
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
+from celosia.statistics.base.target import Target
 
 ROWS = np.repeat([[1.0, 9.0], [8.0, 2.0]], 300, axis=0) + np.random.default_rng(7).normal(scale=0.3, size=(600, 2))
 Kind = type[KMeans] | type[FuzzyCMeans]

@@ -18,9 +18,9 @@ from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.learn.cluster.kernels import add_fuzzy, add_nearest
 from celosia.learn.cluster.passes import BIN, COUNT, REACH, VOTE, Add, Extent, Passes, check_rows, sensitivity_of
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics.base.noise import Noise, Sensitivity
+from celosia.statistics.base.target import Target
 
 
 def unit_box(features: int, *, euclidean: bool = False) -> Extent:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from celosia.core import AddRemove, LaplaceEvent, ParameterError, ReplaceOne
 from celosia.learn.functional.coefficients import Coefficients
 from celosia.learn.functional.objective import Objective, linear_objective, logistic_objective, objective_of
-from celosia.learn.privacy.parameters import Target
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency

@@ -17,9 +17,9 @@ from celosia.data.schema.columns import Boolean, Integer, Kind, Real, Text
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.functional.sums import linear_request, logistic_request, solve_linear, solve_logistic
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, unit_sensitivity
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

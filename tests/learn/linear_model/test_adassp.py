@@ -14,9 +14,9 @@ from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.linear_model.adassp import AdaSSPRequest, adassp_request, least_eigenvalue
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds
+from celosia.statistics.base.target import Target
 
 _KINDS = (Real(-1, 1), Integer(0, 7))
 

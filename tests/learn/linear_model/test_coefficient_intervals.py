@@ -11,7 +11,7 @@ from celosia.core import ParameterError
 from celosia.data.schema.axis import axis_between
 from celosia.learn.linear_model.coefficient_intervals import coefficient_intervals
 from celosia.learn.linear_model.least_squares import Moments, Plan, expected_sums
-from celosia.learn.privacy.parameters import Target
+from celosia.statistics.base.target import Target
 
 Numbers = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def test_through_a_point_there_is_no_constant() -> None:
 def noisy(plan: Plan, columns: Numbers, epsilon: float, rng: np.random.Generator) -> Moments:
     """Moments with Laplace noise of the right size, drawn by NumPy."""
     values = with_one(columns).T @ with_one(columns)
-    noise = Target.of(epsilon=epsilon).noise(plan.row_sensitivity.sensitivity(Target.of().bounding), len(plan.steps))
+    noise = Target.of(epsilon=epsilon).noise(plan.row_sensitivity.sensitivity(Target().bounding), len(plan.steps))
     drawn = rng.laplace(0, np.sqrt(noise.variance / 2), len(plan.steps))
     exact = plan.combine(expected_sums(plan.products, values))
     return plan.moments((exact + np.round(drawn).astype(np.int64)).astype(np.int64), noise)

@@ -14,8 +14,8 @@ from celosia.core.events import LaplaceEvent
 from celosia.core.structure import CertifiedEvent, ComposedEvent, RepeatedEvent
 from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Moments, Rows, Scaling, moments_sum, product_sum
-from celosia.learn.privacy.parameters import Target
 from celosia.statistics.base.noise import Sensitivity
+from celosia.statistics.base.target import Target
 
 TARGETS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}, {"rho": "0.1"}]
 

@@ -17,9 +17,9 @@ from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.linear_model.least_squares import Plan, Sizes, expected_sums, plan_for
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, Products, Sensitivity
+from celosia.statistics.base.target import Target
 
 
 def combine(plan: Plan, steps: tuple[int, ...]) -> list[int]:

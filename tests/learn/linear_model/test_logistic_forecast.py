@@ -20,8 +20,8 @@ from celosia.learn.linear_model.logistic_forecast import (
 )
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
+from celosia.statistics.base.target import Target
 
 AMOUNTS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}, {"rho": "0.1"}]
 

@@ -26,9 +26,9 @@ from celosia.learn.linear_model.noisy_gradient import (
     moments_sum,
     product_sum,
 )
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
 from celosia.statistics.base.noise import Noise, Sensitivity
+from celosia.statistics.base.target import Target
 
 AMOUNTS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}]
 VALUES = st.one_of(

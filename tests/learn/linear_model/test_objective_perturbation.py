@@ -12,8 +12,8 @@ from scipy import optimize, stats
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
+from celosia.statistics.base.target import Target
 
 
 def test_determinant_and_vector_share_epsilon() -> None:

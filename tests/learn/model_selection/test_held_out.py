@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.learn.model_selection.held_out import SCORES, Scoring, scoring_for
-from celosia.learn.privacy.parameters import Target
 from celosia.noise import Seeded
+from celosia.statistics.base.target import Target
 
 
 class Fixed:

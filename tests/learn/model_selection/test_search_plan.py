@@ -24,9 +24,9 @@ from celosia.learn.model_selection.search_plan import (
     with_settings,
 )
 from celosia.learn.naive_bayes.gaussian import GaussianNB
-from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.repetition import Repetitions
 from celosia.noise import Seeded
+from celosia.statistics.base.target import Target
 
 _MODEL = GaussianNB(bounds=(0, 1), classes=[0, 1])
 

@@ -19,8 +19,8 @@ from celosia.core import (
 )
 from celosia.learn.model_selection.held_out import Scoring
 from celosia.learn.model_selection.search_price import affordable
-from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.repetition import Repetitions
+from celosia.statistics.base.target import Target
 
 _SCORING = Scoring(name="accuracy")
 

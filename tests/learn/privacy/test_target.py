@@ -21,9 +21,9 @@ from celosia.core import (
 )
 from celosia.learn import PCA
 from celosia.learn.io.model_file import MODELS
-from celosia.learn.privacy.parameters import Target
 from celosia.ledger import InMemoryBudget
 from celosia.statistics import Sensitivity
+from celosia.statistics.base.target import Target
 
 
 def test_parameters_name_a_promise() -> None:
@@ -48,13 +48,13 @@ def test_nonsense_is_refused() -> None:
         {"epsilon": float("nan")},
         {"epsilon": None},
         {"epsilon": -float("inf")},
-        {"delta": 1},
-        {"delta": -1},
-        {"delta": "1e-300"},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": -1},
+        {"epsilon": 1, "delta": "1e-300"},
         {"rho": 0},
         {"rho": 1, "epsilon": 2},
         {"rho": 1, "delta": 0.1},
-        {"adjacency": "swap"},
+        {"epsilon": 1, "adjacency": "swap"},
         {"rho": 2**17},
     ]
     for given in cases:
@@ -63,10 +63,10 @@ def test_nonsense_is_refused() -> None:
 
 
 def test_neighbours_and_unit_are_those_of_the_budget() -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"))
-    target = Target.of(epsilon=1, account=account)
+    budget = cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person")
+    target = Target.of(epsilon=1, budget=budget)
     assert (target.adjacency, target.unit) == (cl.ReplaceOne, "person")
-    assert Target.of(epsilon=1, adjacency=cl.AddRemove, account=account).adjacency is cl.AddRemove
+    assert Target.of(epsilon=1, adjacency=cl.AddRemove, budget=budget).adjacency is cl.AddRemove
 
 
 def test_a_share_is_of_epsilon_or_of_rho() -> None:
@@ -100,7 +100,7 @@ def test_gaussian_noise_is_certified_exactly_whatever_shares_it_is_divided_into(
     for epsilon, delta, less in cases:
         budget = cl.ApproxDP(epsilon=epsilon, delta=delta)
         target, sensitivity = (
-            Target.of(epsilon=epsilon, delta=delta, account=InMemoryBudget(budget)),
+            Target.of(epsilon=epsilon, delta=delta, budget=budget),
             Sensitivity(l1=4**10, l2_squared=4**10),
         )
         shares = [Fraction(1, 10), Fraction(9, 1000), *[Fraction(891, 1000) / 6] * 6]
@@ -128,7 +128,7 @@ def test_noise_of_one_step_keeps_its_certificate_in_shares() -> None:
 def test_a_budget_that_is_a_rho_pays_no_more_than_the_rho_that_implies_the_target() -> None:
     rho = largest_rho(Fraction(1), Fraction(1, 10**6))
     for budget in (cl.ZCDP(rho=rho), cl.ZCDP(rho=2 * rho)):
-        target = Target.of(epsilon=1, delta="1e-6", account=InMemoryBudget(budget))
+        target = Target.of(epsilon=1, delta="1e-6", budget=budget)
         event = target.event(target.noise(Sensitivity(l1=4**10, l2_squared=4**10), 9).event)
         assert InMemoryBudget(budget).cost(event).rho <= rho  # type: ignore[attr-defined]
         assert InMemoryBudget(budget).admits(event)
@@ -137,11 +137,11 @@ def test_a_budget_that_is_a_rho_pays_no_more_than_the_rho_that_implies_the_targe
 
 def test_a_forecast_changes_the_amount_only() -> None:
     target = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
-    assert target.with_epsilon(2).guarantee == cl.PureDP(epsilon=2, adjacency=cl.ReplaceOne)
-    assert target.with_epsilon(None).guarantee == target.guarantee
-    assert target.with_epsilon(None, "1e-6").kind == "approximate"
-    assert target.with_epsilon(None, rho=1).kind == "concentrated"
-    assert not target.with_epsilon(float("inf")).private
+    assert target.with_amount(2).guarantee == cl.PureDP(epsilon=2, adjacency=cl.ReplaceOne)
+    assert target.with_amount(None).guarantee == target.guarantee
+    assert target.with_amount(None, "1e-6").kind == "approximate"
+    assert target.with_amount(None, rho=1).kind == "concentrated"
+    assert not target.with_amount(float("inf")).private
 
 
 def test_a_pure_target_has_no_rho() -> None:
@@ -159,7 +159,7 @@ def test_too_little_or_too_much_is_told_of_what_was_given() -> None:
                 with pytest.raises(ParameterError, match=f"^{name} must be "):
                     Target.of(**other, delta=delta, **{name: amount})
             with pytest.raises(ParameterError, match=f"^{name} must be "):
-                Target.of(epsilon=1).with_epsilon(**{"epsilon": None} | {name: amount})
+                Target.of(epsilon=1).with_amount(**{"epsilon": None} | {name: amount})
 
 
 def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale() -> None:

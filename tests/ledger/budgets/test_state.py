@@ -67,6 +67,13 @@ def test_lines_that_do_not_follow_are_refused() -> None:
         LogState().apply([line(None, "note", {})])
 
 
+def test_a_line_that_readers_may_read_in_two_ways_is_refused() -> None:
+    text = '{"format":2,"format":1}'
+    digest = line_hash(sequence=1, at=AT, kind="opened", body=text, previous=GENESIS)
+    with pytest.raises(LedgerError, match="Line 1 of the log cannot be understood"):
+        LogState().apply([StoredLine(1, AT, "opened", text, GENESIS, digest)])
+
+
 def test_lines_of_a_newer_release_are_refused() -> None:
     with pytest.raises(LedgerError, match="written by a newer release"):
         LogState().apply([line(None, "opened", {"format": 2})])

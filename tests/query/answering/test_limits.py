@@ -17,7 +17,7 @@ from celosia.noise import Seeded
 from celosia.query.answering.limits import LimitsPlan, plan_limits
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.execution.bounding import BUCKETS
-from celosia.query.planning.strategy import Target
+from celosia.statistics.base.target import Target
 from celosia.testing import check_mechanism
 from tests.query.samples import Pretending, outcome, persons_table, rows_table
 

@@ -26,7 +26,7 @@ from celosia.mechanisms import StableKeys
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded, System
 from celosia.query.answering.release_table import answer
 from celosia.query.plan.nodes import Aggregate, Key
-from celosia.query.planning.strategy import Strategy, Target, strategy_for
+from celosia.query.planning.strategy import Strategy, read_target, strategy_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.statistics import ContributionBounds
 from celosia.testing import check_distribution, check_mechanism, chi_square
@@ -52,7 +52,7 @@ FAR = cl.table(
 
 
 def strategy(query: Query, table: Table, budget: cl.Guarantee, **target: Any) -> Strategy:
-    return strategy_for(question(query, table), Target.of(budget, **target))
+    return strategy_for(question(query, table), read_target(budget, **target))
 
 
 def answered(made: Strategy, engine: Pretending, seed: int = 1) -> TableRelease:
@@ -271,7 +271,7 @@ def test_computed_columns_have_intervals_as_copies_have() -> None:
     plan = session.sql(
         "SELECT sex AS s, COUNT(*) AS n, COUNT(*) * 2 AS twice, COUNT(*) > 6 AS many FROM deaths GROUP BY sex"
     ).plan
-    made = strategy_for(question(plan), Target.of(SURE, epsilon=60_000))
+    made = strategy_for(question(plan), read_target(SURE, epsilon=60_000))
     release = answered(made, Pretending([np.array([[5], [7]])]))
     assert release.value.to_pydict() == {"s": ["F", "M"], "n": [5, 7], "twice": [10, 14], "many": [False, True]}
     assert set(release.intervals) == {"n", "twice"}

@@ -12,6 +12,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import EngineError, QueryError, SchemaError
 from celosia.query.engines import collations
+from celosia.query.engines.duckdb import open_relation
 from tests.query.engines.test_postgres import NUMBERS, executed
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def stored(backend: Any, column: str) -> Any:
     """One row with a value of 1,000, and three small ones of other cases."""
     backend.raw_sql(f"CREATE TABLE t (c {column}, who {column}, v INTEGER)")
     backend.raw_sql("INSERT INTO t VALUES ('abcdef', 'a', 1000), ('F', 'b', 1), ('f', 'c', 1), ('F', 'd', 1)")
-    return backend.table("t")
+    return open_relation(backend, "t")
 
 
 def answers(source: object, *, name: str = "t") -> dict[str, Any]:
@@ -189,8 +190,8 @@ def test_what_an_engine_says_is_kept_back(backend: Any) -> None:
 
     table = cl.table(stored(backend, "VARCHAR"), schema=cl.Schema(v=cl.Integer(0, 1000)), name="t")
     with pytest.raises(RuntimeError):
-        collations.check_collations(table, backend.table("t"), failing)
+        collations.check_collations(table, open_relation(backend, "t"), failing)
     from celosia.query.engines.ibis import hide_driver_errors
 
     with pytest.raises(EngineError):
-        hide_driver_errors(collations.check_collations)(table, backend.table("t"), failing)
+        hide_driver_errors(collations.check_collations)(table, open_relation(backend, "t"), failing)

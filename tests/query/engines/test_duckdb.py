@@ -6,6 +6,7 @@ import datetime as dt
 import gc
 import gzip
 import math
+import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -423,6 +424,25 @@ def test_a_file_that_is_gone_is_an_error_of_ours(tmp_path: Path) -> None:
         open_engine({"t": table})
 
 
+def test_deprecated_calls_of_duckdb_are_not_made(tmp_path: Path) -> None:
+    rows = pa.table({"age": [34, 71, 12], "sex": ["F", "M", "F"]})
+    pa.csv.write_csv(rows, tmp_path / "t.csv")
+    pq.write_table(rows, tmp_path / "t.parquet")
+    schema = cl.Schema(age=AGE, sex=cl.Category("F", "M"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for source in (rows, tmp_path / "t.csv", tmp_path / "t.parquet"):
+            with cl.Session(cl.table(source, schema=schema, name="t"), budget=cl.PureDP(epsilon=10_000)) as session:
+                by_age = session.query().group_by("age", keys=[12, 34]).count()  # keys are a small table
+                assert by_age.release(epsilon=5_000).value["count"].to_pylist() == [1, 1]
+                by_sex = session.sql("SELECT sex, SUM(age) FROM t GROUP BY sex")
+                assert by_sex.release(epsilon=5_000).value.num_rows == 2
+
+
+# Ibis reads the columns of a table by a deprecated call, here on the caller's own connection.
+calls_ibis = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+
+
 def backend_with(rows: Sequence[int]) -> Any:
     import ibis
 
@@ -431,6 +451,7 @@ def backend_with(rows: Sequence[int]) -> Any:
     return backend
 
 
+@calls_ibis
 def test_an_ibis_table_is_queried_on_its_own_connection() -> None:
     backend = backend_with([1, 500])
     book = cl.table(
@@ -460,6 +481,7 @@ def test_a_session_asks_a_file(tmp_path: Path) -> None:
     face.ask_everything(cl.table(tmp_path / "face.parquet", schema=face.SCHEMA, person="person_id", **face.LIMITS))
 
 
+@calls_ibis
 def test_types_that_only_duckdb_has() -> None:
     backend = backend_with([])
     backend.con.execute("CREATE TYPE sexes AS ENUM ('F', 'M', 'D')")
@@ -523,6 +545,7 @@ def test_what_becomes_of_nan_depends_on_no_other_row(others: list[float], tmp_pa
     assert [values for _, *values in counted] == [values for _, *values in _answers(rid)]  # NaN is no value
 
 
+@calls_ibis
 def test_doubles_of_views_are_refused_and_those_of_tables_are_not(tmp_path: Path) -> None:
     import ibis
 

@@ -23,6 +23,7 @@ from celosia.core.errors import SchemaError
 from celosia.data.sources.files import Files
 from celosia.noise import Seeded
 from celosia.query.engines import duckdb_views
+from celosia.query.engines.duckdb import open_relation
 from celosia.query.engines.duckdb_views import check_parquet, check_stored, reader_sql
 from celosia.query.engines.sanitize import csv_buffer as longest_record
 from celosia.query.engines.sanitize.preparation import CheckedFiles
@@ -141,11 +142,11 @@ def test_views_of_texts_and_times_are_refused_and_those_of_numbers_are_not() -> 
     backend = ibis.duckdb.connect()
     backend.raw_sql("CREATE VIEW v AS SELECT 'a' AS s, 1 AS n, TIMESTAMP '2020-01-01' AS t")
     backend.raw_sql("CREATE TABLE stored AS FROM v")
-    check_stored(backend.table("v"), ["n"], backend.con)
-    check_stored(backend.table("stored"), ["n", "s", "t"], backend.con)
+    check_stored(open_relation(backend, "v"), ["n"], backend.con)
+    check_stored(open_relation(backend, "stored"), ["n", "s", "t"], backend.con)
     for name in ("s", "t"):
         with pytest.raises(SchemaError, match=f"'{name}' has doubles, texts or times"):
-            check_stored(backend.table("v"), ["n", name], backend.con)
+            check_stored(open_relation(backend, "v"), ["n", name], backend.con)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from celosia.query.engines.duckdb import DuckDBDialect
+from celosia.query.engines.duckdb import DuckDBDialect, open_relation
 from celosia.query.execution.bounding import average_down, choose_cells, person_number, sample_rows, take_first
 from celosia.query.execution.hashing import KeyedOrder
 
@@ -34,7 +34,7 @@ def run() -> Iterator[Run]:
 
     def ran(rows: pa.Table, make: Callable[[Any], Any]) -> pa.Table:
         backend.con.register("rows", rows)
-        return backend.con.sql(backend.compile(make(backend.table("rows")))).to_arrow_table()
+        return backend.con.sql(backend.compile(make(open_relation(backend, "rows")))).to_arrow_table()
 
     yield ran
     backend.disconnect()

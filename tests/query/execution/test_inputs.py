@@ -12,7 +12,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
-from celosia.query.engines.duckdb import DuckDBDialect
+from celosia.query.engines.duckdb import DuckDBDialect, open_relation
 from celosia.query.execution.row_level import is_counted, plan_count, plan_sums
 from celosia.query.execution.rows import Rows
 from celosia.query.plan.expressions import Column
@@ -57,8 +57,8 @@ def sums(request: Measurement) -> list[int]:
     """The sums over all rows, in DuckDB."""
     backend = ibis.duckdb.connect(threads=1)
     backend.con.register("rows", ROWS)
-    (made,) = plan_sums([request], rows_of(backend.table("rows")))
-    table = made_table = backend.table("rows")
+    (made,) = plan_sums([request], rows_of(open_relation(backend, "rows")))
+    table = made_table = open_relation(backend, "rows")
     table = made_table.select(**made.columns) if made.columns else made_table
     values = {f"s{place}": value for place, value in enumerate(made.sums(table, DuckDBDialect()))}
     found = backend.con.sql(backend.compile(table.aggregate(n=made.count(table), **values))).fetchall()

@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.core.errors import BudgetExceededError, ParameterError
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import spread_of
-from celosia.query.planning.strategy import Strategy, Target, strategies_for
+from celosia.query.planning.strategy import Strategy, read_target, strategies_for
 from tests.query.samples import ask, asking, persons_table, question, rows_table
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_the_epsilon_is_enough_and_a_little_less_is_not(
     spent = amount(strategy)
     if spent > Fraction(2, 10**6):  # where the search begins
         less = spent * Fraction(98, 100)  # three digits, rounded up, are up to a hundredth too much
-        other = Target.of(budget, rho=less) if isinstance(budget, cl.ZCDP) else Target.of(budget, epsilon=less)
+        other = read_target(budget, rho=less) if isinstance(budget, cl.ZCDP) else read_target(budget, epsilon=less)
         assert all(worst(way, 1000, level) > error for way in strategies_for(found, other))
 
 

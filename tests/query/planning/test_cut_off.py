@@ -15,9 +15,10 @@ from celosia.noise import Seeded
 from celosia.query import CutOff
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.planning.analysis import analyze_plan
-from celosia.query.planning.strategy import Target, strategies_for
+from celosia.query.planning.strategy import read_target, strategies_for
 from celosia.query.serial.release import release_from_json, release_to_json
 from celosia.query.sql.parser import parse_sql
+from celosia.statistics.base.target import Target
 from celosia.testing import check_mechanism
 from tests.query.samples import persons_table
 from tests.query.worlds import WorldEngine
@@ -142,7 +143,7 @@ def test_a_fifth_of_the_cost_measures_what_is_cut_off(budget: Any) -> None:
     assert "no person has more than 9 rows" in str(before)
     many = "SELECT sex, " + ", ".join(f"COUNT(*) FILTER (WHERE month < {i}) AS n{i}" for i in range(2, 7))
     for sql in (BY_SEX, f"{many} FROM visits GROUP BY sex", "SELECT MEDIAN(month), COUNT(month) FROM visits"):
-        for strategy in strategies_for(asked(visits(BASE, 9), sql), Target.of(budget, **target)):
+        for strategy in strategies_for(asked(visits(BASE, 9), sql), read_target(budget, **target)):
             weights = [part.weight for part in strategy.parts]
             assert (sum(weights), weights[-2:]) == (1, [Fraction(3, 20), Fraction(1, 20)])
     release = session.sql(BY_SEX).release(**target)

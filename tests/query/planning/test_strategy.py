@@ -26,7 +26,7 @@ from celosia.core import (
 )
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.events import KeySelectionEvent
-from celosia.query.planning.strategy import Strategy, Target, strategy_for
+from celosia.query.planning.strategy import Strategy, read_target, strategy_for
 from celosia.statistics import Choice, Measure
 from tests.query.samples import FULL, ask, persons_table, question, rows_table
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
     from celosia.query.builder import Query
+    from celosia.statistics.base.target import Target
 
 PURE = cl.PureDP(epsilon=100)
 APPROXIMATE = cl.ApproxDP(epsilon=100, delta="1e-4")
@@ -83,7 +84,7 @@ def inside(event: Event) -> list[Event]:
 
 @given(st.sampled_from(ASKED), st.sampled_from(TABLES), epsilons)
 def test_pure_shares_add_up_to_what_was_asked_and_cost_as_much(asked: Any, table: Table, epsilon: Fraction) -> None:
-    strategy = plan_of(asked, table, Target.of(PURE, epsilon=epsilon))
+    strategy = plan_of(asked, table, read_target(PURE, epsilon=epsilon))
     assert sum(part.share for part in strategy.parts) == epsilon
     assert sum(part.weight for part in strategy.parts) == 1
     cost = PureAccountant().spend(strategy.event).guarantee()
@@ -98,7 +99,7 @@ def test_with_a_delta_no_more_is_spent_than_was_asked(
     epsilon: Fraction,
     delta: Fraction,
 ) -> None:
-    strategy = plan_of(asked, table, Target.of(APPROXIMATE, epsilon=epsilon, delta=delta))
+    strategy = plan_of(asked, table, read_target(APPROXIMATE, epsilon=epsilon, delta=delta))
     cost: Any = BasicAccountant().spend(strategy.event).guarantee()
     assert cost.epsilon == epsilon
     assert cost.delta <= delta
@@ -108,7 +109,7 @@ def test_with_a_delta_no_more_is_spent_than_was_asked(
 
 @given(st.sampled_from(ASKED), st.sampled_from(TABLES), epsilons)
 def test_rhos_add_up_to_what_was_asked_and_cost_no_more(asked: Any, table: Table, rho: Fraction) -> None:
-    strategy = plan_of(asked, table, Target.of(ZERO, rho=rho))
+    strategy = plan_of(asked, table, read_target(ZERO, rho=rho))
     assert sum(part.share for part in strategy.parts) == rho
     cost: Any = ZCDPAccountant().spend(strategy.event).guarantee()
     assert cost.rho <= rho
@@ -120,7 +121,7 @@ def test_rhos_add_up_to_what_was_asked_and_cost_no_more(asked: Any, table: Table
 def test_the_event_says_what_will_be_run() -> None:
     for asked in ASKED:
         table = persons_table(groups=2, rows=3)
-        strategy = plan_of(asked, table, Target.of(PURE, epsilon=1))
+        strategy = plan_of(asked, table, read_target(PURE, epsilon=1))
         leaves = inside(strategy.event)
         assert len(leaves) == len(strategy.parts)
         for part, leaf in zip(strategy.parts, leaves, strict=True):
@@ -142,7 +143,7 @@ def kinds(strategy: Strategy) -> set[str]:
 
 
 def test_a_single_count_gets_laplace_noise() -> None:
-    target = Target.of(APPROXIMATE, epsilon=1, delta="1e-6")
+    target = read_target(APPROXIMATE, epsilon=1, delta="1e-6")
     strategy = planned(ask().count(), target, rows_table())
     assert kinds(strategy) == {"Laplace"}
     assert strategy.event == LaplaceEvent(scale=1, sensitivity=1)
@@ -150,7 +151,7 @@ def test_a_single_count_gets_laplace_noise() -> None:
 
 def test_counts_of_a_person_in_fifty_cells_get_gaussian_noise() -> None:
     table = persons_table(groups=50, rows=1)
-    target = Target.of(APPROXIMATE, epsilon=1, delta="1e-6")
+    target = read_target(APPROXIMATE, epsilon=1, delta="1e-6")
     strategy = planned(ask(table).group_by("age").count(), target, table)
     assert kinds(strategy) == {"Gaussian"}
     assert isinstance(strategy.event, CertifiedEvent)
@@ -164,8 +165,8 @@ def test_counts_of_a_person_in_fifty_cells_get_gaussian_noise() -> None:
 
 def test_without_a_delta_there_is_no_gaussian_noise() -> None:
     table = persons_table(groups=50, rows=1)
-    assert kinds(planned(ask(table).group_by("age").count(), Target.of(PURE, epsilon=1), table)) == {"Laplace"}
-    small = Target.of(APPROXIMATE, epsilon="1e-3", delta="1e-190")
+    assert kinds(planned(ask(table).group_by("age").count(), read_target(PURE, epsilon=1), table)) == {"Laplace"}
+    small = read_target(APPROXIMATE, epsilon="1e-3", delta="1e-190")
     assert kinds(planned(ask().count(), small, rows_table())) == {"Laplace"}
 
 
@@ -174,8 +175,10 @@ def test_the_noise_is_that_with_the_smaller_variance(groups: int, epsilon: Fract
     from celosia.accounting.prices.gaussian import largest_rho
 
     table = persons_table(groups=groups, rows=1)
-    strategy = planned(ask(table).group_by("age").count(), Target.of(APPROXIMATE, epsilon=epsilon, delta=delta), table)
-    laplace = planned(ask(table).group_by("age").count(), Target.of(PURE, epsilon=epsilon), table)
+    strategy = planned(
+        ask(table).group_by("age").count(), read_target(APPROXIMATE, epsilon=epsilon, delta=delta), table
+    )
+    laplace = planned(ask(table).group_by("age").count(), read_target(PURE, epsilon=epsilon), table)
     (used,), (other,) = strategy.parts, laplace.parts
     assert used.noise is not None
     assert other.noise is not None
@@ -186,13 +189,15 @@ def test_the_noise_is_that_with_the_smaller_variance(groups: int, epsilon: Fract
 def test_private_keys_need_a_delta() -> None:
     for budget, target in ((PURE, {"epsilon": 1}), (ZERO, {"rho": 1}), (APPROXIMATE, {"epsilon": 1, "delta": 0})):
         with pytest.raises(QueryError, match="needs a delta"):
-            planned(ask().group_by("town").count(), Target.of(budget, **target), rows_table())
+            planned(ask().group_by("town").count(), read_target(budget, **target), rows_table())
 
 
 def test_private_keys_are_paid_for_first() -> None:
     cases: list[Table] = [rows_table(), persons_table(groups=4), persons_table(groups=4, adjacency=ReplaceOne)]
     for table in cases:
-        strategy = planned(ask(table).group_by("town").count(), Target.of(APPROXIMATE, epsilon=1, delta="1e-6"), table)
+        strategy = planned(
+            ask(table).group_by("town").count(), read_target(APPROXIMATE, epsilon=1, delta="1e-6"), table
+        )
         first = inside(strategy.event)[0]
         assert strategy.keys is not None
         assert first == strategy.keys.event
@@ -204,24 +209,24 @@ def test_private_keys_are_paid_for_first() -> None:
 
 
 def test_equal_questions_share_alike_and_harder_ones_get_more() -> None:
-    one, two = planned(ask().sum("age").variance("weight"), Target.of(PURE, epsilon=1), rows_table()).parts
+    one, two = planned(ask().sum("age").variance("weight"), read_target(PURE, epsilon=1), rows_table()).parts
     assert one.share < two.share
-    one, two = planned(ask().variance("age").variance("weight"), Target.of(PURE, epsilon=1), rows_table()).parts
+    one, two = planned(ask().variance("age").variance("weight"), read_target(PURE, epsilon=1), rows_table()).parts
     assert one.share == two.share == Fraction(1, 2)
-    mean, median = planned(ask().mean("age").median("weight"), Target.of(PURE, epsilon=1), rows_table()).parts
+    mean, median = planned(ask().mean("age").median("weight"), read_target(PURE, epsilon=1), rows_table()).parts
     assert mean.share < median.share
 
 
 def test_a_mean_under_replace_one_with_a_public_number_of_rows_is_planned() -> None:
     table = rows_table(schema=FULL, adjacency=ReplaceOne)
-    strategy = planned(ask(table).mean("age"), Target.of(APPROXIMATE, epsilon=1, delta="1e-6"), table)
+    strategy = planned(ask(table).mean("age"), read_target(APPROXIMATE, epsilon=1, delta="1e-6"), table)
     assert inside(strategy.event) == [LaplaceEvent(scale=240, sensitivity=240, adjacency=ReplaceOne)]
 
 
 def test_counting_persons_costs_no_more_for_persons_with_many_rows() -> None:
     few, many = (persons_table(groups=2, rows=rows) for rows in (1, 1000))
     events = [
-        planned(ask(table).group_by("sex").count_persons(), Target.of(PURE, epsilon=1), table).event
+        planned(ask(table).group_by("sex").count_persons(), read_target(PURE, epsilon=1), table).event
         for table in (few, many)
     ]
     assert events[0] == events[1]
@@ -229,8 +234,8 @@ def test_counting_persons_costs_no_more_for_persons_with_many_rows() -> None:
 
 def test_a_choice_is_permute_and_flip_for_an_epsilon_and_exponential_for_a_rho() -> None:
     query = ask().mode("sex")
-    assert planned(query, Target.of(PURE, epsilon=1), rows_table()).event == PermuteAndFlipEvent(epsilon=1)
-    strategy = planned(query, Target.of(ZERO, rho="1/8"), rows_table())
+    assert planned(query, read_target(PURE, epsilon=1), rows_table()).event == PermuteAndFlipEvent(epsilon=1)
+    strategy = planned(query, read_target(ZERO, rho="1/8"), rows_table())
     assert strategy.event == ExponentialEvent(epsilon=1)
     assert not strategy.pure
 

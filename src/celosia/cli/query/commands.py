@@ -21,7 +21,7 @@ from celosia.cli.tables import FileArgument, SchemaOption, TableOption, open_tab
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
-from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, safe_repr
+from celosia.core.exact import exact_level, exact_positive, exact_target, safe_repr
 from celosia.core.messages.message import Message, join_messages, name_unit
 
 if TYPE_CHECKING:
@@ -89,16 +89,12 @@ class Spending:
 
     def budget(self) -> Guarantee:
         """Return the limit of the spending."""
-        if (self.epsilon is None) == (self.rho is None):
+        if self.epsilon is None and self.rho is None:
             raise ParameterError("cli.no_single_cost")
-        if self.rho is not None:
-            if self.delta is not None:
-                raise ParameterError("cli.delta_with_rho")
-            return ZCDP(rho=exact_positive(self.rho, name="rho"))
-        epsilon = exact_epsilon(self.epsilon or "")
-        if self.delta is None or exact_non_negative(self.delta, name="delta") == 0:
-            return PureDP(epsilon=epsilon)
-        return ApproxDP(epsilon=epsilon, delta=self.delta)
+        epsilon, delta, rho = exact_target(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+        if rho is not None:
+            return ZCDP(rho=rho)
+        return ApproxDP(epsilon=epsilon, delta=delta) if delta else PureDP(epsilon=epsilon)
 
     def target(self) -> dict[str, Any]:
         """Return the target of the session."""

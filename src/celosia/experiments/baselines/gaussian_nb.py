@@ -12,9 +12,10 @@ import numpy as np
 
 from celosia.core.errors import NotPrivateWarning, ParameterError
 from celosia.learn.naive_bayes.gaussian import GaussianNB, class_statistics
-from celosia.learn.privacy.parameters import Target, axis_of
+from celosia.learn.privacy.parameters import axis_of
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import source_or_system
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,7 +31,6 @@ _MAX_PAUSE_SECONDS: Final = 30.0
 _CONNECT_SECONDS: Final = 10.0
 _READ_SECONDS: Final = 60.0
 _OPEN_SECONDS: Final = 15.0
-_MAX_BODY_BYTES: Final = 2**28
 _MAX_DETAIL_LENGTH: Final = 2_000
 _MAX_KEY_LENGTH: Final = 16_384
 _BUSY_STATUSES: Final = (429, 503)
@@ -149,7 +148,7 @@ def _check_key(key: object) -> str:
 
 
 def _read_content(reply: "httpx.Response") -> Any:
-    return read_json(reply.content, name="core.the_reply", max_length=_MAX_BODY_BYTES)
+    return read_json(reply.content, name="core.the_reply")
 
 
 def _unreachable(error: Exception, url: str) -> _Failure:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from celosia.core.errors import ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
+from celosia.core.strict_json import read_json
 from celosia.guard.auth.directory import draw_hexadecimal, now
 from celosia.guard.schema.replies import Approval
 from celosia.guard.storage.tables import APPROVALS, format_time
@@ -115,7 +116,7 @@ def _read(connection: sa.Connection, row: Any) -> Approval:
     values = row._asdict()
     paid = find_request(connection, row.analyst, row.key)
     answer = None if paid is None else paid[1].reservation.id
-    return Approval(**values | {name: json.loads(values[name]) for name in _AS_JSON}, answer=answer)
+    return Approval(**values | {name: read_json(values[name]) for name in _AS_JSON}, answer=answer)
 
 
 _AS_JSON: Final = ("cost", "request")  # columns of a row

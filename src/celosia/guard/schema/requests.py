@@ -26,10 +26,8 @@ from pydantic import (
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from celosia.core.strict_json import MAX_NUMBER_LENGTH
 from celosia.ledger.budgets.policy import RULES, Policy, Window
-
-MAX_NUMBER_LENGTH: Final = 400
-"""Characters of a number."""
 
 _MAX_NAME_LENGTH: Final = 200
 _MAX_SQL_LENGTH: Final = 50_000

@@ -25,8 +25,8 @@ from celosia.statistics.base.summary_request import Part, SummaryRequest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.noise import Noise
+    from celosia.statistics.base.target import Target
 
 UNIT: Final = 2**34
 """About how long one column of one row is, in integers: whole weights then come within a third of the best."""

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sklearn.base import BaseEstimator, clone
 
 from celosia.core.errors import CelosiaError, NotPricedError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import exact_integer, format_exact, safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.messages.message import name_unit
 from celosia.core.release import Release
 from celosia.learn.base.forecast import ExpectedError, Forecast
 from celosia.learn.base.lineage import Lineage
-from celosia.learn.privacy.parameters import Target, is_infinite, known_count
+from celosia.learn.privacy.parameters import known_count
 from celosia.ledger.budget_account import BudgetAccount, as_account, settle
 from celosia.noise.source import source_or_system
+from celosia.statistics.base.target import Target, is_infinite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +82,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         can any be kept without noise.
         """
         account = None if self.budget is None else as_account(self.budget)
-        target = self._target(adjacency=self.adjacency, account=account)
+        target = self._target(adjacency=self.adjacency, budget=None if account is None else account.limit)
         if account is not None and not target.private:
             raise ParameterError("learn.budget_without_privacy")
         if target.unit != "row":
@@ -90,7 +91,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def _target(self, **given: Any) -> Target:
         """Return the target of the parameters, for the given neighbours."""
-        return Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, **given)
+        epsilon = None if self.rho is not None and self.epsilon == 1 else self.epsilon  # the default gives way to a rho
+        return Target.of(epsilon=epsilon, delta=self.delta, rho=self.rho, **given)
 
     @contextlib.contextmanager
     def _spend(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:
@@ -159,7 +161,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         self, epsilon: "Exact | None", delta: "Exact | None" = None, rho: "Exact | None" = None
     ) -> Target:
         """What ``preview`` supposes to be spent: what it was given, or the estimator's own."""
-        return self._privacy().with_epsilon(epsilon, delta, rho)
+        return self._privacy().with_amount(epsilon, delta, rho)
 
     def _feature_count(self, n_features: int | None) -> int:
         """How many features a forecast is for."""
@@ -264,4 +266,5 @@ def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", que
     except NotPricedError:
         if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise
-    raise ParameterError("learn.pure_budget_has_no_delta")
+        delta = format_exact(guarantee.delta)
+    raise ParameterError("core.budget_without_delta", value=delta)

@@ -17,10 +17,11 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
-from celosia.learn.privacy.parameters import Target, ends_of, feature_kinds, target_kind
+from celosia.learn.privacy.parameters import ends_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
 from celosia.statistics.base.noise import ContributionBounds, RowSensitivity
 from celosia.statistics.base.summary_request import Part, Provenance, SummaryRequest, unit_sensitivity
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,8 @@ from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
 from celosia.learn.cluster.passes import Extent, Passes, check_rows
-from celosia.learn.privacy.parameters import Target, axis_of, feature_kinds
+from celosia.learn.privacy.parameters import axis_of, feature_kinds
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.learn.cluster.passes import Add

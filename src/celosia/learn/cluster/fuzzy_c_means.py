@@ -16,9 +16,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import check_method
 from celosia.learn.cluster.base import Clusterer
-from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import Seeded
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class FuzzyCMeans(Clusterer):
 
     def _published_noise(self, features: int, privacy: Target) -> "_PublishedNoise":
         """Return the noise of the published method. Centres lie in the unit cube: no more of it has to be hidden."""
-        if privacy.kind != "pure" or privacy.epsilon is None:
+        if privacy.kind != "pure":
             raise ParameterError("learn.published_clustering_only_epsilon")
         clusters = int(self.n_clusters)
         iterations = _ITERATIONS if self.max_iter is None else int(self.max_iter)
@@ -181,7 +181,7 @@ class FuzzyCMeans(Clusterer):
             unit=privacy.unit,
         )
         return _PublishedNoise(
-            part=part, iterations=iterations, noise=noise, spent=privacy.with_epsilon(noise.epsilon * iterations)
+            part=part, iterations=iterations, noise=noise, spent=privacy.with_amount(noise.epsilon * iterations)
         )
 
     def _iterate_published(

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.noise import Noise
+    from celosia.statistics.base.target import Target
 
 REACH: Final = 2**17
 """Steps of the longest displacement."""

@@ -28,7 +28,7 @@ from celosia.statistics.base.products import REACH, Products, moments_up_to
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
-    from celosia.learn.privacy.parameters import Target
+    from celosia.statistics.base.target import Target
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

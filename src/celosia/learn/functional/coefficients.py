@@ -20,8 +20,8 @@ from celosia.statistics.base.noise import RowSensitivity
 
 if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.noise import Noise
+    from celosia.statistics.base.target import Target
 
 _BLOCK: Final = 65_536  # records whose coefficients are in memory together
 _MAX_COEFFICIENT_STEPS: Final = Fraction(

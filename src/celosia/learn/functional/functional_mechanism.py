@@ -27,7 +27,7 @@ from celosia.noise.source import Seeded
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.data.schema.columns import Kind
-    from celosia.learn.privacy.parameters import Target
+    from celosia.statistics.base.target import Target
 
 Range: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The lower and the upper bounds of columns."""

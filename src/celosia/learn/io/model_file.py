@@ -79,7 +79,7 @@ def load(path: str | Path) -> Any:
         data = file.read(_MAX_FILE_BYTES + 1)
     if len(data) > _MAX_FILE_BYTES:
         raise FormatError("learn.model_file_too_large", most=_MAX_FILE_BYTES)
-    return model_from_json(read_json(data, name="core.the_file", max_length=_MAX_FILE_BYTES))
+    return model_from_json(read_json(data, name="core.the_file"))
 
 
 def model_from_json(found: object) -> Any:

@@ -17,9 +17,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import Event
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.structure import RepeatedEvent
-from celosia.learn.privacy.parameters import Target
 from celosia.noise.source import Seeded
 from celosia.statistics.base.noise import Noise, Sensitivity
+from celosia.statistics.base.target import Target
 
 GRID = 2**10
 """Steps from the middle of a feature's range to its end, where moments are taken."""
@@ -50,7 +50,7 @@ class GradientPlan:
     ) -> "GradientPlan":
         """Return the plan for a target; a pure one affords few steps, as its epsilons add up."""
         if steps is None:
-            steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
+            steps = 50 if target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
         steps = exact_integer(steps, name="steps")
         if steps > _MOST_STEPS:
             raise ParameterError("learn.too_many_steps", most=_MOST_STEPS, value=safe_repr(steps))

@@ -27,8 +27,8 @@ from celosia.statistics.base.products import Products
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.learn.base.forecast import ExpectedError
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
+    from celosia.statistics.base.target import Target
 
 Numbers = NDArray[np.float64]
 

@@ -35,8 +35,8 @@ from celosia.ledger.budget_account import as_account
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
+    from celosia.statistics.base.target import Target
 
 _METHODS = ("auto", "gradient", "functional", "published", "objective")
 

@@ -18,8 +18,8 @@ from celosia.learn.functional.sums import Sense, logistic_request, solve_logisti
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
-from celosia.learn.privacy.parameters import Target
 from celosia.noise.source import Seeded
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,9 +152,9 @@ def _try_records(
 def _spending(target: Target, times: Fraction) -> Target:
     """Return a target whose noise is smaller by a factor."""
     if target.kind == "pure":
-        return replace(target, epsilon=min((target.epsilon or 0) * times, Fraction(_MAX_TARGET)))
+        return replace(target, epsilon=min(target.epsilon * times, Fraction(_MAX_TARGET)))
     rho = min(target.total_rho * times**2, Fraction(_MAX_TARGET))
-    return replace(target, epsilon=None, delta=Fraction(0), rho=rho)
+    return replace(target, epsilon=Fraction(0), delta=Fraction(0), rho=rho)
 
 
 def _made_up(

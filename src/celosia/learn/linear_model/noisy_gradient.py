@@ -204,7 +204,7 @@ def _cut(plan: GradientPlan, records: float) -> float:
     """Where a record's gradient is cut: the more there is to hear above the noise, the farther out."""
     target = plan.target
     if plan.manhattan:
-        heard = records * float(target.epsilon or 0) / plan.width
+        heard = records * float(target.epsilon) / plan.width
         most = plan.bound / ROW_UNIT
     else:
         heard = records * math.sqrt(2 * float(target.total_rho) / plan.width)

@@ -19,8 +19,8 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
 from celosia.core.structure import GuaranteedEvent
-from celosia.learn.privacy.parameters import Target
 from celosia.mechanisms.real_gaussian import RealGaussian
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source
@@ -48,7 +48,7 @@ class Perturbation:
     @classmethod
     def of(cls, target: Target, *, stiffness: float = 0.0) -> "Perturbation":
         """Return the perturbation for a target; a larger penalty leaves more of epsilon to the noise."""
-        if target.kind not in {"pure", "approximate"} or target.epsilon is None:
+        if target.kind not in {"pure", "approximate"}:
             raise ParameterError("learn.objective_takes_no_rho")
         epsilon = float(target.epsilon)
         stiffness = max(stiffness, _CURVATURE / math.expm1(min(_FOR_PENALTY * epsilon, _MOST_FOR_PENALTY)))

@@ -20,8 +20,9 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.columns import Kind
 from celosia.learn.model_selection.held_out import Scoring
-from celosia.learn.privacy.parameters import Target, target_kind
+from celosia.learn.privacy.parameters import target_kind
 from celosia.mechanisms.repetition import Repetitions, coin_split
+from celosia.statistics.base.target import Target
 
 _SPOKEN_FOR = ("epsilon", "delta", "rho", "adjacency", "budget", "source",
                "bounds", "bounds_y", "classes", "categories")  # fmt: skip

@@ -16,7 +16,7 @@ from celosia.core.events import Event
 from celosia.core.guarantees import ZCDP, Guarantee, PureDP
 from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.core.structure import CertifiedEvent, GuaranteedEvent, ParallelEvent
-from celosia.learn.privacy.parameters import Target
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.learn.model_selection.held_out import Scoring
@@ -42,7 +42,7 @@ class Run:
     @property
     def spending(self) -> dict[str, Any]:
         """The parameters of an estimator that spends so much."""
-        return {"epsilon": self.target.epsilon, "delta": None, "rho": self.target.rho}
+        return {"epsilon": self.target.epsilon or None, "delta": None, "rho": self.target.rho}
 
     def covers(self, event: Event | None) -> bool:
         """Return whether the event of a fit is the one paid for."""
@@ -57,7 +57,7 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
 
     def run(amount: Fraction) -> Run:
         # Concentrated privacy bounds a search loosely; pure runs keep a rho far better.
-        epsilon, spent = (None, amount) if privacy.kind == "approximate" else (amount, None)
+        epsilon, spent = (Fraction(0), amount) if privacy.kind == "approximate" else (amount, None)
         target = Target(epsilon=epsilon, rho=spent, adjacency=privacy.adjacency, unit=privacy.unit)
         noise = target.noise(scoring.sensitivity, scoring.width(privacy.adjacency))
         promised = target.guarantee
@@ -74,7 +74,7 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
 
 
 def _certify(search: PrivateSelectionEvent, privacy: Target) -> Event:
-    if privacy.kind != "approximate" or privacy.epsilon is None:
+    if privacy.kind != "approximate":
         return search
     return CertifiedEvent(event=search, epsilon=privacy.epsilon, delta=privacy.delta)
 
@@ -86,7 +86,7 @@ def _keeps(event: Event, privacy: Target) -> bool:
         return certificate_holds(event)
     if privacy.rho is not None:
         return rho(event) <= privacy.rho
-    return basic(event)[0] <= (privacy.epsilon or 0)
+    return basic(event)[0] <= privacy.epsilon
 
 
 def _within(event: Event, target: Target) -> bool:

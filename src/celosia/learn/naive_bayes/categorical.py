@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from celosia.learn.privacy.parameters import Target
+    from celosia.statistics.base.target import Target
 
 _NUMBERS = int | float | np.integer | np.floating
 _LEAST_ALPHA = 1e-10  # below, the logarithm of a count of 0 would not be a number

@@ -23,7 +23,7 @@ from celosia.statistics.base.summary_request import SummaryRequest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.privacy.parameters import Target
+    from celosia.statistics.base.target import Target
 
 _NUMBERS = int | float | np.integer | np.floating
 

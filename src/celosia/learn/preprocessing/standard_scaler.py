@@ -26,8 +26,8 @@ from celosia.learn.privacy.parameters import ends_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.privacy.parameters import Target
     from celosia.statistics.base.summary_request import SummaryRequest
+    from celosia.statistics.base.target import Target
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

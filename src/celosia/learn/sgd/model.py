@@ -24,11 +24,12 @@ from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
 from celosia.learn.optimize.losses import Loss
 from celosia.learn.optimize.projections import Ball, ConvexSet
-from celosia.learn.privacy.parameters import Target, feature_kinds
+from celosia.learn.privacy.parameters import feature_kinds
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.price import epsilon_of, record_guarantee, rho_of
 from celosia.learn.sgd.unit_rows import UnitRows
 from celosia.ledger.budget_account import as_account
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,8 +155,9 @@ class PNSGDModel(PrivateEstimator):
             raise ParameterError("learn.sigma_not_alone")
         if self.renyi is not None:
             return self._curve(unit)
-        given = 1.0 if self.epsilon is None and self.sigma is not None else self.epsilon  # it follows from the noise
-        found = Target.of(epsilon=given, delta=self.delta, rho=self.rho, adjacency=ReplaceOne, unit=unit)
+        known: dict[str, Any] = {"adjacency": ReplaceOne, "unit": unit}
+        # With a sigma the epsilon follows from the noise.
+        found = self._target(**known) if self.sigma is None else Target.of(epsilon=1, delta=self.delta, **known)
         if found.kind == "pure" and self.sigma is None:
             raise ParameterError("learn.missing_delta")
         return found
@@ -221,7 +223,7 @@ class PNSGDModel(PrivateEstimator):
         privacy, other = self._privacy(), epsilon is not None or rho is not None
         if other and isinstance(privacy, _Promise):  # a curve gives way to the given target
             privacy = Target(adjacency=ReplaceOne, unit=privacy.unit)
-        privacy = privacy.with_epsilon(epsilon, delta, rho)
+        privacy = privacy.with_amount(epsilon, delta, rho)
         assumption = "features spread evenly between their bounds, with coefficients that fill the range together"
         what = "a coefficient, in half-ranges,"
         if not privacy.private:

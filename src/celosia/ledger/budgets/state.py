@@ -5,7 +5,6 @@ process keeps it between queries and applies the lines that others wrote since, 
 the length of the log. Equal events are counted, not listed.
 """
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from celosia.core.errors import CelosiaError, FormatError, LedgerError
 from celosia.core.events import Event
+from celosia.core.strict_json import read_json
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_from_json
 from celosia.ledger.budgets.scope import Scope
@@ -85,7 +85,7 @@ class LogState:
                     body = read_body(kind, text)
                     self._count(_make_charge(kind, body[0]), at)
                 elif kind in ("budget", "opened"):
-                    self._set(kind, json.loads(text))
+                    self._set(kind, read_json(text))
             except LedgerError:
                 raise
             except (CelosiaError, ValueError, TypeError, LookupError, RecursionError) as error:

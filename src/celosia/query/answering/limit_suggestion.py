@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.planning.strategy import Target
+    from celosia.statistics.base.target import Target
 
 _MOST_LINES = 7
 _COLUMNS = (

@@ -22,8 +22,9 @@ from celosia.query.plan.to_sql import render
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.preview import Line, Preview, describe_noise
-from celosia.query.planning.strategy import Target, strategy_for
+from celosia.query.planning.strategy import strategy_for
 from celosia.statistics import Bins, ContributionBounds, Measure, Noise
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

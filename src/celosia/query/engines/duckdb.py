@@ -111,7 +111,7 @@ class DuckDBDialect(Dialect):
         name = f"celosia_small_{id(self)}_{len(self.small)}"
         self.backend.con.register(name, table)
         self.small.append(name)
-        return self.backend.table(name)
+        return open_relation(self.backend, name)
 
     def drop_small_tables(self) -> None:
         """Unregister the small tables."""
@@ -242,7 +242,7 @@ class DuckDBEngine(IbisEngine):
                 backend.con.execute(query)
             case _:
                 raise QueryError("query.duckdb_source_not_supported")
-        raw: ir.Table = backend.table(view)
+        raw = open_relation(backend, view)
         if isinstance(table.source, CheckedFiles) and table.source.format == "parquet":
             check_parquet(table.source.paths, columns_to_read(table), raw.columns)
         self._read_texts(name, table, raw)
@@ -261,7 +261,7 @@ class DuckDBEngine(IbisEngine):
         backend, view = self._dialects[0].backend, f"read_{name}"
         query = f"CREATE TEMP VIEW {quote_name(view)} AS {backend.compile(raw.mutate(**found))}"
         backend.con.execute(query)
-        self._read[name] = backend.table(view)
+        self._read[name] = open_relation(backend, view)
 
     def _lock_down(self) -> None:
         """Restrict file access to the tables' files and the own folder, and lock the configuration."""
@@ -299,6 +299,18 @@ class DuckDBEngine(IbisEngine):
             done.set()
             thread.join()
             report(1.0)
+
+
+def open_relation(backend: Any, name: str) -> "ir.Table":
+    """Return a table or view of a connection; ``backend.table`` would read its columns by a deprecated call."""
+    import ibis
+    from ibis.expr import operations as ops
+
+    rows = backend.con.execute(f"DESCRIBE {quote_name(name)}").fetchall()
+    read = backend.compiler.type_mapper.from_string
+    columns = ibis.schema({column: read(kind, nullable=null == "YES") for column, kind, null, *_ in rows})
+    relation: ir.Table = ops.DatabaseTable(name, schema=columns, source=backend).to_expr()
+    return relation
 
 
 def write_sql(query: "ir.Table", backend: Any) -> str:

@@ -15,7 +15,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.core.messages.message import Message
 from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.preview import spread_of
-from celosia.query.planning.strategy import Strategy, Target, strategies_for
+from celosia.query.planning.strategy import Strategy, read_target, strategies_for
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
@@ -43,7 +43,7 @@ def strategy_within(
     def strategies(amount: Fraction) -> list[Strategy]:
         zero = isinstance(budget, ZCDP)
         return strategies_for(
-            analyzed, Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
+            analyzed, read_target(budget, rho=amount) if zero else read_target(budget, epsilon=amount, delta=delta)
         )
 
     def attempt(amount: Fraction) -> Strategy | None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from celosia.core import CertifiedEvent, ComposedEvent, Event
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_rho, safe_repr
+from celosia.core.exact import MIN_DELTA, Exact, exact_target, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.core.messages.message import Message
 from celosia.mechanisms import StableKeys
@@ -31,6 +31,7 @@ from celosia.query.plan.suggestions import list_items
 from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.measurements import Measurement
 from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoments
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
@@ -40,39 +41,27 @@ PRIVATE_KEYS = "query.private_keys_need_delta"
 
 _MIN_SHARE = 1e-300
 _SHARE_PARTS = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
-_MIN_DELTA = Fraction(1, 10**200)
 _MAX_SHARE_BITS = 1_000  # a share is divided further, and events take three times as many
 _ROUNDED_BITS = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The cost of one query. With a ``rho`` the noise is Gaussian and choices are exponential."""
-
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    rho: Fraction | None = None
-
-    @classmethod
-    def of(
-        cls, budget: "Guarantee", *, epsilon: Exact | None = None, delta: Exact | None = None, rho: Exact | None = None
-    ) -> "Target":
-        """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon."""
-        if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-            raise ParameterError("query.not_a_target_budget", value=safe_repr(budget))
-        if isinstance(budget, ZCDP):
-            if rho is None or epsilon is not None or delta is not None:
-                given = _list_given(epsilon=epsilon, delta=delta)
-                raise ParameterError("query.query_must_spend_rho", given=given)
-            return cls(rho=exact_rho(rho))
-        if rho is not None or epsilon is None:
-            raise ParameterError("query.query_must_spend_epsilon", given=_list_given(rho=rho))
-        spent = exact_epsilon(epsilon)
-        if isinstance(budget, ApproxDP):
-            return cls(epsilon=spent, delta=_delta_share(budget, spent) if delta is None else _exact_delta(delta))
-        if delta is not None and exact_non_negative(delta, name="delta") != 0:
-            raise ParameterError("query.budget_without_delta", value=safe_repr(delta))
-        return cls(epsilon=spent)
+def read_target(
+    budget: "Guarantee", *, epsilon: Exact | None = None, delta: Exact | None = None, rho: Exact | None = None
+) -> Target:
+    """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon."""
+    if not isinstance(budget, PureDP | ApproxDP | ZCDP):
+        raise ParameterError("query.not_a_target_budget", value=safe_repr(budget))
+    if isinstance(budget, ZCDP):
+        if rho is None:
+            raise ParameterError("query.query_must_spend_rho", given=_list_given(epsilon=epsilon, delta=delta))
+    elif rho is not None or epsilon is None:
+        raise ParameterError("query.query_must_spend_epsilon", given=_list_given(rho=rho))
+    spent, part, other = exact_target(epsilon=epsilon, delta=delta, rho=rho)
+    if isinstance(budget, ApproxDP) and delta is None:
+        part = _delta_share(budget, spent)
+    if isinstance(budget, PureDP) and part > 0:
+        raise ParameterError("core.budget_without_delta", value=safe_repr(delta))
+    return Target(epsilon=spent, delta=part, rho=other, adjacency=budget.adjacency, unit=budget.unit)
 
 
 def _list_given(**given: object) -> str:
@@ -86,7 +75,7 @@ def _delta_share(budget: ApproxDP, spent: Fraction) -> Fraction:
         raise ParameterError("query.delta_guarantees_nothing", budget=safe_repr(budget))
     # More epsilon than there is gets no more delta: the session refuses it anyway.
     share = budget.delta if spent >= budget.epsilon else _shorten_down(budget.delta * spent / budget.epsilon)
-    return share if share >= _MIN_DELTA else Fraction(0)
+    return share if share >= MIN_DELTA else Fraction(0)
 
 
 def _shorten_down(share: Fraction) -> Fraction:
@@ -94,13 +83,6 @@ def _shorten_down(share: Fraction) -> Fraction:
         return share
     unit = Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - _ROUNDED_BITS)
     return math.floor(share / unit) * unit
-
-
-def _exact_delta(delta: Exact) -> Fraction:
-    number = exact_non_negative(delta, name="delta")
-    if number >= 1 or 0 < number < _MIN_DELTA:
-        raise ParameterError("core.delta_out_of_range", delta=safe_repr(delta))
-    return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
