@@ -811,6 +811,26 @@ def test_an_analyst_sees_the_own_budgets_and_those_of_data_sets(place: Place) ->
     assert len(guard.budget(place.who("alda"), analyst="eva")) == 3
 
 
+def test_an_analyst_sees_the_kinds_of_the_own_spending_alone(place: Place) -> None:
+    guard = place.guard
+    guard.set_budget(LOCAL, cl.PureDP(epsilon="0.5"), dataset="deaths", analyst="ana")
+    guard.ask(place.who("ana"), COUNT, "1")
+    guard.ask(place.who("eva"), BY_SEX, "2")
+    event = cl.core.GuaranteedEvent(guarantee=cl.PureDP(epsilon="0.125"))
+    with cl.open_ledger(guard.config.store, create=False) as other:  # another process
+        other.reserve(event, dataset="deaths", kind="local")
+    shown = {}
+    for name in ("ana", "alda", "cora", "olga"):
+        lines = guard.budget(place.who(name))
+        shown[name] = {
+            line.scope.analyst: line.kinds and [(total.kind, total.releases) for total in line.kinds] for line in lines
+        }
+    assert shown.pop("ana") == {None: None, "ana": [("query", 1)]}
+    assert guard.budget(place.who("ana"))[0].to_json()["kinds"] is None
+    for seen in shown.values():
+        assert seen == {None: [("query", 2), ("local", 1)], "ana": [("query", 1)]}
+
+
 def test_a_window_holds_beside_the_whole(place: Place) -> None:
     window = Window(seconds=365 * 86_400 * 50, limit=cl.PureDP(epsilon="0.15"))
     place.guard.set_budget(place.who("cora"), Policy(limit=cl.PureDP(epsilon=1), window=window), dataset="deaths")

@@ -237,8 +237,8 @@ def test_many_different_questions_add_up_exactly(ledger: Ledger) -> None:
     assert ledger.account("deaths").spent == PureDP(epsilon=total)
     ledger.set_budget(PureDP(epsilon=total), dataset="deaths")
     assert ledger.account("deaths").remaining == PureDP(epsilon=0)
-    assert ledger.state._state._trackers[Scope(dataset="deaths")]._filter.events != ()
-    assert len(ledger.state._state._trackers[Scope(dataset="deaths")]._filter.events) <= 65
+    assert ledger.state._state._trackers[Scope(dataset="deaths"), None]._filter.events != ()
+    assert len(ledger.state._state._trackers[Scope(dataset="deaths"), None]._filter.events) <= 65
 
 
 def test_lists_are_of_the_latest(ledger: Ledger, event: Make) -> None:

@@ -30,7 +30,7 @@ def written(url: str) -> Ledger:
     ledger.commit(first, RELEASE, text="42")
     ledger.reserve(TENTH, dataset="deaths", analyst="eve", fingerprint="f", request=Request(key="k", digest="e"))
     ledger.reserve(TENTH, dataset="deaths", analyst="eve", fingerprint="f")
-    ledger.fail(ledger.reserve(TENTH, dataset="deaths"))
+    ledger.fail(ledger.reserve(TENTH, dataset="deaths", kind="local"))
     ledger.reserve(TENTH, dataset="deaths", question="left by a crash")
     ledger.record("user", {"name": "eve"})
     assert ledger.verify().ok

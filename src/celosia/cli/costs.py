@@ -7,12 +7,15 @@ the doubles next to them, never below.
 import math
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from celosia.cli.account.events import plain_number
 from celosia.cli.account.show import at_least
 from celosia.cli.language import join_values, translate, write_number
 from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from celosia.ledger import KindTotal
 
 _LETTERS: Final = (("ε", "epsilon"), ("δ", "delta"), ("ρ", "rho"), ("μ", "mu"))
 
@@ -37,6 +40,11 @@ def left(guarantee: Guarantee) -> str:
     if not numbers or not all(isinstance(number, Fraction) for _, number in numbers):
         return str(guarantee)
     return join_values(_has(letter, number) for letter, number in numbers if number or letter != "δ")
+
+
+def name_kind(total: "KindTotal") -> str:
+    """Return the name of a kind of release, with their number."""
+    return f"{translate(total.message)} ({write_number(total.releases)})"
 
 
 def spent(guarantee: Guarantee) -> dict[str, float]:

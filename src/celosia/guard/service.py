@@ -453,7 +453,12 @@ class Guard(Closing):
         if analyst not in (None, identity.name):
             raise NotFoundError("guard.no_user", name=analyst)
         lines = self.ledger.statement(dataset, identity.name)
-        return tuple(line for line in lines if line.scope.dataset in {None, *shared})
+        # By kind, the spending of a data set would say what the other analysts do.
+        return tuple(
+            line if line.scope.analyst is not None else replace(line, kinds=None)
+            for line in lines
+            if line.scope.dataset in {None, *shared}
+        )
 
     def set_budget(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from celosia.ledger.budget_account import BudgetAccount, InMemoryBudget, as_account
 from celosia.ledger.budgets.policy import Policy, Window
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.budgets.statement import StatementLine
+from celosia.ledger.budgets.statement import KindTotal, StatementLine
 from celosia.ledger.log.chain import LogHead, LogLine, Verification
 from celosia.ledger.reservations.reservation import Request, Reservation
 
@@ -27,6 +27,7 @@ __all__ = [
     "Account",
     "BudgetAccount",
     "InMemoryBudget",
+    "KindTotal",
     "Ledger",
     "LogHead",
     "LogLine",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.release import Release
     from celosia.ledger.budgets.policy import Policy
+    from celosia.ledger.budgets.release_kind import ReleaseKind
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
 
@@ -160,7 +161,13 @@ class Account(NonCopyable):
             return snapshot.state.tracker(self._scope).charge(event)
 
     def reserve(
-        self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
+        self,
+        event: "Event",
+        *,
+        question: str,
+        fingerprint: str | None = None,
+        request: "Request | None" = None,
+        kind: "ReleaseKind" = "query",
     ) -> "Reservation":
         """Pay for an event before data are read; see ``Ledger.reserve``.
 
@@ -178,6 +185,7 @@ class Account(NonCopyable):
             question=question,
             fingerprint=fingerprint,
             request=request,
+            kind=kind,
         )
 
     def commit(self, reservation: "Reservation", release: "Release[Any]", *, text: str | None = None) -> None:

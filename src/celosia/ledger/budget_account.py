@@ -19,6 +19,7 @@ from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
+from celosia.ledger.budgets.release_kind import ReleaseKind, exact_kind
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.reservation import Request, Reservation, ReservationState
 from celosia.noise.source import SYSTEM
@@ -81,7 +82,13 @@ class BudgetAccount(Protocol):
         """Return what an event would take from the remaining budget: at most its cost."""
 
     def reserve(
-        self, event: "Event", *, question: str, fingerprint: str | None = None, request: Request | None = None
+        self,
+        event: "Event",
+        *,
+        question: str,
+        fingerprint: str | None = None,
+        request: Request | None = None,
+        kind: ReleaseKind = "query",
     ) -> Reservation:
         """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing."""
 
@@ -259,6 +266,7 @@ class InMemoryBudget(NonCopyable):
         question: str,
         fingerprint: str | None = None,  # noqa: ARG002 - no answer is stored
         request: Request | None = None,
+        kind: ReleaseKind = "query",
     ) -> Reservation:
         """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing.
 
@@ -271,6 +279,7 @@ class InMemoryBudget(NonCopyable):
         """
         if request is not None:
             raise ParameterError("ledger.request_without_ledger", request=safe_repr(request))
+        kind = exact_kind(kind)
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):
@@ -281,7 +290,7 @@ class InMemoryBudget(NonCopyable):
             self._filter.spend(event)
             identifier = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
             reservation = Reservation(
-                id=identifier, dataset=self._name, event=event, question=question, at=datetime.now(tz=UTC)
+                id=identifier, dataset=self._name, event=event, question=question, kind=kind, at=datetime.now(tz=UTC)
             )
             self._history[identifier] = reservation
         return reservation

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.ledger.budgets.policy import Policy
+    from celosia.ledger.budgets.release_kind import ReleaseKind
     from celosia.ledger.budgets.statement import StatementLine
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.ledger.state_reader import LedgerState
@@ -159,12 +160,14 @@ class Ledger(Closing, NonCopyable):
         question: str = "",
         fingerprint: str | None = None,
         request: "Request | None" = None,
+        kind: "ReleaseKind" = "query",
     ) -> "Reservation":
         """Spend an event before data are read, or raise ``BudgetExceededError`` and spend nothing.
 
         A ``request`` that was seen before returns its reservation and spends nothing. With a ``fingerprint`` (of the
         query, the data and the parameters) of a stored answer, that answer is returned: it costs the data set nothing,
-        and the analyst only if they have not paid for it.
+        and the analyst only if they have not paid for it. ``kind`` says what is released (``"query"``, ``"model"``,
+        ``"local"``, ``"federated"`` or ``"other"``): statements list it, and the cost does not depend on it.
 
         >>> import celosia as cl
         >>> ledger = cl.open_ledger("memory://")
@@ -178,7 +181,13 @@ class Ledger(Closing, NonCopyable):
         celosia.core.errors.BudgetExceededError: The question costs PureDP(epsilon='0.1'), and data set 'deaths' has ...
         """
         spend = SpendRequest(
-            event=event, dataset=dataset, analyst=analyst, text=question, fingerprint=fingerprint, request=request
+            event=event,
+            dataset=dataset,
+            analyst=analyst,
+            text=question,
+            fingerprint=fingerprint,
+            request=request,
+            kind=kind,
         )
         with self.state.writing() as snapshot:
             return reserve(snapshot, spend)

@@ -11,6 +11,7 @@ from sqlalchemy import Table, select
 
 from celosia.core.errors import CelosiaError, LedgerError, ParameterError
 from celosia.core.exact import safe_repr
+from celosia.ledger.budgets.release_kind import read_kind
 from celosia.ledger.budgets.state import LogState
 from celosia.ledger.log.bodies import Body
 from celosia.ledger.log.chain import LogHead, Verification, parse_timestamp
@@ -114,6 +115,7 @@ class _Replay:
         )
         self._check(identity not in self.reservations)
         self.state.event(body["event"])
+        read_kind(body.get("kind", "query"))
         if line.kind == "repeated":
             self._repeat(row, body["charged"])
         if request is not None:

@@ -20,6 +20,7 @@ from celosia.local.base.estimate import Estimate, MeanEstimate
 from celosia.local.base.protocol import Protocol
 from celosia.local.base.reports import Reports
 from celosia.local.choose import Choice, choose
+from celosia.local.collection import collect
 from celosia.local.discovery.base import Discovery
 from celosia.local.discovery.distinct_count import DistinctCount, DistinctEstimate
 from celosia.local.discovery.prefix_extension import PrefixExtension
@@ -82,6 +83,7 @@ __all__ = [
     "Simulation",
     "SubsetSelection",
     "choose",
+    "collect",
     "compare",
     "decode",
     "presets",

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.ledger.account import Account
     from celosia.ledger.budget_account import BudgetAccount, Payment
+    from celosia.ledger.budgets.release_kind import ReleaseKind
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.query.answering.limit_suggestion import LimitSuggestion
@@ -471,7 +472,7 @@ class Session(Closing, NonCopyable):
         (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
         """
         fitting = self.plan_fit(estimator, features, target, table=table, where=where)
-        release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy)
+        release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy, kind="model")
         fitted: L = fitting.finish(release.value, seeded=release.seeded)
         return fitted
 
@@ -522,7 +523,9 @@ class Session(Closing, NonCopyable):
         model = json.dumps([specification, fitting.question])
         fingerprint = self._context.fingerprint(fitting.plan, event, guarantee, model)
         question = _shorten(fitting.question)
-        reservation = self._account.reserve(event, question=question, fingerprint=fingerprint, request=request)
+        reservation = self._account.reserve(
+            event, question=question, fingerprint=fingerprint, request=request, kind="model"
+        )
         if not reservation.fresh:
             return reservation
         self._costs[reservation.id] = guarantee
@@ -626,16 +629,17 @@ class Session(Closing, NonCopyable):
         event: "Event",
         question: str,
         noisy: "Callable[[Engine, Sequence[int], Source], NDArray[np.int64]]",
+        kind: "ReleaseKind" = "query",
     ) -> "Release[NDArray[np.int64]]":
         """Pay for an event, read the data once, and return noisy numbers."""
         engine, source = self._context.check(plan), self._context.source
-        found = self._pay(event, question, lambda: noisy(engine, self._context.secret, source))
+        found = self._pay(event, question, lambda: noisy(engine, self._context.secret, source), kind)
         return Release(value=found, event=event, guarantee=self._price(event), seeded=source.seeded)
 
-    def _pay(self, event: "Event", question: str, read: "Callable[[], T]") -> T:
+    def _pay(self, event: "Event", question: str, read: "Callable[[], T]", kind: "ReleaseKind" = "query") -> T:
         """Pay for an event, read the data, and commit."""
         guarantee = self._price(event)
-        reservation = self._account.reserve(event, question=_shorten(question))
+        reservation = self._account.reserve(event, question=_shorten(question), kind=kind)
         self._costs[reservation.id] = guarantee
         with self._settle(reservation) as payment:
             found = read()

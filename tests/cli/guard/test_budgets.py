@@ -60,6 +60,13 @@ def test_budgets_are_set_and_shown(folder: Path) -> None:
     assert "(30 days)" in out
     out, _ = run(folder, "show", "--dataset", "deaths", "--analyst", "ana")
     assert out.count("ana") == 2
+    event = cl.mechanisms.Laplace(epsilon="0.125", sensitivity=1).event
+    with Guard.open(Config.read(folder / "guard.toml")) as guard:
+        for kind in ("query", "federated"):
+            guard.ledger.reserve(event, dataset="deaths", kind=kind)  # type: ignore[arg-type]
+    out, err = run(folder, "show", "--dataset", "deaths")
+    assert out.count("queries (1)") == out.count("federated training (1)") == 1
+    assert "need not add up" in err
     same, lower = (("set", "--dataset", "deaths", "--epsilon", epsilon, "--delta", "1e-6") for epsilon in "32")
     run(folder, *same)  # changes nothing
     _, err = run(folder, *lower, code=2)

@@ -57,6 +57,27 @@ def test_budgets_are_set_and_shown(url: str) -> None:
     assert found["open"] == 1
 
 
+def test_spending_is_shown_by_kind(url: str) -> None:
+    with open_ledger(url) as ledger:
+        ledger.set_budget(PureDP(epsilon=1), dataset="deaths")
+        ledger.set_budget(ApproxDP(epsilon=1, delta="1e-6"), analyst="ana")
+        for kind in ("query", "local", "local"):
+            event = GuaranteedEvent(guarantee=PureDP(epsilon="0.125"))
+            ledger.reserve(event, dataset="deaths", analyst="ana", kind=kind)  # type: ignore[arg-type]
+    shown, _ = run("show", url, "--dataset", "deaths")
+    assert shown.count("queries (1)") == shown.count("local collections (2)") == 2
+    assert shown.count("The costs of the kinds need not add up to the total.") == 1
+    shown = CliRunner().invoke(app, ["--lang", "es", "ledger", "show", url], env={"COLUMNS": "120"}).stdout
+    assert "recogidas locales (2)" in shown
+    assert "Los costes de las clases no tienen por qué sumar el total." in shown
+    found = json.loads(run("show", url, "--json")[0])
+    [line] = [line for line in found["budgets"] if line["dataset"] == "deaths"]
+    assert [(one["kind"], one["releases"], one["cost"]["epsilon"]) for one in line["kinds"]] == [
+        ("query", 1, "1/8"),
+        ("local", 2, "1/4"),
+    ]
+
+
 def test_a_window_is_set_and_shown(url: str) -> None:
     run(
         "budget",

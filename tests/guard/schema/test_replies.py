@@ -51,6 +51,8 @@ def test_budgets_with_and_without_a_window() -> None:
         ledger.set_budget(PureDP(epsilon=3), dataset="deaths")
         window = Window(seconds=60, limit=ZCDP(rho="0.1"))
         ledger.set_budget(Policy(limit=ZCDP(rho=1), window=window), analyst="ana")
+        ledger.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, dataset="deaths", kind="local")
+        ledger.set_budget(PureDP(epsilon=4), dataset="deaths")
         lines = [line.to_json() for line in ledger.statement()]
     read = replies.BudgetReply.read({"lines": lines})
     by_analyst = {line.analyst: line for line in read.lines}
@@ -61,6 +63,10 @@ def test_budgets_with_and_without_a_window() -> None:
     assert window_line.limit["rho"] == "1/10"
     assert window_line.renews is not None
     assert read.to_json() == {"lines": lines}
+    assert by_analyst[None].kinds is not None
+    assert [(one.kind, one.releases) for one in by_analyst[None].kinds] == [("local", 1)]
+    older = [{name: value for name, value in line.items() if name != "kinds"} for line in lines]
+    assert [line.kinds for line in replies.BudgetReply.read({"lines": older}).lines] == [None, None]
 
 
 def test_nothing_but_the_declared_fields_goes_out() -> None:

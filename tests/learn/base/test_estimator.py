@@ -59,6 +59,7 @@ def test_after_a_fit_it_is_known_what_was_promised() -> None:
     assert model.event_ == Laplace(epsilon="0.25", sensitivity=1).event
     assert model.seeded_
     assert account.history[0].question == "Fit Count on 1 features"
+    assert account.history[0].kind == "model"
 
 
 def test_what_fails_leaves_the_estimator_as_it_was() -> None:

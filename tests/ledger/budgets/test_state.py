@@ -96,6 +96,20 @@ def test_lines_of_a_newer_release_are_refused() -> None:
         state.new_tracker(Scope(dataset="d"), Policy(limit=PureDP(epsilon=1)))
 
 
+def test_kinds_of_lines() -> None:
+    first, scope, event = line(None, "opened", {"format": 1}), Scope(dataset="d"), {"kind": "New"}
+    body: dict[str, JSON] = {"dataset": "d", "analyst": None, "event": event}
+    for kind, known in [("local", "local"), ("query", "query"), ("microdata", "other")]:
+        state = LogState()
+        state.apply([first, line(first, "reserved", body | {"kind": kind})])
+        assert list(state.charges(scope, known).values()) == [1]  # type: ignore[arg-type]
+        assert list(state.charges(scope, "model").values()) == []
+        assert list(state.charges(scope).values()) == [1]
+    for bad in (None, 7, ["local"], {}):
+        with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
+            LogState().apply([first, line(first, "reserved", body | {"kind": bad})])
+
+
 def test_who_is_charged() -> None:
     event = LaplaceEvent(scale=10, sensitivity=1).to_json()
     scopes = [

@@ -35,9 +35,10 @@ RESERVED = {
     "question": TEXTS,
     "request": st.none() | st.fixed_dictionaries({"digest": TEXTS, "key": TEXTS}),
 }
+KIND = {"kind": TEXTS | st.sampled_from(["local", "model"])}
 FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "reserved": st.fixed_dictionaries(RESERVED),
-    "repeated": st.fixed_dictionaries({**RESERVED, "answer": TEXTS, "charged": st.booleans()}),
+    "reserved": st.fixed_dictionaries(RESERVED, optional=KIND),
+    "repeated": st.fixed_dictionaries({**RESERVED, "answer": TEXTS, "charged": st.booleans()}, optional=KIND),
     "committed": st.fixed_dictionaries({"answer": MAYBE, "id": TEXTS}),
     "failed": st.fixed_dictionaries({"id": TEXTS}),
     "note": st.dictionaries(TEXTS, EVENTS, max_size=3),

@@ -401,7 +401,7 @@ def test_a_ledger_remembers_and_refuses_what_is_too_much() -> None:
     ledger.set_budget(cl.PureDP(epsilon="1.5"), dataset="patients")
     session = session_on(declared(patients(20)), ledger=ledger, budget=None)
     session.fit(Adding(epsilon=1), ["age"])
-    assert [each.state for each in ledger.reservations(dataset="patients")] == ["committed"]
+    assert [(one.state, one.kind) for one in ledger.reservations(dataset="patients")] == [("committed", "model")]
     with pytest.raises(BudgetExceededError):
         session.fit(Adding(epsilon=1), ["age"])
     assert ledger.account("patients").spent == cl.PureDP(epsilon=1)

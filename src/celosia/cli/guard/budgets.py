@@ -12,7 +12,7 @@ import typer
 
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
-from celosia.cli.costs import cost, left
+from celosia.cli.costs import cost, left, name_kind
 from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
@@ -128,7 +128,7 @@ def _show(
     analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Of this analyst.")] = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Show budgets: limit, spent and remaining."""
+    """Show budgets: limit, spent (also by kind of release) and remaining."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard, waiting("cli_guard.adding_up"):
@@ -139,19 +139,15 @@ def _show(
 
 
 def _print(lines: "tuple[StatementLine, ...]") -> None:
-    rows = [
-        [
-            line.scope.dataset or Message("cli_guard.all"),
-            line.scope.analyst or Message("cli_guard.all"),
-            cost(line.policy.limit),
-            cost(line.spent),
-            left(line.remaining),
-            _window(line),
-        ]
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        scope = [name or Message("cli_guard.all") for name in (line.scope.dataset, line.scope.analyst)]
+        rows.append([*scope, cost(line.policy.limit), cost(line.spent), left(line.remaining), _window(line)])
+        rows += [["", name_kind(total), "", cost(total.cost), "", ""] for total in line.kinds or ()]
     codes = ("cli_guard.data_set", "cli_guard.analyst", "cli_guard.budget", "cli_guard.spent", "cli_guard.left")
     print_table([Message(code) for code in (*codes, "cli_guard.window")], rows)
+    for note in {line.sum_note for line in lines if line.sum_note}:
+        print_message(note)
 
 
 def _window(line: "StatementLine") -> str:

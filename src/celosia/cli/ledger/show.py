@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.costs import cost, left
+from celosia.cli.costs import cost, left, name_kind
 from celosia.cli.language import say
-from celosia.cli.terminal import print_whole, printable
+from celosia.cli.terminal import print_line, print_whole, printable
 from celosia.core import Guarantee, RenyiDP
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def format_guarantee(guarantee: Guarantee) -> str:
 
 
 def print_statement(lines: "Sequence[StatementLine]") -> None:
-    """Print budgets as a table."""
+    """Print budgets as a table, with the spending by kind below each."""
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     codes = ("cli_ledger.data_set", "cli_ledger.analyst", "cli_ledger.limit", "cli_ledger.spent", "cli_ledger.left")
     for code in (*codes, "cli_ledger.accountant"):
@@ -44,6 +44,9 @@ def print_statement(lines: "Sequence[StatementLine]") -> None:
             left(line.remaining),
         ]
         table.add_row(*map(Text, [*row, str(line.policy.accountant)]))
+        for total in line.kinds or ():
+            kind = ["", name_kind(total), "", format_guarantee(total.cost), "", ""]
+            table.add_row(*(Text(text, style="dim") for text in kind))
         if line.policy.window is not None and line.window_spent and line.window_remaining and line.renews:
             span = say("cli_ledger.until", time=f"{line.renews:%Y-%m-%d %H:%M}")
             window = [
@@ -55,3 +58,5 @@ def print_statement(lines: "Sequence[StatementLine]") -> None:
             ]
             table.add_row(*(Text(text, style="dim") for text in [*window, ""]))
     print_whole(table)
+    for note in {line.sum_note for line in lines if line.sum_note}:
+        print_line(note, style="dim")

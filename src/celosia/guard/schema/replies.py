@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, WithJsonSchema
 
 from celosia.core.errors import FormatError
+from celosia.ledger.budgets.release_kind import RELEASE_KINDS
 
 
 def _read_time(value: object) -> object:
@@ -256,8 +257,20 @@ class WindowReply(_Reply):
     renews: _TimeText | None
 
 
+class KindReply(_Reply):
+    """The releases of one kind: their number, and what they cost without the others."""
+
+    kind: Annotated[str, WithJsonSchema({"enum": list(RELEASE_KINDS), "type": "string"})]
+    releases: int
+    cost: _Record
+
+
 class BudgetLine(_Reply):
-    """A budget: of a data set, of an analyst, or of an analyst on a data set."""
+    """A budget: of a data set, of an analyst, or of an analyst on a data set.
+
+    ``kinds`` is what was spent by kind of release, null where the caller may not see it. The costs need not add up to
+    ``spent``.
+    """
 
     dataset: str | None
     analyst: str | None
@@ -270,6 +283,7 @@ class BudgetLine(_Reply):
     spent: _Record
     remaining: _Record
     window: WindowReply | None
+    kinds: Sequence[KindReply] | None = None
 
 
 class BudgetReply(_Reply):

@@ -262,7 +262,7 @@ def spend(
 def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str) -> Any:
     """Reserve the event; explain in the caller's words what a pure budget cannot pay for."""
     try:
-        return account.reserve(event, question=question)
+        return account.reserve(event, question=question, kind="model")
     except NotPricedError:
         if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise

@@ -14,7 +14,7 @@ from celosia.core.messages.message import join_names
 from celosia.ledger.budgets.policy import RULES, Policy
 from celosia.ledger.budgets.policy_json import policy_to_json
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.budgets.statement import StatementLine
+from celosia.ledger.budgets.statement import KindTotal, StatementLine
 
 if TYPE_CHECKING:
     from celosia.ledger.state_reader import Snapshot
@@ -77,4 +77,8 @@ def make_statement_line(snapshot: "Snapshot", scope: Scope) -> StatementLine:
         window_spent=None if window is None else window.spent,
         window_remaining=None if window is None else window.remaining,
         renews=None if policy.window is None else policy.window.end(snapshot.at),
+        kinds=tuple(
+            KindTotal(kind=kind, releases=one.number, cost=one.spent)
+            for kind, one in snapshot.state.trackers_by_kind(scope).items()
+        ),
     )

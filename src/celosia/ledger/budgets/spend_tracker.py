@@ -17,26 +17,30 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
 
-_EXACT_SUMS: Final = ("basic", "pure", "zcdp")
+EXACT_SUMS: Final = ("basic", "pure", "zcdp")
+"""The accountants whose totals are sums, also of the totals of groups."""
+
 _MAX_DISTINCT_EVENTS: Final = 64  # beyond this number they are added up
 
 
 class SpendTracker:
-    """A filter opened by a policy."""
+    """A filter opened by a policy; ``number`` is that of the counted events."""
 
-    __slots__ = ("_accountant", "_filter", "_open")
+    __slots__ = ("_accountant", "_filter", "_open", "number")
 
     def __init__(self, opening: "Callable[[], Filter]", accountant: str) -> None:
         self._open, self._accountant = opening, accountant
         self._filter = opening()
+        self.number = 0
 
     def count(self, event: "Event", times: int = 1) -> None:
         """Count an event, also beyond the limit."""
         self._filter.count(event, times)
+        self.number += times
         if (
             len(self._filter.events) > _MAX_DISTINCT_EVENTS
             and not self._filter.forget()
-            and self._accountant in _EXACT_SUMS
+            and self._accountant in EXACT_SUMS
         ):
             self._add_up()
 

@@ -16,6 +16,7 @@ from celosia.core.events import Event
 from celosia.core.strict_json import read_json
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_from_json
+from celosia.ledger.budgets.release_kind import RELEASE_KINDS, ReleaseKind, read_kind
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.spend_tracker import SpendTracker
 from celosia.ledger.log.bodies import Body, read_body
@@ -38,6 +39,7 @@ class Charge(NamedTuple):
     analyst: str | None
     event: str
     charges_dataset: bool
+    kind: ReleaseKind = "query"
 
     def applies_to(self, scope: Scope) -> bool:
         """Return whether a scope is charged."""
@@ -55,8 +57,8 @@ class LogState:
         self.at = ""
         self.policies: dict[Scope, Policy] = {}
         self._first: dict[Scope, Policy] = {}  # the policies of the first spending
-        self._spent: dict[tuple[str, str | None, bool], dict[str, int]] = {}
-        self._trackers: dict[Scope, SpendTracker] = {}
+        self._spent: dict[tuple[str, str | None, bool, ReleaseKind], dict[str, int]] = {}
+        self._trackers: dict[tuple[Scope, ReleaseKind | None], SpendTracker] = {}  # None: of all kinds
         self._windows: dict[Scope, tuple[datetime, SpendTracker]] = {}
         self._events: dict[str, Event] = {}
 
@@ -119,7 +121,7 @@ class LogState:
         policy = policy_from_json(body["policy"])
         self._first[scope] = self._first_policy(scope, policy)
         self.policies[scope] = policy
-        for tracked in [one for one in self._trackers if one.dataset == scope.dataset]:  # shares of it as well
+        for tracked in [one for one in self._trackers if one[0].dataset == scope.dataset]:  # shares of it as well
             del self._trackers[tracked]
         self._windows.pop(scope, None)
 
@@ -133,10 +135,10 @@ class LogState:
     def _count(self, charge: Charge | None, at: str) -> None:
         if charge is None:
             return
-        spent = self._spent.setdefault((charge.dataset, charge.analyst, charge.charges_dataset), {})
+        spent = self._spent.setdefault((charge.dataset, charge.analyst, charge.charges_dataset, charge.kind), {})
         spent[charge.event] = spent.get(charge.event, 0) + 1
-        for scope, tracker in self._trackers.items():
-            if charge.applies_to(scope):
+        for (scope, kind), tracker in self._trackers.items():
+            if kind in (None, charge.kind) and charge.applies_to(scope):
                 tracker.count(self.event(charge.event))
         for scope, (start, tracker) in list(self._windows.items()):
             window = self.policies[scope].window
@@ -153,29 +155,40 @@ class LogState:
         whole = self.policies.get(Scope(dataset=scope.dataset))
         return None if whole is None else whole.share_among_analysts()
 
-    def charges(self, scope: Scope) -> Mapping[str, int]:
-        """Return the events that a scope was charged with, as JSON, each with its number."""
+    def charges(self, scope: Scope, kind: ReleaseKind | None = None) -> Mapping[str, int]:
+        """Return the events that a scope was charged with, of one kind or all, as JSON, each with its number."""
         counted: dict[str, int] = {}
-        for (dataset, analyst, charges_dataset), spent in self._spent.items():
-            if Charge(dataset, analyst, "", charges_dataset).applies_to(scope):
+        for charged, spent in self._spending(scope):
+            if kind in (None, charged):
                 for event, times in spent.items():
                     counted[event] = counted.get(event, 0) + times
         return counted
 
-    def tracker(self, scope: Scope) -> SpendTracker:
-        """Return the tracker of the permanent limit of a scope that has a policy."""
-        if scope not in self._trackers:
+    def _spending(self, scope: Scope) -> Iterator[tuple[ReleaseKind, Mapping[str, int]]]:
+        for (dataset, analyst, charges_dataset, kind), spent in self._spent.items():
+            if Charge(dataset, analyst, "", charges_dataset, kind).applies_to(scope):
+                yield kind, spent
+
+    def tracker(self, scope: Scope, kind: ReleaseKind | None = None) -> SpendTracker:
+        """Return the tracker of the permanent limit of a scope that has a policy, for one kind of release or all."""
+        if (scope, kind) not in self._trackers:
             policy = self.policy(scope)
             if policy is None:
                 raise KeyError(scope)
-            self._trackers[scope] = self.new_tracker(scope, policy)
-        return self._trackers[scope]
+            self._trackers[scope, kind] = self.new_tracker(scope, policy, kind)
+        return self._trackers[scope, kind]
 
-    def new_tracker(self, scope: Scope, policy: Policy) -> SpendTracker:
+    def trackers_by_kind(self, scope: Scope) -> dict[ReleaseKind, SpendTracker]:
+        """Return the trackers of the kinds that a scope was charged with; a single kind has the tracker of all."""
+        charged = {kind for kind, _ in self._spending(scope)}
+        found = [kind for kind in RELEASE_KINDS if kind in charged]
+        return {kind: self.tracker(scope, kind if len(found) > 1 else None) for kind in found}
+
+    def new_tracker(self, scope: Scope, policy: Policy, kind: ReleaseKind | None = None) -> SpendTracker:
         """Return a new tracker of a scope's spending, under a policy that it may get."""
         # A limit may change later; orders chosen again by the new limit would use parts of delta twice.
         tracker = SpendTracker(partial(policy.open, self._first_policy(scope, policy).limit), str(policy.accountant))
-        for event, times in self.charges(scope).items():
+        for event, times in self.charges(scope, kind).items():
             tracker.count(self.event(event), times)
         return tracker
 
@@ -209,4 +222,5 @@ def parse_charge(line: StoredLine) -> Charge | None:
 def _make_charge(kind: str, body: dict[str, Any]) -> Charge | None:
     if kind == "repeated" and not body["charged"]:
         return None
-    return Charge(body["dataset"], body["analyst"], body["event"], kind == "reserved")
+    released = read_kind(body.get("kind", "query"))
+    return Charge(body["dataset"], body["analyst"], body["event"], kind == "reserved", released)

@@ -1,4 +1,4 @@
-"""A line of a statement: the limit, spending and remainder of a scope."""
+"""A line of a statement: the limit, spending and remainder of a scope, and the spending by kind of release."""
 
 import json
 from dataclasses import dataclass
@@ -6,13 +6,45 @@ from datetime import datetime
 from typing import Any
 
 from celosia.core.guarantees import Guarantee
+from celosia.core.messages.message import Message
 from celosia.ledger.budgets.policy import RULES, Policy
+from celosia.ledger.budgets.release_kind import ReleaseKind
 from celosia.ledger.budgets.scope import Scope
+from celosia.ledger.budgets.spend_tracker import EXACT_SUMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindTotal:
+    """What one kind of release cost in a scope: their number, and their cost as if there were no others.
+
+    Every paid reservation counts as a release, also one that failed or is open.
+
+    >>> import celosia as cl
+    >>> ledger = cl.open_ledger("memory://")
+    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+    >>> reservations = [ledger.reserve(event, dataset="deaths", kind=kind) for kind in ("query", "model", "query")]
+    >>> [(total.kind, total.releases, total.cost) for total in ledger.statement()[0].kinds]
+    [('query', 2, PureDP(epsilon='0.2')), ('model', 1, PureDP(epsilon='0.1'))]
+    """
+
+    kind: ReleaseKind
+    releases: int
+    cost: Guarantee
+
+    @property
+    def message(self) -> Message:
+        """The kind for a reader."""
+        return Message(f"ledger.kind_{self.kind}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the total as a JSON object, with exact numbers."""
+        return {"kind": self.kind, "releases": self.releases, "cost": _record(self.cost)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLine:
-    """One budget. The last three fields are None if the policy has no window.
+    """One budget. The fields of the window are None if the policy has none, ``kinds`` if the reader may not see them.
 
     >>> import celosia as cl
     >>> ledger = cl.open_ledger("memory://")
@@ -29,6 +61,14 @@ class StatementLine:
     window_spent: Guarantee | None = None
     window_remaining: Guarantee | None = None
     renews: datetime | None = None
+    kinds: tuple[KindTotal, ...] | None = None
+
+    @property
+    def sum_note(self) -> Message | None:
+        """A sentence where the costs of the kinds need not add up, for they are composed otherwise than by a sum."""
+        if len(self.kinds or ()) <= 1 or self.policy.accountant in EXACT_SUMS:
+            return None
+        return Message("ledger.kinds_need_not_add_up")
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as a JSON object, with exact numbers."""
@@ -50,6 +90,7 @@ class StatementLine:
                 "remaining": _record(self.window_remaining),
                 "renews": self.renews and self.renews.isoformat(),
             },
+            "kinds": None if self.kinds is None else [total.to_json() for total in self.kinds],
         }
 
 

@@ -16,7 +16,7 @@ _TEXT: Final = r'"((?:[ !#-\[\]-~]++|\\(?:["\\bfnrt]|u(?!000[89acd]|00[2-6]|007[
 _START: Final = rf'\{{"analyst":(?:null|{_TEXT}),%s"dataset":{_TEXT},"event":'
 _AFTER_EVENT: Final = ',"fingerprint":'
 _REST: Final = re.compile(
-    rf'{_AFTER_EVENT}(?:null|{_TEXT}),"id":{_TEXT},"question":{_TEXT},'
+    rf'{_AFTER_EVENT}(?:null|{_TEXT}),"id":{_TEXT},(?:"kind":{_TEXT},)?"question":{_TEXT},'
     rf'"request":(?:null|\{{"digest":{_TEXT},"key":{_TEXT}\}})\}}'
 )
 _RESERVATIONS: Final = {
@@ -46,7 +46,7 @@ def read_body(kind: str, text: str) -> Body:
     if rest is None or not _is_canonical(event):  # if it is, there is no other way to read the body
         return _parse(kind, text)
     analyst, answer, charged, dataset = _read_texts(start, text)
-    fingerprint, identity, question, digest, key = _read_texts(rest, text)
+    fingerprint, identity, released, question, digest, key = _read_texts(rest, text)
     fields = {
         "analyst": analyst,
         "dataset": dataset,
@@ -56,6 +56,8 @@ def read_body(kind: str, text: str) -> Body:
         "question": question,
         "request": None if key is None else {"digest": digest, "key": key},
     }
+    if released is not None:
+        fields["kind"] = released
     if kind == "repeated":
         fields |= {"answer": answer, "charged": charged == "true"}
     return fields, True

@@ -12,6 +12,7 @@ from sqlalchemy import Row, Select, bindparam, insert, select, update
 
 from celosia.core.errors import LedgerError
 from celosia.core.events import Event
+from celosia.ledger.budgets.release_kind import read_kind
 from celosia.ledger.log.chain import canonical_json, parse_timestamp
 from celosia.ledger.log.lines import StoredLine, parse_line
 from celosia.ledger.reservations.reservation import Request, Reservation
@@ -190,6 +191,7 @@ def _parse_reservation(row: "Row[tuple[object, ...]]") -> Reservation:
         analyst=None if analyst is None else str(analyst),
         event=_parse_event(canonical_json(body["event"])),
         question=str(body["question"]),
+        kind=read_kind(body.get("kind", "query")),
         at=parse_timestamp(row.at),
         state=row.state,
         fresh=False,

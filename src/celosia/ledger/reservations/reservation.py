@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from celosia.core.events import Event
 from celosia.core.exact import exact_text
+from celosia.ledger.budgets.release_kind import ReleaseKind
 from celosia.ledger.log.chain import JSON
 
 ReservationState: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
@@ -52,6 +53,7 @@ class Reservation:
     """A spent cost, with the answer once there is one.
 
     ``fresh`` is False if nothing is left to do: the request was seen before, or its answer came from the store.
+    ``kind`` says what left the house; it has no influence on the cost.
 
     >>> import celosia as cl
     >>> with cl.open_ledger("memory://") as ledger:
@@ -67,6 +69,7 @@ class Reservation:
     analyst: str | None = None
     event: Event
     question: str = ""
+    kind: ReleaseKind = "query"
     at: datetime
     state: ReservationState = "reserved"
     answer: str | None = None

@@ -18,6 +18,7 @@ from celosia.core.exact import exact_text, format_exact, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.ledger.budgets.advice import describe_refusal
+from celosia.ledger.budgets.release_kind import ReleaseKind, exact_kind
 from celosia.ledger.budgets.scope import Scope, list_scopes
 from celosia.ledger.log.chain import JSON, format_timestamp
 from celosia.ledger.reservations.records import StoredReservation, find_answers, find_request, store_reservation
@@ -44,6 +45,7 @@ class SpendRequest:
     text: str = ""
     fingerprint: str | None = None
     request: Request | None = None
+    kind: ReleaseKind = "query"
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
@@ -54,13 +56,14 @@ class SpendRequest:
         if self.request is not None and not isinstance(self.request, Request):
             raise ParameterError("ledger.not_a_request", request=safe_repr(self.request))
         object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
+        object.__setattr__(self, "kind", exact_kind(self.kind))
         for name in ("analyst", "fingerprint"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, exact_text(getattr(self, name), name=name))
 
     def body(self, reservation: str) -> dict[str, JSON]:
-        """Return the body of the log line."""
-        return {
+        """Return the body of the log line. A query has no kind there, as in ledgers before there were kinds."""
+        body: dict[str, JSON] = {
             "id": reservation,
             "dataset": self.dataset,
             "analyst": self.analyst,
@@ -69,6 +72,7 @@ class SpendRequest:
             "fingerprint": self.fingerprint,
             "request": None if self.request is None else self.request.to_json(),
         }
+        return body if self.kind == "query" else body | {"kind": self.kind}
 
 
 def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
@@ -161,6 +165,7 @@ def _write(
         analyst=question.analyst,
         event=question.event,
         question=question.text,
+        kind=question.kind,
         at=snapshot.at,
         state=state,
         answer=None if source is None else source.answer,

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 
+from celosia.core import GaussianEvent, ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.guard.web.views.budgets import parse_limit, parse_policy
 from celosia.ledger import Policy, Window
+from celosia.local import DirectEncoding, collect
 from tests.guard.web.browser import Document
 
 if TYPE_CHECKING:
@@ -23,6 +26,45 @@ def test_budgets_are_bars(site: Site) -> None:
         assert 'data-spent="0.2500"' in text
         assert 'aria-label="25 % spent"' in text
         assert ('action="/budget"' in text) is (role in ("curator", "owner"))
+
+
+KIND_WORDS = {
+    "en": ("Spent by kind", "Queries", "Models", "Local collections", "Federated training", "need not add up"),
+    "es": (
+        "Gasto por clases",
+        "Consultas",
+        "Modelos",
+        "Recogidas locales",
+        "Entrenamiento federado",
+        "no tienen por qué",
+    ),
+}
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_everything_that_leaves_is_on_one_page(site: Site, lang: str) -> None:
+    heading, queries, models, local, federated, note = KIND_WORDS[lang]
+    protocol, persons = DirectEncoding(domain=4, epsilon=1), {"adjacency": ReplaceOne, "unit": "person"}
+    site.browser("analyst").ask("SELECT COUNT(*) FROM people", epsilon="0.75")
+    page = site.browser("auditor", lang=lang).get("/budget").text
+    assert page.count(heading) == 1
+    assert note not in page
+    assert local not in page
+    ledger = site.guard.ledger
+    ledger.set_budget(PureDP(epsilon=4, **persons), dataset="phones")
+    for _ in range(3):
+        with collect(protocol, budget=ledger.account("phones")) as aggregate:
+            aggregate.absorb(protocol.privatize([0, 3]))
+    event = GaussianEvent(variance=1600, sensitivity_squared=1)
+    ledger.reserve(event, dataset="people", question="rounds", kind="federated")
+    text = site.browser("auditor", lang=lang).get("/budget").text
+    row = r'<th scope="row">([^<]*) <span class="muted">\(([0-9]+)\)</span></th><td class="figure">([^<]*)</td>'
+    rows = re.findall(row, text)
+    assert [found[:2] for found in rows] == [(queries, "1"), (federated, "1"), (local, "3")]
+    assert rows[2][2].replace("\xa0", " ") == "ε = 3"
+    assert models not in text
+    assert text.count(note) == 1  # the sums of epsilons add up
+    assert heading not in site.browser("analyst", lang=lang).get("/budget").text
 
 
 def test_an_analyst_sees_no_other_analysts_budget(site: Site) -> None:
