@@ -37,6 +37,7 @@ def test_a_password_is_never_shown_wherever_it_stands(password: str) -> None:
         f"postgresql://db.example/registry?sslpassword={secret}&x=1",
         f"postgresql://db.example:5432/registry?user=a@b&password={secret}",
         f"postgresql://db.example/registry?password={secret}&user=a@b",
+        f"spark:s3a://ana:{secret}@bucket/visits/*.parquet",
     ):
         assert secret not in hide_secrets(address), address
 
@@ -44,6 +45,7 @@ def test_a_password_is_never_shown_wherever_it_stands(password: str) -> None:
 def test_what_is_no_secret_stays() -> None:
     assert hide_secrets("postgresql://ana@db.example/registry") == "postgresql://ana@db.example/registry"
     assert hide_secrets("sqlite:///ledger.db") == "sqlite:///ledger.db"
+    assert hide_secrets("spark:hdfs://host/visits/*") == "spark:hdfs://host/visits/*"
     assert hide_secrets("data/deaths:2021@home?.parquet") == "data/deaths:2021@home?.parquet"
     assert hide_secrets("postgresql://a:${B}@c/d") == "postgresql://a:${B}@c/d"
     assert hide_secrets("postgresql://a:x${B}@c/d") == "postgresql://a:***@c/d"

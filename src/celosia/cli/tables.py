@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from celosia.data import Table
 
 FileArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+    str,
+    typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, a postgresql:// URL, or spark:PATH."),
 ]
 """The rows of a table."""
 
@@ -28,8 +29,10 @@ TableOption: TypeAlias = Annotated[
 
 
 def refuse_nameless(file: str) -> None:
-    """Refuse a database without the name of a table."""
-    if "://" in file:
+    """Refuse a database, or Spark's catalogue, without the name of a table."""
+    from celosia.data.sources.classify import has_tables
+
+    if has_tables(file):
         raise ParameterError("cli.missing_database_table")
 
 

@@ -13,10 +13,11 @@ from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import DROP, MAX_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import Schema
-from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkPath, SparkSource, SparkTable
 from celosia.data.sources.column_types import column_types, query_database
 from celosia.data.sources.files import Files
 from celosia.data.sources.frames import to_arrow
+from celosia.data.sources.spark import open_frame
 from celosia.data.sources.strings import sanitize_strings
 from celosia.data.sources.text_format import TextFormat
 
@@ -60,7 +61,8 @@ def _read(source: DataSource, schema: Mapping[str, Kind] | None, text: TextForma
             return to_arrow(frame, kinds=schema, text=text)
         case IbisSource(expression=expression):
             return expression.to_pyarrow()
-        case SparkSource(frame=frame):
+        case SparkSource() | SparkPath() | SparkTable():
+            frame = open_frame(source)
             return (
                 frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas(), kinds=schema, text=text)
             )  # before Spark 4

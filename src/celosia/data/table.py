@@ -19,7 +19,7 @@ from celosia.core.messages.message import Message, join_messages, join_names
 from celosia.data.public import check_key, infer_public_schema, read_public
 from celosia.data.schema.columns import Kind
 from celosia.data.schema.schema import Schema
-from celosia.data.sources.classify import Database, DataSource, Frame, classify, suggest_name
+from celosia.data.sources.classify import Database, DataSource, Frame, SparkPath, SparkTable, classify, suggest_name
 from celosia.data.sources.column_types import column_types
 from celosia.data.sources.text_format import TextFormat
 
@@ -97,7 +97,9 @@ def table(  # noqa: PLR0913 - the options of a table, by name
     ----------
     source
         A path or glob of Parquet or CSV files; a DataFrame of pandas, Polars, Arrow or another library that supports
-        Arrow; an Ibis table; a Spark DataFrame; or ``"postgresql://..."``, with ``name`` the table there.
+        Arrow; an Ibis table; a Spark DataFrame; ``"postgresql://..."``, with ``name`` the table there; or what Spark
+        reads: ``"spark:"`` before a path or glob of Parquet files (``"spark:hdfs://..."``), or alone, with ``name`` a
+        table of its catalogue.
     schema
         The columns that queries may use. A public table may leave it out.
     name
@@ -161,7 +163,7 @@ def table(  # noqa: PLR0913 - the options of a table, by name
 
 
 def _choose_name(name: object, source: object, found: DataSource) -> str:
-    if isinstance(found, Database):
+    if isinstance(found, Database | SparkTable):
         return suggest_name(found)
     if name is None:
         return suggest_name(source)
@@ -211,7 +213,7 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
 
     The error does not list the existing names: the first line of a CSV file without a header is a row.
     """
-    if isinstance(source, Database):
+    if isinstance(source, Database | SparkPath | SparkTable):
         return  # the engine opens it and checks the columns
     found = column_types(source)
     names = {column.name for column in found}

@@ -99,7 +99,8 @@ def test_a_file_is_not_overwritten(people: Path, tmp_path: Path) -> None:
     [
         (["nowhere.parquet"], "source: there is no file 'nowhere.parquet'."),
         (["schema.txt"], "source: there is no file 'schema.txt'."),
-        (["postgresql://db.example/registry"], "table must be given for a database, such as --table deaths."),
+        (["postgresql://db.example/registry"], "table must be given for a database, or for Spark's catalogue"),
+        (["spark:"], "table must be given for a database, or for Spark's catalogue"),
         (
             ["people.parquet", "--output", "nowhere/schema.toml"],
             "output: there is no directory 'nowhere'; make it first.",

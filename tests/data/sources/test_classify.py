@@ -14,7 +14,18 @@ import pyarrow as pa
 import pytest
 
 from celosia.core import ParameterError
-from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource, classify, suggest_name
+from celosia.data.sources.classify import (
+    Database,
+    Frame,
+    IbisSource,
+    SparkFiles,
+    SparkPath,
+    SparkSource,
+    SparkTable,
+    classify,
+    has_tables,
+    suggest_name,
+)
 from celosia.data.sources.files import Files
 
 ROWS = {"age": [108], "name": ["Eulalia"]}
@@ -187,6 +198,48 @@ def test_a_database_needs_the_name_of_a_table() -> None:
         assert "hush" not in str(caught.value)
 
 
+# ---- Spark
+
+
+def test_files_that_spark_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.parquet", "b.parquet", "c.csv"):
+        Path(name).write_text("age\n34\n", encoding="utf-8")
+    both = SparkFiles((f"{tmp_path}/a.parquet", f"{tmp_path}/b.parquet"), "parquet")
+    assert classify("spark:*.parquet") == classify(f"spark:{tmp_path}/?.parquet") == both
+    assert classify(f"spark:file://{tmp_path}/*.parquet") == both
+    assert both != Files(both.paths, "parquet")
+    with pytest.raises(ParameterError, match="there is no file"):
+        classify("spark:nowhere.parquet")
+    for source in ("spark:c.csv", "spark:file://host/a.parquet", "spark:FILE:///a.parquet", "spark:hdfs://[bad/x"):
+        with pytest.raises(ParameterError, match="source must be spark: and a path"):
+            classify(source)
+
+
+def test_files_elsewhere_are_left_to_spark() -> None:
+    for path in ("hdfs://host:9000/visits/*.parquet", "s3a://bucket/visits", "abfss://box@account.example/visits"):
+        assert repr(classify(f"spark:{path}", name="visits")) == f"SparkPath({path!r})"
+    found = classify("spark:s3a://ana:hush@bucket/visits")
+    assert found == SparkPath("s3a://ana:hush@bucket/visits")
+    assert repr(found) == "SparkPath('s3a://ana:***@bucket/visits')"
+
+
+def test_a_table_of_sparks_catalogue() -> None:
+    assert classify("spark:", name="registry.visits") == SparkTable(("registry", "visits"))
+    assert classify("spark:", name="main.registry.visits") == SparkTable(("main", "registry", "visits"))
+    with pytest.raises(ParameterError, match="name must be given for a database, or for Spark's catalogue"):
+        classify("spark:")
+    cases: list[Any] = ["", "a.", "a.b.c.d", "parquet.`/data/visits`", "parquet./data", "a b", "x" * 256, 3]
+    for name in cases:
+        with pytest.raises(ParameterError, match="name must be a table of Spark's catalogue"):
+            classify("spark:", name=name)
+
+
+def test_databases_and_the_catalogue_have_tables() -> None:
+    assert all(map(has_tables, ("spark:", "postgresql://db/registry")))
+    assert not any(map(has_tables, ("spark:/a.parquet", "spark:hdfs://host/a", "a.parquet", "spark.parquet")))
+
+
 # ---- names
 
 
@@ -204,6 +257,9 @@ def test_names_are_made_identifiers() -> None:
         (pa.table(ROWS), "data"),
         (Database("postgresql://db/r", "Deaths of 2021"), "Deaths_of_2021"),
         (Files(("a/deaths.csv",), "csv"), "deaths"),
+        (SparkTable(("registry", "Deaths")), "Deaths"),
+        ("spark:deaths.parquet", "deaths"),
+        ("spark:hdfs://host/deaths/", "deaths"),
         (Files(("a.csv", "b.csv"), "csv"), "data"),
     ]
     for source, name in cases:

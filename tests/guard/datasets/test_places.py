@@ -71,8 +71,57 @@ def test_the_place_of_a_database_is_known_without_its_password() -> None:
     assert find_places("postgresql://ana:x@${CELOSIA_NO_SUCH}/registry", "deaths") == frozenset()
 
 
+def test_files_are_the_same_whether_spark_reads_them_or_not(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / name).touch()
+    plain = find_places(str(tmp_path / "a.parquet"))
+    assert plain == find_places(f"spark:{tmp_path}/a.parquet") == find_places(f"spark:file://{tmp_path}/a.parquet")
+    assert plain < find_places(f"spark:{tmp_path}/*.parquet")
+    assert not plain & find_places(f"spark:{tmp_path}/b.parquet")
+
+
+def test_a_path_elsewhere_has_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CELOSIA_TEST_HOST", "HOST")
+    visits = find_places("spark:hdfs://host/data/visits")
+    for same in (
+        "hdfs://HOST:8020/data/visits/",
+        "HDFS://host//data/./visits/*",
+        "hdfs://host/data/other/../visits/*.parquet",
+        "hdfs://host/data/visits/part-*.snappy.parquet",
+        "hdfs://ana:${CELOSIA_NO_SUCH}@${CELOSIA_TEST_HOST}/data/visits",
+    ):
+        assert find_places(f"spark:{same}") == visits, same
+    for other in (
+        "hdfs://host/data/visits_2",
+        "hdfs://host:9000/data/visits",
+        "hdfs://host/data",
+        "hdfs://b/data/visits",
+    ):
+        assert not find_places(f"spark:{other}") & visits, other
+    assert find_places("spark:s3://bucket/a") == find_places("spark:s3a://KEY:hush@bucket/a")
+    assert "hush" not in "".join(find_places("spark:s3a://KEY:hush@bucket/a"))
+    boxes = [find_places(f"spark:abfss://{box}@account.example/a") for box in ("one", "two")]
+    assert not boxes[0] & boxes[1]
+
+
+def test_a_table_of_the_catalogue_has_one_name() -> None:
+    visits = find_places("spark:", "visits")
+    assert visits == find_places("spark:", "Default.Visits") == find_places("spark:", "spark_catalog.default.visits")
+    assert not visits & find_places("spark:", "registry.visits")
+    assert not visits & find_places("postgresql://localhost/default", "visits")
+
+
 @pytest.mark.parametrize(
-    "source", ["nowhere.csv", "${CELOSIA_NO_SUCH}/a.csv", "mysql://db/x", "postgresql://[bad/x", "postgresql://a:b:c/x"]
+    "source",
+    [
+        "nowhere.csv",
+        "spark:nowhere.parquet",
+        "spark:file://host/a.parquet",
+        "${CELOSIA_NO_SUCH}/a.csv",
+        "mysql://db/x",
+        "postgresql://[bad/x",
+        "postgresql://a:b:c/x",
+    ],
 )
 def test_what_cannot_be_found_is_nowhere(source: str) -> None:
     assert find_places(source, "deaths") == frozenset()

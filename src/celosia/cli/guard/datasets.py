@@ -35,10 +35,15 @@ class DatasetOptions:
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, also in SQL, such as deaths.")]
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A path or glob of Parquet or CSV files, a postgresql:// URL, or spark:PATH."
+        ),
     ]
     schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file; celosia schema SOURCE drafts one.")]
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")] = None
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or of Spark's catalogue (spark:).")
+    ] = None
     title: Annotated[str, typer.Option(metavar="TEXT", help="A line for people.")] = ""
     public: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A table without personal data, to join. May be repeated.")

@@ -49,7 +49,9 @@ class Learned:
     features: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="The columns to learn from, a,b; by default all others.")
     ] = None
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")] = None
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or of Spark's catalogue (spark:).")
+    ] = None
     where: Annotated[
         str | None, typer.Option(metavar="CONDITION", help="Only some of the rows, such as 'age >= 18'.")
     ] = None

@@ -60,7 +60,9 @@ def ask_schema(file: str, name: str | None) -> "SchemaFile":
 
 def ask_place(file: str) -> Path:
     """Ask where to write the schema; an existing file is not replaced."""
-    stem = Path(file).name.partition(".")[0] if "://" not in file else "schema"
+    from celosia.data.sources.classify import SPARK
+
+    stem = Path(file.removeprefix(SPARK)).name.partition(".")[0] if "://" not in file else "schema"
 
     def read(answer: str) -> Path:
         place = Path(answer).expanduser()

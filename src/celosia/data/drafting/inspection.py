@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from celosia.data.drafting.domains import Domain, has_identifier_name, suggest_domain, suggest_person
-from celosia.data.sources.classify import Database, DataSource, classify, suggest_name
+from celosia.data.sources.classify import Database, DataSource, SparkTable, classify, suggest_name
 from celosia.data.sources.column_types import ColumnType, column_types
 from celosia.data.sources.files import Files
 from celosia.data.sources.sniffing import Suggestion, sniff_file
@@ -77,7 +77,7 @@ def inspect_source(
     fit = [one.name.isprintable() and one.name != "" and (one.type is None or one.kind is not None) for one in types]
     return Inspection(
         source=found,
-        name=(suggest_name(found if isinstance(found, Database) else source) if name is None else name),
+        name=(suggest_name(found if isinstance(found, Database | SparkTable) else source) if name is None else name),
         columns=tuple(
             InspectedColumn(name=one.name, type=one.type, kind=seems.kinds.get(one.name) if untyped else one.kind)
             for one, fits in zip(types, fit, strict=True)

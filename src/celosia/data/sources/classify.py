@@ -1,7 +1,7 @@
 """Sources of rows: files, a frame in memory, a database, an Ibis or a Spark table.
 
-Classifying a source reads only the first line of a CSV file. The result is a small frozen value whose ``repr`` shows
-neither rows nor passwords. A session reads files and frames when it is opened.
+Classifying a source reads only the first line of a CSV file, and starts no Spark. The result is a small frozen value
+whose ``repr`` shows neither rows nor passwords. A session reads files and frames when it is opened.
 """
 
 import os
@@ -16,8 +16,12 @@ from celosia.core.exact import safe_repr
 from celosia.data.sources.files import ENDINGS, Files, find_files
 from celosia.data.sources.text_format import TextFormat
 
+SPARK: Final = "spark:"
+"""The prefix of sources that Spark reads."""
+
 _SCHEMES: Final = ("postgresql", "postgres")
 _MAX_NAME_LENGTH = 63  # of PostgreSQL's identifiers
+_SPARK_TABLE: Final = re.compile(r"\w{1,255}(\.\w{1,255}){0,2}")  # other characters can name files
 _PLAIN: Final = TextFormat()
 
 
@@ -64,19 +68,46 @@ class SparkSource:
         return "<SparkSource>"  # the repr of a Spark frame can run it
 
 
-DataSource: TypeAlias = Files | Frame | Database | IbisSource | SparkSource
+@dataclass(frozen=True, slots=True, repr=False)
+class SparkFiles(Files):
+    """Parquet files of this machine that Spark reads."""
+
+    def __repr__(self) -> str:
+        return f"SparkFiles({self.paths!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SparkPath:
+    """A path or glob of Parquet files elsewhere, such as ``hdfs://host/visits``; its secrets are never shown."""
+
+    path: str
+
+    def __repr__(self) -> str:
+        return f"SparkPath({_hide_password(self.path)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A table of Spark's catalogue: its name, after that of its database and of its catalogue."""
+
+    names: tuple[str, ...]
+
+
+DataSource: TypeAlias = Files | Frame | Database | IbisSource | SparkSource | SparkPath | SparkTable
 """A source of rows."""
 
 
 def classify(source: object, *, name: str | None = None, text: TextFormat = _PLAIN) -> DataSource:
-    """Return the source that the caller passed as one of the classes above; ``name`` is the table of a database.
+    """Return the source that the caller passed as one of the classes above.
+
+    ``name`` is the table of a database or of Spark's catalogue.
 
     ``text`` may declare the delimiter and the encoding of CSV files.
     """
     if isinstance(source, DataSource):
         return source
-    if isinstance(source, str) and "://" in source:
-        return _parse_database(source, name)
+    if isinstance(source, str) and (source.startswith(SPARK) or "://" in source):
+        return _parse_address(source, name)
     if isinstance(source, str | os.PathLike):
         return find_files(os.fsdecode(source), text)
     kind = type(source)
@@ -88,15 +119,22 @@ def classify(source: object, *, name: str | None = None, text: TextFormat = _PLA
     return Frame(source)
 
 
+def has_tables(source: str) -> bool:
+    """Return whether a source is a database or Spark's catalogue, of which one table must be named."""
+    return "://" in source if not source.startswith(SPARK) else source == SPARK
+
+
 def suggest_name(source: object) -> str:
     """Return the default name of a table: the file's stem made an identifier, or ``data``."""
     if isinstance(source, Database):
         return _make_identifier(source.table)
+    if isinstance(source, SparkTable):
+        return _make_identifier(source.names[-1])
     if isinstance(source, Files):
         return suggest_name(source.paths[0]) if len(source.paths) == 1 else "data"
     if not isinstance(source, str | os.PathLike):
         return "data"
-    stem = Path(os.fsdecode(source)).name
+    stem = Path(os.fsdecode(source).removeprefix(SPARK)).name
     ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
     return _make_identifier(stem[: len(stem) - len(ending)])
 
@@ -133,6 +171,12 @@ def _is_frame(source: Any) -> bool:
     return has_protocol and any(hasattr(source, name) for name in ("columns", "column_names", "schema"))
 
 
+def _parse_address(source: str, name: str | None) -> DataSource:
+    if source.startswith(SPARK):
+        return _parse_spark(source.removeprefix(SPARK), name)
+    return _parse_database(source, name)
+
+
 def _parse_database(url: str, name: str | None) -> Database:
     scheme = _parse_scheme(url)
     if scheme not in _SCHEMES:
@@ -141,6 +185,24 @@ def _parse_database(url: str, name: str | None) -> Database:
         raise ParameterError("data.missing_table_name")
     *schema, table = _split_table_name(name)
     return Database(url, table, schema[0] if schema else None)
+
+
+def _parse_spark(place: str, name: object) -> SparkFiles | SparkPath | SparkTable:
+    if not place:
+        if name is None:
+            raise ParameterError("data.missing_table_name")
+        if not isinstance(name, str) or not _SPARK_TABLE.fullmatch(name):
+            raise ParameterError("data.invalid_spark_table", name=safe_repr(name))
+        return SparkTable(tuple(name.split(".")))
+    path = place.removeprefix("file://") if place.startswith("file:///") else place
+    if "://" in path:
+        if _parse_scheme(path) in ("", "file", *_SCHEMES):
+            raise ParameterError("data.invalid_spark_source")
+        return SparkPath(path)
+    found = find_files(path)
+    if found.format != "parquet":
+        raise ParameterError("data.invalid_spark_source")
+    return SparkFiles(found.paths, "parquet")
 
 
 def _parse_scheme(url: str) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from celosia.core.errors import EngineError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.extras import require
-from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkPath, SparkSource, SparkTable
 from celosia.data.sources.files import Files, read_csv_header
+from celosia.data.sources.spark import open_frame
 from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ColumnType:
 
 
 def column_types(source: DataSource) -> tuple[ColumnType, ...]:
-    """Return the columns of a source, in order; this opens only databases."""
+    """Return the columns of a source, in order; this opens databases, and what only Spark can read."""
     match source:
         case Files(paths=paths, format="parquet"):
             return _read_parquet_types(paths)
@@ -57,8 +58,8 @@ def column_types(source: DataSource) -> tuple[ColumnType, ...]:
             return tuple(ColumnType(name, None, None) for name in header)
         case Frame(frame=frame):
             return _read_frame_types(frame)
-        case SparkSource(frame=frame):
-            fields = [(str(field.name), field.dataType) for field in frame.schema.fields]
+        case SparkSource() | SparkPath() | SparkTable():
+            fields = [(str(field.name), field.dataType) for field in open_frame(source).schema.fields]
             return tuple(
                 ColumnType(name, kind.simpleString(), _SPARK_KINDS.get(kind.typeName())) for name, kind in fields
             )

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from celosia.core.errors import LedgerError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema_file import parse_schema_file
+from celosia.data.sources.classify import SPARK, has_tables
 from celosia.data.sources.files import find_files
 from celosia.guard.addresses import hide_secrets
 from celosia.guard.auth.directory import now
@@ -194,7 +195,7 @@ def _normalize(given: Dataset) -> Dataset:
     title = _check_text(given.title, "title") if given.title else ""
     file = parse_schema_file(_check_text(given.schema, "schema"))
     source = _make_absolute(_check_text(given.source, "source"))
-    relation = given.relation or (file.name if "://" in source else None)
+    relation = given.relation or (file.name if has_tables(source) else None)
     public = tuple(
         _read_public_schema(replace(one, source=_make_absolute(_check_text(one.source, "public"))))
         for one in given.public
@@ -217,19 +218,21 @@ def _check_text(value: object, name: str) -> str:
 
 def _make_absolute(source: str) -> str:
     """Return an absolute path; addresses and variables stay."""
-    if "://" in source or source.startswith("${"):
+    prefix = SPARK if source.startswith(SPARK) else ""
+    place = source.removeprefix(prefix)
+    if not place or "://" in place or place.startswith("${"):
         return source
-    if "${" not in source:
-        find_files(source)  # raises if the files do not exist
-    return str(Path(source).expanduser().absolute())
+    if "${" not in place:
+        find_files(place)  # raises if the files do not exist
+    return prefix + str(Path(place).expanduser().absolute())
 
 
 def _replace_source(dataset: Dataset, source: str | None, table: str | None) -> Dataset:
     """Return a data set with other rows, as a new version; with another password alone the rows are the same."""
     place = dataset.source if source is None else _make_absolute(_check_text(source, "source"))
     relation = dataset.relation if table is None else _check_text(table, "table")
-    in_database = "://" in place or place.startswith("${")
-    after = replace(dataset, source=place, relation=relation if in_database else None)
+    named = has_tables(place) or place.startswith("${")
+    after = replace(dataset, source=place, relation=relation if named else None)
     old, new = ((hide_secrets(one.source), one.relation) for one in (dataset, after))
     if old == new:
         return after

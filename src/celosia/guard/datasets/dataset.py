@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
-from celosia.data.sources.classify import Frame, suggest_name
+from celosia.data.sources.classify import Frame, has_tables, suggest_name
 from celosia.data.table import Table, table
 from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.identity import Identity
@@ -49,7 +49,7 @@ class PublicTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dataset:
-    """One data set; ``relation`` is the table in a database, ``analysts`` may see it (None for all).
+    """One data set; ``relation`` is the table in a database or catalogue, ``analysts`` may see it (None for all).
 
     ``former`` are the sources and relations of its earlier versions, without passwords: the spending on their rows is
     in this budget, so they must not get another. A ``retired`` data set takes no questions.
@@ -87,7 +87,7 @@ class Dataset:
     def open_tables(self) -> list[Table]:
         """Return the tables for a session; of the private one only the column names are read."""
         source = expand_variables(self.source, name="source")
-        relation = self.relation if "://" in source else self.name
+        relation = self.relation if has_tables(source) else self.name
         private = replace(self.schema_file.table(source, name=relation), name=self.name)
         return [private, *(one.open_tables() for one in self.public)]
 

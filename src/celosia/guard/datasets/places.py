@@ -1,37 +1,46 @@
 """Canonical names of the places where the rows of a data set are.
 
 Budgets are counted by data set: the same rows under two names would have two budgets, and the people in them a weaker
-guarantee. So a source of another data set is refused, and a private source cannot be public elsewhere. Copies, views
-and other addresses of the same server are not detected: the owner must know them.
+guarantee. So a source of another data set is refused, and a private source cannot be public elsewhere. Files of this
+machine are the same whether Spark reads them or not. Copies, views, other addresses of the same server, and files under
+a table of Spark or under another path elsewhere are not detected: the owner must know them.
 """
 
 import ipaddress
+import posixpath
+import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.data.sources.classify import Database, DataSource, classify
-from celosia.data.sources.files import Files, find_files
+from celosia.data.sources.classify import Database, SparkPath, SparkTable, classify
+from celosia.data.sources.files import Files
 from celosia.guard.addresses import expand_variables, hide_secrets
 
 _THIS_MACHINE: Final = "this machine"
+_SCHEMES: Final = {"s3": "s3a", "s3n": "s3a"}
+_WHOLE_FOLDER: Final = re.compile(r"(part-)?\*+(\.[\w.]+)?")
+_DEFAULT_NAMES: Final = ("spark_catalog", "default")
 
 
 def find_places(source: str, relation: str | None = None) -> frozenset[str]:
     """Return the names of the places that a source reads now; empty if it cannot be found."""
     try:
-        text = _expand(source)
-        found: DataSource = classify(text, name=relation) if "://" in text else find_files(text)
+        found = classify(_expand(source), name=relation)
     except CelosiaError:
         return frozenset()
-    if isinstance(found, Database):
-        return frozenset({_database_place(found)})
-    return (
-        frozenset(place for path in found.paths for place in _file_places(path))
-        if isinstance(found, Files)
-        else frozenset()
-    )
+    match found:
+        case Database():
+            return frozenset({_database_place(found)})
+        case SparkPath(path=path):
+            return frozenset({_remote_place(path)})
+        case SparkTable(names=names):
+            missing = len(_DEFAULT_NAMES) + 1 - len(names)
+            return frozenset({"spark: " + ".".join((*_DEFAULT_NAMES[:missing], *names)).casefold()})
+        case Files(paths=paths):
+            return frozenset(place for path in paths for place in _file_places(path))
+    return frozenset()
 
 
 def _expand(source: str) -> str:
@@ -50,6 +59,17 @@ def _file_places(path: str) -> tuple[str, ...]:
     except OSError:  # gone since it was found
         return (str(real),)
     return str(real), f"{status.st_dev}:{status.st_ino}"
+
+
+def _remote_place(address: str) -> str:
+    """Return the address of a path or glob without credentials; a glob of all files of a folder is the folder."""
+    scheme, _, rest = address.partition("://")
+    authority, _, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    container = "" if ":" in user else user + at  # abfss://container@account
+    scheme, host = _SCHEMES.get(scheme.lower(), scheme.lower()), host.lower().removesuffix(":8020")
+    folder, name = posixpath.split(posixpath.normpath("/" + path.lstrip("/")))
+    return f"{scheme}://{container}{host}{folder if _WHOLE_FOLDER.fullmatch(name) else posixpath.join(folder, name)}"
 
 
 def _database_place(source: Database) -> str:

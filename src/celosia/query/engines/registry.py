@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import safe_repr
-from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource
+from celosia.data.sources.classify import Database, Frame, IbisSource, SparkFiles, SparkPath, SparkSource, SparkTable
 from celosia.data.sources.files import Files
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _place(table: "Table") -> str:
     match table.source:
         case Database():
             return "postgres"
-        case SparkSource():
+        case SparkSource() | SparkFiles() | SparkPath() | SparkTable():
             return "pyspark"
         case IbisSource(expression=expression):
             return str(expression.get_backend().name)

@@ -6,6 +6,7 @@ is left unchanged, does not matter.
 
 import contextlib
 import itertools
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ _ISO_OF_SPARK = (
     ("([-+][0-9]{2})$", "{1}:00"),
 )  # without fractions, and with seconds and the minutes of an offset
 _UNIQUE_NUMBERS = itertools.count()  # for unique names
+_CONNECTING = threading.Lock()
 
 
 class SparkDialect(Dialect):
@@ -171,7 +173,7 @@ class SparkEngine(IbisEngine):
             raise QueryError("query.several_spark_sessions")
         if given:
             return given[0]
-        with _keep_settings(sessions[0]):
+        with _CONNECTING, _keep_settings(sessions[0]):
             return ibis.pyspark.connect(sessions[0])
 
     def check_collations(self, table: "Table", raw: "ir.Table") -> None:

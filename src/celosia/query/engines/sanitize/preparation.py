@@ -2,8 +2,8 @@
 
 DuckDB fails on some rows. Frames become Arrow tables, and the columns that may hold such rows are checked. A file with
 one is copied and sanitized (``sanitized_copy``). A CSV file in another encoding is converted to UTF-8 (``utf_8_copy``),
-and its longest record is measured. Duration and failure of these steps depend on the data, so the owner who opens the
-tables runs them, not the analyst who queries first.
+and its longest record is measured. What Spark reads becomes a DataFrame. Duration and failure of these steps depend on
+the data, so the owner who opens the tables runs them, not the analyst who queries first.
 """
 
 import os
@@ -13,9 +13,10 @@ import weakref
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from celosia.data.sources.classify import DataSource, Frame
+from celosia.data.sources.classify import DataSource, Frame, SparkFiles, SparkPath, SparkSource, SparkTable
 from celosia.data.sources.files import Files
 from celosia.data.sources.frames import to_arrow
+from celosia.data.sources.spark import open_frame
 from celosia.query.engines.sanitize.csv_buffer import measure_longest_record
 from celosia.query.engines.sanitize.sanitized_copy import has_readable_rows, sanitize, write_sanitized_copy
 from celosia.query.engines.sanitize.utf_8_copy import write_utf_8_copies
@@ -57,6 +58,8 @@ class PreparedTables:
             case Frame(frame=frame):
                 rows = to_arrow(frame, columns, kinds=table.schema, person=table.person, text=table.text)
                 return CheckedFrame(sanitize(rows, table.person))
+            case SparkFiles() | SparkPath() | SparkTable() as there:
+                return SparkSource(open_frame(there))
             case Files(format="parquet") as files:
                 if not has_readable_rows(files, columns):
                     files = write_sanitized_copy(files, columns, table.person, self._own_folder())
