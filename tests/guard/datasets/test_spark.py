@@ -95,7 +95,7 @@ def test_a_data_set_of_files_is_asked(guard: Guard, ana: Identity, folder: Path)
     with pytest.raises(ParameterError, match="part of the data set 'visits' already"):
         guard.add_dataset(LOCAL, "again", str(folder / "visits" / "1.parquet"), SCHEMA)
     with pytest.raises(ParameterError, match="part of the data set 'visits' already"):
-        guard.add_dataset(LOCAL, "again", f"spark:file://{folder}/visits/1.parquet", SCHEMA)
+        guard.add_dataset(LOCAL, "again", "spark:visits/1.parquet", SCHEMA)
     pq.write_table(pa.table({"age": [40] * 500, "sex": ["F"] * 500}), folder / "visits" / "1.parquet")
     changed = ask(guard, ana, "changed")
     assert columns(changed)["count"] == pytest.approx([750, 250], abs=5)

@@ -194,12 +194,11 @@ def _parse_spark(place: str, name: object) -> SparkFiles | SparkPath | SparkTabl
         if not isinstance(name, str) or not _SPARK_TABLE.fullmatch(name):
             raise ParameterError("data.invalid_spark_table", name=safe_repr(name))
         return SparkTable(tuple(name.split(".")))
-    path = place.removeprefix("file://") if place.startswith("file:///") else place
-    if "://" in path:
-        if _parse_scheme(path) in ("", "file", *_SCHEMES):
+    if "://" in place:
+        if _parse_scheme(place) in ("", "file", *_SCHEMES):  # a path of this machine has no scheme
             raise ParameterError("data.invalid_spark_source")
-        return SparkPath(path)
-    found = find_files(path)
+        return SparkPath(place)
+    found = find_files(place)
     if found.format != "parquet":
         raise ParameterError("data.invalid_spark_source")
     return SparkFiles(found.paths, "parquet")

@@ -32,7 +32,7 @@ def open_frame(source: SparkSource | SparkFiles | SparkPath | SparkTable) -> Any
             case SparkPath(path=path):
                 return session.read.parquet(path)
             case SparkFiles(paths=paths):  # of this machine, whatever file system Spark has by default
-                return session.read.parquet(*("file://" + _GLOB.sub(r"\\\1", path) for path in paths))
+                return session.read.parquet(*("file:" + _GLOB.sub(r"\\\1", path) for path in paths))
     except Exception:  # noqa: BLE001 - Spark's errors quote addresses, and rows where a view has any
         raise EngineError("data.spark_source_not_opened") from None
 
