@@ -80,7 +80,7 @@ def test_a_delta_needs_a_budget_that_has_one() -> None:
 
     account = InMemoryBudget(cl.PureDP(epsilon=3))
     model = LogisticRegression(epsilon=1, delta="1e-6", bounds=(0, 1), classes=[0, 1], budget=account)
-    with pytest.raises(ParameterError, match="leave delta= out"):
+    with pytest.raises(ParameterError, match="leave delta='1e-06' out"):
         model.fit([[0.0], [1.0]], [0, 1])
     assert account.history == ()
 
