@@ -63,7 +63,7 @@ def test_budgets_are_set_and_shown(folder: Path) -> None:
     event = cl.mechanisms.Laplace(epsilon="0.125", sensitivity=1).event
     with Guard.open(Config.read(folder / "guard.toml")) as guard:
         for kind in ("query", "federated"):
-            guard.ledger.reserve(event, dataset="deaths", kind=kind)  # type: ignore[arg-type]
+            guard.ledger.reserve(event, dataset="deaths", kind=kind)
     out, err = run(folder, "show", "--dataset", "deaths")
     assert out.count("queries (1)") == out.count("federated training (1)") == 1
     assert "need not add up" in err

@@ -63,7 +63,7 @@ def test_spending_is_shown_by_kind(url: str) -> None:
         ledger.set_budget(ApproxDP(epsilon=1, delta="1e-6"), analyst="ana")
         for kind in ("query", "local", "local"):
             event = GuaranteedEvent(guarantee=PureDP(epsilon="0.125"))
-            ledger.reserve(event, dataset="deaths", analyst="ana", kind=kind)  # type: ignore[arg-type]
+            ledger.reserve(event, dataset="deaths", analyst="ana", kind=kind)
     shown, _ = run("show", url, "--dataset", "deaths")
     assert shown.count("queries (1)") == shown.count("local collections (2)") == 2
     assert shown.count("The costs of the kinds need not add up to the total.") == 1

@@ -56,6 +56,7 @@ def test_reservations_keep_their_kind(ledger: Ledger, event: Callable[[Exact], E
 def test_kinds_of_later_versions_are_other_kinds() -> None:
     assert [read_kind(kind) for kind in RELEASE_KINDS] == [exact_kind(kind) for kind in RELEASE_KINDS]
     assert [read_kind(kind) for kind in ("microdata", "", "Query")] == ["other"] * 3
-    for bad in (None, 7, ["local"], {}):
+    wrong: list[object] = [None, 7, ["local"], {}]
+    for bad in wrong:
         with pytest.raises(ParameterError, match="kind must be one of"):
             read_kind(bad)

@@ -105,7 +105,8 @@ def test_kinds_of_lines() -> None:
         assert list(state.charges(scope, known).values()) == [1]  # type: ignore[arg-type]
         assert list(state.charges(scope, "model").values()) == []
         assert list(state.charges(scope).values()) == [1]
-    for bad in (None, 7, ["local"], {}):
+    wrong: list[JSON] = [None, 7, ["local"], {}]
+    for bad in wrong:
         with pytest.raises(LedgerError, match="Line 2 of the log cannot be understood"):
             LogState().apply([first, line(first, "reserved", body | {"kind": bad})])
 

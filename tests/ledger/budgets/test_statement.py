@@ -166,7 +166,7 @@ def test_another_process_spends_beside(
 
 def test_a_changed_budget_prices_the_kinds_anew(ledger: Ledger, event: Callable[[Exact], Event]) -> None:
     for kind in ("query", "local"):
-        ledger.reserve(event("0.1"), dataset="deaths", kind=kind)  # type: ignore[arg-type]
+        ledger.reserve(event("0.1"), dataset="deaths", kind=kind)
     before = ledger.statement()[0].kinds
     ledger.set_budget(PureDP(epsilon=5), dataset="deaths")
     ledger.set_budget(PureDP(epsilon=2), dataset="deaths", analyst="ana")  # late, and charged with nothing

@@ -44,14 +44,14 @@ KIND_WORDS = {
 @pytest.mark.parametrize("lang", ["en", "es"])
 def test_everything_that_leaves_is_on_one_page(site: Site, lang: str) -> None:
     heading, queries, models, local, federated, note = KIND_WORDS[lang]
-    protocol, persons = DirectEncoding(domain=4, epsilon=1), {"adjacency": ReplaceOne, "unit": "person"}
+    protocol = DirectEncoding(domain=4, epsilon=1)
     site.browser("analyst").ask("SELECT COUNT(*) FROM people", epsilon="0.75")
     page = site.browser("auditor", lang=lang).get("/budget").text
     assert page.count(heading) == 1
     assert note not in page
     assert local not in page
     ledger = site.guard.ledger
-    ledger.set_budget(PureDP(epsilon=4, **persons), dataset="phones")
+    ledger.set_budget(PureDP(epsilon=4, adjacency=ReplaceOne, unit="person"), dataset="phones")
     for _ in range(3):
         with collect(protocol, budget=ledger.account("phones")) as aggregate:
             aggregate.absorb(protocol.privatize([0, 3]))
