@@ -19,6 +19,7 @@ from celosia.guard.http.problems import problem_of
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.static_files import address_of_file
+from celosia.ledger.budgets.policy import RULES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from celosia.guard.http.problems import Problem
     from celosia.guard.web.web_session import WebSession
+    from celosia.ledger import Policy
 
 HTMX: Final = json.dumps(
     {
@@ -99,6 +101,7 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
         "menu": [entry for entry in _MENU if who is not None and any(who.may(right) for right in entry[2])],
         "typed": lambda text: text.replace(".", ",") if code == "es" else text,
         "token": lambda: _token_field(web_session.token),
+        "rules_of": lambda policy: describe_rules(web_session, policy),
         "title_of": lambda problem: error_title(web_session, problem),
         "translate": lambda text: _translate_sentence(web_session, text),
         "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
@@ -133,6 +136,17 @@ def confirm(
     fields = {name: value for name, value in web_session.form.items() if name not in ("token", "confirm")}
     shown: dict[str, Any] = {"sentence": sentence, "fields": fields, "back": back, "notes": notes}
     return render_page(web_session, "confirm.html", **shown, editable=editable)
+
+
+def describe_rules(web_session: "WebSession", policy: "Policy") -> list[str]:
+    """Return the rules of a budget for analysts, in the session's language."""
+    given = ((name, getattr(policy, name)) for name in RULES)
+    code = web_session.language.code
+    return [
+        web_session.text(f"budget.rule_{name}", amount=format_number(amount, code))
+        for name, amount in given
+        if amount is not None
+    ]
 
 
 def error_title(web_session: "WebSession", problem: "Problem") -> str:

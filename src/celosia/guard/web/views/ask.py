@@ -116,7 +116,7 @@ def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
 
 
 def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest | FitRequest:
-    numbers = {name: _normalize_number(web_session, web_session.form_field(name)) for name in _NUMBERS}
+    numbers = {name: web_session.number_field(name) for name in _NUMBERS}
     if web_session.form_field("tab") == "model":
         unit = "rho" if "rho" in web_session.form else "epsilon"  # one without a number is refused
         cost = {unit: numbers[unit]} | ({"delta": numbers["delta"]} if numbers["delta"] else {})
@@ -127,11 +127,6 @@ def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryReques
         numbers["confidence"] = ""
     given: dict[str, Any] = {name: value for name, value in numbers.items() if value}
     return QueryRequest(dataset=card.name, sql=_sql(web_session, card), **given)
-
-
-def _normalize_number(web_session: "WebSession", number: str) -> str:
-    """Return a number with a decimal point; Spanish uses a comma."""
-    return number.replace(",", ".") if web_session.language.code == "es" and number.count(",") == 1 else number
 
 
 def _render_form(web_session: "WebSession", card: "DatasetCard", **values: object) -> "Response":
