@@ -16,10 +16,10 @@ from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, Celo
 from celosia.core.messages.message import LANGUAGES
 from celosia.core.messages.numerals import compute_share, format_guarantee, format_number
 from celosia.guard.http.problems import problem_of
+from celosia.guard.log.sentences import describe_rules
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.static_files import address_of_file
-from celosia.ledger.budgets.policy import RULES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -101,7 +101,7 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
         "menu": [entry for entry in _MENU if who is not None and any(who.may(right) for right in entry[2])],
         "typed": lambda text: text.replace(".", ",") if code == "es" else text,
         "token": lambda: _token_field(web_session.token),
-        "rules_of": lambda policy: describe_rules(web_session, policy),
+        "rules_of": lambda policy: write_rules(web_session, policy),
         "title_of": lambda problem: error_title(web_session, problem),
         "translate": lambda text: _translate_sentence(web_session, text),
         "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
@@ -138,15 +138,9 @@ def confirm(
     return render_page(web_session, "confirm.html", **shown, editable=editable)
 
 
-def describe_rules(web_session: "WebSession", policy: "Policy") -> list[str]:
+def write_rules(web_session: "WebSession", policy: "Policy") -> list[str]:
     """Return the rules of a budget for analysts, in the session's language."""
-    given = ((name, getattr(policy, name)) for name in RULES)
-    code = web_session.language.code
-    return [
-        web_session.text(f"budget.rule_{name}", amount=format_number(amount, code))
-        for name, amount in given
-        if amount is not None
-    ]
+    return [translate(rule, web_session.language).text for rule in describe_rules(policy)]
 
 
 def error_title(web_session: "WebSession", problem: "Problem") -> str:

@@ -13,7 +13,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
-from celosia.guard.web.rendering import confirm, describe_rules, form_problem, redirect, render_page
+from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page, write_rules
 from celosia.guard.web.web_session import Page
 from celosia.ledger.budgets.policy import RULES
 
@@ -141,7 +141,7 @@ def _confirm(web_session: "WebSession", present: "Policy | None", policy: "Polic
 
 
 def _describe_policy(web_session: "WebSession", policy: "Policy") -> str:
-    limit, rules = format_guarantee(policy.limit, web_session.language.code), describe_rules(web_session, policy)
+    limit, rules = format_guarantee(policy.limit, web_session.language.code), write_rules(web_session, policy)
     return f"{limit} ({'; '.join(rules)})" if rules else limit
 
 
