@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _DAY: Final = 86_400
 _MAX_LENGTH: Final = 300
+_RULES: Final = {
+    "least_cost": "guard.rule_least_cost",
+    "analyst_share": "guard.rule_analyst_share",
+    "approval_above": "guard.rule_approval_above",
+}
 _CLOSING: Final = ("committed", "failed")
 _ROLES: Final = {
     "owner": "guard.role_owner",
@@ -114,8 +119,8 @@ def _say_budget(body: "_Body", _: "_Policies") -> Message:
 
 def describe_rules(policy: "Policy") -> list[Message]:
     """Return the rules of a budget for analysts."""
-    given = {name: getattr(policy, name) for name in RULES}
-    return [Message(f"guard.rule_{name}", amount=float(amount)) for name, amount in given.items() if amount is not None]
+    given = ((_RULES[name], getattr(policy, name)) for name in RULES)
+    return [Message(code, amount=float(amount)) for code, amount in given if amount is not None]
 
 
 def _say_reserved(body: "_Body", policies: "_Policies") -> Message:
