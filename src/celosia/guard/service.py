@@ -44,7 +44,7 @@ from celosia.guard.queries.analysis import OpenDataset, Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approvals
 from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
-from celosia.guard.queries.fits import fit_model
+from celosia.guard.queries.fits import fit_model, preview_model
 from celosia.guard.queries.pace import Turns, delay_end
 from celosia.guard.roles import Permission, Role, require
 from celosia.guard.schema.replies import Answer, Approval, DatasetCard
@@ -291,14 +291,17 @@ class Guard(Closing):
 
     # ------------------------------------------------------------------------------------------------- queries
 
-    def preview(self, identity: Identity, query: QueryRequest) -> "Preview":
-        """Return the cost and the expected error of a query. Spends nothing and reads no data."""
+    def preview(self, identity: Identity, query: QueryRequest | FitRequest) -> "Preview":
+        """Return the cost of a query or a fit, and the expected error. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
         with self._turns.take(identity.name):
             opened = self._sessions.open(self._find_visible(identity, query.dataset))
-            plan = opened.plan(query, self.config.limits)
-            target = query.target() | ({} if query.level is None else {"level": query.level})
-            found = opened.first.for_analyst(identity.name).preview(plan, **target)
+            session, limits = opened.first.for_analyst(identity.name), self.config.limits
+            if isinstance(query, FitRequest):
+                found = preview_model(session, query, limits)
+            else:
+                target = query.target() | ({} if query.level is None else {"level": query.level})
+                found = session.preview(opened.plan(query, limits), **target)
             return replace(found, notes=(*found.notes, *explain_rules(opened.state[1], found.cost)))
 
     def ask(self, identity: Identity, query: QueryRequest | FitRequest, key: str) -> Answer:

@@ -499,6 +499,29 @@ class Session(Closing, NonCopyable):
         check_own(estimator, self)
         return fitting
 
+    def preview_fit(self, fitting: Fitting) -> Preview:
+        """Return the cost of a planned fit, and whether the budget admits it; a model has no expected error.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> print(session.preview_fit(session.plan_fit(StandardScaler(epsilon="0.5"), features=["age"])))
+        Cost PureDP(epsilon=0.5): fits into the remaining PureDP(epsilon=1); 1 cell.
+        """
+        event = fitting.request.event
+        return Preview(
+            cost=self._price(event),
+            remaining=self.remaining,
+            affordable=self._account.admits(event),
+            cells=len(fitting.cells),
+            lines=(),
+            bounds=(),
+            notes=(),
+            level=0.95,
+            complexity=fitting.request.sum_count,
+        )
+
     def ask_fit(
         self, fitting: Fitting, write: "Callable[[Any], str]", *, specification: str, request: "Request | None" = None
     ) -> "Reservation":

@@ -51,6 +51,7 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         window = Window(seconds=86_400 * 7, limit=cl.PureDP(epsilon=1))
         guard.set_budget(cora, Policy(limit=cl.PureDP(epsilon=3), window=window), dataset="deaths")
         guard.set_budget(cora, cl.PureDP(epsilon=2), dataset="deaths", analyst="eva")
+        guard.set_budget(cora, Policy(limit=cl.PureDP(epsilon=3), approval_above="0.5"), dataset="deaths")
         for who, number in ((ana, "1"), (ana, "2"), (eva, "3")):
             guard.ask(who, count, number)
         guard.set_bounds(cora, "deaths", "age", 0, 99)
@@ -68,7 +69,7 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         f"local gave eva the key {key[8:20]}, which ends on 2999-01-02.",
         f"local added the data set deaths, from {tmp_path}/deaths.csv.",
         "ana asked deaths, at a cost of PureDP(epsilon='0.1'): SELECT COUNT(*) FROM deaths",
-        "The question of ana to deaths in line 9 was answered.",
+        "The question of ana to deaths in line 10 was answered.",
         "ana asked deaths again and got the stored answer, for nothing: SELECT COUNT(*) FROM deaths",
         "cora changed the bounds of age in deaths, from Integer(0, 120) to Integer(0, 99).",
         "cora declared version 2 of deaths.",
@@ -81,6 +82,7 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
     ):
         assert words in sentences, words
     assert any("at most PureDP(epsilon=1) in 7 days" in one for one in sentences)
+    assert any("Rules for analysts: a question that costs more than 0.5 needs an approval." in one for one in sentences)
     assert any("which only their own budget paid for" in one for one in sentences)
     assert all(one.sentence.code != "guard.log_other" for one in said)
     assert all(one.sentence.has_language("es") and one.sentence.render("es") != str(one.sentence) for one in said)

@@ -10,6 +10,7 @@ from celosia.core.errors import CelosiaError
 from celosia.core.events import Event
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message, separate
+from celosia.ledger.budgets.policy import RULES
 from celosia.ledger.budgets.policy_json import policy_from_json
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.log.chain import canonical_json
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 _DAY: Final = 86_400
 _MAX_LENGTH: Final = 300
+_RULES: Final = {
+    "least_cost": "guard.rule_least_cost",
+    "analyst_share": "guard.rule_analyst_share",
+    "approval_above": "guard.rule_approval_above",
+}
 _CLOSING: Final = ("committed", "failed")
 _ROLES: Final = {
     "owner": "guard.role_owner",
@@ -102,12 +108,19 @@ def _plain(code: str, *names: str) -> "_Say":
 
 def _say_budget(body: "_Body", _: "_Policies") -> Message:
     policy = policy_from_json(body["policy"])
-    scope = Scope(dataset=body["dataset"], analyst=body["analyst"]).message
-    if policy.window is None:
-        return Message("guard.log_budget", by=body["by"], scope=scope, limit=policy.limit)
-    days = policy.window.seconds / _DAY
-    part = policy.window.limit
-    return Message("guard.log_budget_window", by=body["by"], scope=scope, limit=policy.limit, part=part, days=days)
+    scope, window = Scope(dataset=body["dataset"], analyst=body["analyst"]).message, policy.window
+    said = Message("guard.log_budget", by=body["by"], scope=scope, limit=policy.limit)
+    if window is not None:
+        part, days = window.limit, window.seconds / _DAY
+        said = Message("guard.log_budget_window", by=body["by"], scope=scope, limit=policy.limit, part=part, days=days)
+    rules = describe_rules(policy)
+    return Message("guard.log_budget_rules", sentence=said, rules=separate(rules)) if rules else said
+
+
+def describe_rules(policy: "Policy") -> list[Message]:
+    """Return the rules of a budget for analysts."""
+    given = ((_RULES[name], getattr(policy, name)) for name in RULES)
+    return [Message(code, amount=float(amount)) for code, amount in given if amount is not None]
 
 
 def _say_reserved(body: "_Body", policies: "_Policies") -> Message:

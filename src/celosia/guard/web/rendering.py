@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, CelosiaError
 from celosia.core.messages.message import LANGUAGES
 from celosia.core.messages.numerals import compute_share, format_guarantee, format_number
+from celosia.guard.log.sentences import describe_rules
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.static_files import address_of_file
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from celosia.guard.web.web_session import WebSession
+    from celosia.ledger import Policy
     from celosia.serving.problems import Problem
 
 HTMX: Final = json.dumps(
@@ -99,6 +101,7 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
         "menu": [entry for entry in _MENU if who is not None and any(who.may(right) for right in entry[2])],
         "typed": lambda text: text.replace(".", ",") if code == "es" else text,
         "token": lambda: _token_field(web_session.token),
+        "rules_of": lambda policy: write_rules(web_session, policy),
         "title_of": lambda problem: error_title(web_session, problem),
         "translate": lambda text: _translate_sentence(web_session, text),
         "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
@@ -133,6 +136,11 @@ def confirm(
     fields = {name: value for name, value in web_session.form.items() if name not in ("token", "confirm")}
     shown: dict[str, Any] = {"sentence": sentence, "fields": fields, "back": back, "notes": notes}
     return render_page(web_session, "confirm.html", **shown, editable=editable)
+
+
+def write_rules(web_session: "WebSession", policy: "Policy") -> list[str]:
+    """Return the rules of a budget for analysts, in the session's language."""
+    return [translate(rule, web_session.language).text for rule in describe_rules(policy)]
 
 
 def error_title(web_session: "WebSession", problem: "Problem") -> str:

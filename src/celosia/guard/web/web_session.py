@@ -52,6 +52,11 @@ class WebSession:
         """Return a stripped field of the form; empty if absent."""
         return self.form.get(name, "").strip()
 
+    def number_field(self, name: str) -> str:
+        """Return a number of the form with a decimal point; Spanish uses a comma."""
+        number = self.form_field(name)
+        return number.replace(",", ".") if self.language.code == "es" and number.count(",") == 1 else number
+
     def text(self, name: str, /, **values: object) -> str:
         """Return a text in the session's language."""
         return self.language.text(name, **values)

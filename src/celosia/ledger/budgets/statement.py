@@ -1,9 +1,10 @@
 """A line of a statement: the limit, spending and remainder of a scope, and the spending by kind of release."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
@@ -11,6 +12,14 @@ from celosia.ledger.budgets.policy import RULES, Policy
 from celosia.ledger.budgets.release_kind import ReleaseKind
 from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.spend_tracker import EXACT_SUMS
+
+_KIND_CODES: Final[Mapping[ReleaseKind, str]] = {
+    "query": "ledger.kind_query",
+    "model": "ledger.kind_model",
+    "local": "ledger.kind_local",
+    "federated": "ledger.kind_federated",
+    "other": "ledger.kind_other",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +44,7 @@ class KindTotal:
     @property
     def message(self) -> Message:
         """The kind for a reader."""
-        return Message(f"ledger.kind_{self.kind}")
+        return Message(_KIND_CODES[self.kind])
 
     def to_json(self) -> dict[str, Any]:
         """Return the total as a JSON object, with exact numbers."""

@@ -253,3 +253,101 @@ def test_what_is_left_never_falls_below_nothing() -> None:
     assert remaining_after(PureDP(epsilon=1), ZCDP(rho=1)) is None
     assert remaining_after(GaussianDP(mu=1), GaussianDP(mu=1)) is None
     assert remaining_after(ZCDP(rho=1), ZCDP(rho="1/4")) == ZCDP(rho="3/4")
+
+
+FIT = {"tab": "model", "model": "Ridge", "target": "weight", "feature age": "yes", "epsilon": "0.5"}
+
+
+def test_the_preview_of_a_fit_tells_its_cost_and_spends_nothing(site: Site) -> None:
+    text = fragment(site.browser("analyst"), **FIT)
+    assert "ε = 0.5" in text
+    assert "Fits into the budget. Left afterwards: <strong" in text
+    assert "The error of a model depends on the data" in text
+    text = fragment(site.browser("analyst", lang="es"), **{**FIT, "epsilon": "0,25"})
+    assert "ε = 0,25" in text
+    assert "El error de un modelo depende de los datos" in text
+    assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
+
+
+def test_a_model_without_columns_has_no_preview_and_is_no_mistake(site: Site) -> None:
+    text = fragment(site.browser("analyst"), tab="model", model="Ridge", epsilon="0.5")
+    assert "Choose a model and at least one column" in text
+    assert 'role="alert"' not in text
+
+
+def test_a_model_is_fitted_from_its_form_and_paid_for_once(site: Site) -> None:
+    browser = site.browser("analyst")
+    fields = {**FIT, "condition": "age >= 18", "key": key_in(_open(browser))}
+    first, again = (browser.post(ASK, **fields) for _ in range(2))
+    assert first.status_code == again.status_code == 303
+    assert first.headers["location"] == again.headers["location"]
+    [line] = site.guard.ledger.statement()
+    assert line.spent.epsilon == Fraction(1, 2)  # type: ignore[attr-defined]
+    page = browser.get(first.headers["location"]).text
+    assert "coef_" in page
+    assert "age &gt;= 18" in page
+    scaler = {"tab": "model", "model": "StandardScaler", "target": "weight", "feature age": "yes", "epsilon": "0.1"}
+    reply = browser.post(ASK, **scaler, key=key_in(_open(browser)))
+    assert "mean_" in browser.get(reply.headers["location"]).text
+
+
+def _open(browser: Browser) -> Browser:
+    browser.get(f"{ASK}?tab=model")
+    return browser
+
+
+def test_a_fit_beyond_the_threshold_waits_for_its_approval(site: Site) -> None:
+    policy = Policy(limit=ApproxDP(epsilon=3, delta="1e-6"), approval_above=Fraction(1, 4))
+    site.guard.set_budget(site.local, policy, dataset="people")
+    for lang, words in (("en", "on the page Approvals"), ("es", "desde la página Aprobaciones")):
+        browser = site.browser("analyst", lang=lang)
+        reply = browser.post(ASK, **FIT, key=key_in(_open(browser)))
+        assert reply.status_code == 403
+        assert words in reply.text
+        assert 'href="/approvals">' in reply.text
+    assert {one.request["model"] for one in site.guard.approvals(site.local)} == {"Ridge"}
+    assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
+
+
+def test_a_fit_that_is_refused_keeps_its_choices_and_spends_nothing(site: Site) -> None:
+    wrong = [
+        {"model": "SVC"},
+        {"target": ""},
+        {"target": "age"},
+        {"feature nothing": "yes"},
+        {"feature note": "yes"},
+        {"condition": "age >"},
+        {"condition": "age > (SELECT MAX(age) FROM people)"},
+        {"epsilon": ""},
+        {"epsilon": "-1"},
+        {"epsilon": "inf"},
+        {"delta": "2"},
+    ]
+    browser = site.browser("analyst")
+    for fields in wrong:
+        reply = browser.post(ASK, **{**FIT, **fields}, key=key_in(_open(browser)))
+        assert reply.status_code == 422, fields
+        boxes = {box["name"]: box.attributes for box in Document(reply.text).all("input") if box["type"] == "checkbox"}
+        assert "checked" in boxes["feature age"], fields
+        assert "checked" not in boxes["feature weight"], fields
+    reply = browser.post(ASK, tab="model", model="Ridge", target="weight", epsilon="1", key=key_in(_open(browser)))
+    assert reply.status_code == 422
+    reply = browser.post(ASK, **{**FIT, "epsilon": "3.5"}, key=key_in(_open(browser)))
+    assert reply.status_code == 403
+    assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
+
+
+def test_only_analysts_fit(site: Site) -> None:
+    for role in ("owner", "curator", "auditor"):
+        browser = site.browser(role)
+        assert browser.get(f"{ASK}?tab=model").status_code == 403
+        assert browser.post(ASK, **FIT, key="a" * 32).status_code == 403
+        assert browser.post(PREVIEW, **FIT).status_code == 403
+
+
+def test_a_budget_in_rho_pays_for_a_fit(site: Site) -> None:
+    site.guard.set_budget(site.local, ZCDP(rho=1), dataset="people")
+    browser = site.browser("analyst")
+    fields = {name: value for name, value in FIT.items() if name != "epsilon"}
+    assert browser.post(ASK, **fields, rho="0.1", key=key_in(_open(browser))).status_code == 303
+    assert browser.post(ASK, **fields, rho="", key=key_in(_open(browser))).status_code == 422

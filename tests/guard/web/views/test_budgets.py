@@ -109,6 +109,19 @@ def test_a_curator_sets_a_preset(site: Site) -> None:
     assert 'value="30.000"' in wrong.text
 
 
+def test_rules_are_shown_and_asked_about_and_take_a_comma(site: Site) -> None:
+    browser = site.browser("curator", lang="es")
+    assert " selected>people</option>" in browser.get("/budget?dataset=people").text
+    form = {"dataset": "people", "kind": "approx", "epsilon": "2,5", "delta": "1e-6", "approval_above": "0,5"}
+    asked = browser.post("/budget", **form).text.replace("\xa0", " ")
+    assert "ε = 2,5; δ = 1 × 10⁻⁶ (una pregunta que cueste más de 0,5 necesita aprobación)" in asked
+    assert browser.post("/budget", **form, confirm="yes").status_code == 303
+    [line] = site.guard.ledger.statement()
+    assert line.policy.approval_above == Fraction(1, 2)
+    for path in ("/budget", "/datasets/people", "/datasets/people/ask"):
+        assert "a question that costs more than 0.5 needs an approval." in site.browser("analyst").get(path).text
+
+
 @pytest.mark.parametrize("role", ["analyst", "auditor"])
 def test_others_may_not(site: Site, role: str) -> None:
     browser = site.browser(role)

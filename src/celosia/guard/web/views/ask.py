@@ -1,4 +1,4 @@
-"""Pages to write, preview and release a query.
+"""Pages to write, preview and release a query, or to fit a model.
 
 A preview spends nothing and reads no data. The form carries an idempotency key, drawn when the page is made: pressing
 the button twice, or sending the form again after a network failure, pays once.
@@ -14,10 +14,11 @@ from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.core.messages.numerals import compute_share
 from celosia.guard.roles import Permission
-from celosia.guard.schema.requests import QueryRequest
+from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
 from celosia.guard.web.cookies import draw_secret
 from celosia.guard.web.costs import find_tightest_budget, split_cost
+from celosia.guard.web.fit_form import MODELS, chosen_features, read_fit, usable_columns
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.presets import guess_probability, preset_rows
 from celosia.guard.web.rendering import form_problem, redirect, render_page
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from celosia.ledger import StatementLine
     from celosia.query import Preview
 
-_TABS: Final = ("sql", "form")
+_TABS: Final = ("sql", "form", "model")
 _NUMBERS: Final = ("epsilon", "rho", "delta", "error", "confidence", "rows")
 _DEFAULT_AMOUNTS: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
 
@@ -114,8 +115,12 @@ def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
     )
 
 
-def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest:
-    numbers = {name: _normalize_number(web_session, web_session.form_field(name)) for name in _NUMBERS}
+def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest | FitRequest:
+    numbers = {name: web_session.number_field(name) for name in _NUMBERS}
+    if web_session.form_field("tab") == "model":
+        unit = "rho" if "rho" in web_session.form else "epsilon"  # one without a number is refused
+        cost = {unit: numbers[unit]} | ({"delta": numbers["delta"]} if numbers["delta"] else {})
+        return read_fit(web_session.form, card.name, _private_table(card).name, cost)
     if numbers["error"]:  # the error determines the cost
         numbers |= {"epsilon": "", "rho": ""}
     else:
@@ -124,31 +129,28 @@ def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryReques
     return QueryRequest(dataset=card.name, sql=_sql(web_session, card), **given)
 
 
-def _normalize_number(web_session: "WebSession", number: str) -> str:
-    """Return a number with a decimal point; Spanish uses a comma."""
-    return number.replace(",", ".") if web_session.language.code == "es" and number.count(",") == 1 else number
-
-
 def _render_form(web_session: "WebSession", card: "DatasetCard", **values: object) -> "Response":
     """Return the page of the query form, with its preview or problem."""
-    lines = budget_lines(web_session, card.name)
-    tab = _tab(web_session)
+    lines, table = budget_lines(web_session, card.name), _private_table(card)
     known: dict[str, object] = {"preview": None, "problem": None, "refused": None, "status": 200} | values
     return render_page(
         web_session,
         "ask.html",
         status=int(str(known.pop("status"))),
         card=card,
-        table=_private_table(card),
-        tab=tab,
+        table=table,
+        tab=_tab(web_session),
         lines=lines,
         summary=BudgetSummary.of(lines),
         choices=Choices.of(web_session.form),
-        sql=known.pop("sql", None) or web_session.form_field("sql") or Choices().sql(_private_table(card)),
+        sql=known.pop("sql", None) or web_session.form_field("sql") or Choices().sql(table),
         key=draw_secret(words=2),
         aggregates=AGGREGATES,
         operators=OPERATORS,
         presets=preset_rows(),
+        models=MODELS,
+        usable=usable_columns(table),
+        chosen=chosen_features(web_session.form),
         **known,
     )
 
@@ -163,23 +165,30 @@ def _show(web_session: "WebSession") -> "Response":
 
 
 def _preview(web_session: "WebSession") -> "Response":
-    card = _find_card(web_session)
-    if (
-        web_session.fragment and web_session.form_field("tab") == "sql" and not web_session.form_field("sql")
-    ):  # not an error yet
-        return render_page(web_session, "preview.html", preview=None, problem=None)
+    card, tab = _find_card(web_session), _tab(web_session)
+    if web_session.fragment and not _has_question(web_session):  # not an error yet
+        return render_page(web_session, "preview.html", preview=None, problem=None, tab=tab)
+    sql = ""
     try:
         query = _read_request(web_session, card)
-        described = _describe_preview(
-            web_session, web_session.guard.preview(web_session.identity, query), query.sql or ""
-        )
+        sql = query.sql or "" if isinstance(query, QueryRequest) else ""
+        described = _describe_preview(web_session, web_session.guard.preview(web_session.identity, query), sql)
         problem = None
     except CelosiaError as error:
-        described, problem, query = None, form_problem(error), None
+        described, problem = None, form_problem(error)
     if web_session.fragment:
-        return render_page(web_session, "preview.html", preview=described, problem=problem)
-    sql = query.sql if query is not None and _tab(web_session) == "sql" else None
+        return render_page(web_session, "preview.html", preview=described, problem=problem, tab=tab)
+    sql = sql if tab == "sql" else ""
     return _render_form(web_session, card, preview=described, problem=problem, sql=sql)
+
+
+def _has_question(web_session: "WebSession") -> bool:
+    match web_session.form_field("tab"):
+        case "sql":
+            return bool(web_session.form_field("sql"))
+        case "model":
+            return bool(chosen_features(web_session.form))
+    return True
 
 
 def _describe_preview(web_session: "WebSession", preview: "Preview", sql: str) -> dict[str, object]:

@@ -13,7 +13,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
-from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page
+from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page, write_rules
 from celosia.guard.web.web_session import Page
 from celosia.ledger.budgets.policy import RULES
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _DAY: Final = 86_400
 _MAX_DAYS: Final = 36_500
+_NUMBERS: Final = ("epsilon", "delta", "rho", "share", *RULES)
 
 
 def parse_limit(form: "Mapping[str, str]") -> Guarantee:
@@ -102,6 +103,7 @@ def _render(web_session: "WebSession", *, done: bool = False, problem: str = "",
         status=status,
         lines=_sort_lines(web_session),
         cards=sets,
+        chosen=web_session.form_field("dataset") or web_session.query_field("dataset"),
         presets=preset_rows(),
         done=done,
         problem=problem,
@@ -119,7 +121,8 @@ def _set(web_session: "WebSession") -> "Response":
             ),
             None,
         )
-        policy = parse_policy(web_session.form, present)
+        numbers = {name: web_session.number_field(name) for name in _NUMBERS}
+        policy = parse_policy({**web_session.form, **numbers}, present)
         asked = _confirm(web_session, present, policy)
         if asked is None:
             web_session.guard.set_budget(web_session.identity, policy, dataset=dataset, analyst=analyst)
@@ -133,8 +136,13 @@ def _confirm(web_session: "WebSession", present: "Policy | None", policy: "Polic
     web_session.identity.require(Permission.SET_BUDGETS)
     if present is None or present == policy:
         return None
-    was, now = (format_guarantee(one.limit, web_session.language.code) for one in (present, policy))
+    was, now = (_describe_policy(web_session, one) for one in (present, policy))
     return confirm(web_session, web_session.text("confirm.budget", was=was, now=now), back="/budget")
+
+
+def _describe_policy(web_session: "WebSession", policy: "Policy") -> str:
+    limit, rules = format_guarantee(policy.limit, web_session.language.code), write_rules(web_session, policy)
+    return f"{limit} ({'; '.join(rules)})" if rules else limit
 
 
 BUDGET_PAGES: Final = (

@@ -52,7 +52,7 @@ def _render(web_session: "WebSession", *, done: str = "", problem: "Problem | No
 
 def _set_bounds(web_session: "WebSession") -> "Response":
     try:
-        low, high = web_session.form_field("low"), web_session.form_field("high")
+        low, high = web_session.number_field("low"), web_session.number_field("high")
         if not low or not high:
             raise ParameterError("guard.missing_bounds")
         column = web_session.form_field("column")
