@@ -59,7 +59,7 @@ def laplace_margin(weights: "NDArray[np.float64]", failure: float) -> "NDArray[n
     towards the quantile ends beyond it.
     """
     rows = np.abs(weights).reshape(-1, weights.shape[-1])
-    if rows.size <= _MAX_CACHED_SIZE:
+    if 0 < rows.size <= _MAX_CACHED_SIZE:
         found = _compute_few_margins(rows.astype(np.float64).tobytes(), rows.shape[1], failure)
         return found.reshape(weights.shape[:-1]).copy()
     parts = [_compute_margins(rows[start : start + _BATCH_ROWS], failure) for start in range(0, len(rows), _BATCH_ROWS)]
