@@ -60,6 +60,21 @@ def test_the_engine_is_opened_once_by_whoever_comes_first(monkeypatch: pytest.Mo
     assert len(opened) == 2
 
 
+def test_progress_is_shown_on_a_terminal_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[object] = []
+
+    def open_engine(*_: object, progress: Callable[[float], None] | None) -> Pretending:
+        given.append(progress)
+        return Pretending()
+
+    monkeypatch.setattr(module, "open_engine", open_engine)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    SessionContext(TABLES, System()).check(PLAN)
+    SessionContext(TABLES, System(), progress=False).check(PLAN)
+    assert given[0] is not None
+    assert given[1] is None
+
+
 def test_a_mark_needs_a_version() -> None:
     assert SessionContext(TABLES, System()).fingerprint(PLAN, strategy().event, PURE) is None
     marks = {

@@ -178,9 +178,11 @@ def test_a_data_set_from_its_file_to_its_log(window: Window, served: Served, lan
         sign_in(page, served, "curator", lang)
         page.goto(f"{served.url}/datasets/{name}/curation")
         edit_schema(page, walk)
-        assert page.request.get(f"{served.url}/datasets/{name}").ok
+        assert page.request.get(f"{served.url}/datasets/{name}", max_retries=RETRIES).ok
         sign_in(page, served, "eva", lang)
-        assert page.request.get(f"{served.url}/datasets/{name}").status == 404  # shared with ana alone
+        assert (
+            page.request.get(f"{served.url}/datasets/{name}", max_retries=RETRIES).status == 404
+        )  # shared with ana alone
         page.context.clear_cookies()
         page.goto(f"{served.url}/?lang={lang}")
         page.wait_for_url("**/sign-in")

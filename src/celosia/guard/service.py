@@ -54,6 +54,8 @@ from celosia.guard.storage.tampering import find_tampering
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from celosia.data.drafting.inspection import Inspection
     from celosia.ledger import Ledger, LogLine, Policy, Request, Reservation, StatementLine, Verification
     from celosia.query import Preview
@@ -320,8 +322,7 @@ class Guard(Closing):
         try:
             with self._turns.take(identity.name) as waited:
                 if waited:  # the right to ask may have ended meanwhile
-                    self._check_valid(identity)
-                    found = self._look_up(identity, query.dataset, request)
+                    found = self._look_up(identity, query.dataset, request, check=True)
                     if isinstance(found, Answer):
                         return found
                 dataset, policy, request = found
@@ -336,13 +337,18 @@ class Guard(Closing):
         return self._make_answer(reservation)
 
     def _look_up(
-        self, identity: Identity, name: str, request: "Request"
+        self, identity: Identity, name: str, request: "Request", *, check: bool = False
     ) -> "Answer | tuple[Dataset, Policy | None, Request]":
-        """Return the answer of a known request; else its data set, the policy, and the request with its approval."""
+        """Return the answer of a known request; else its data set, the policy, and the request with its approval.
+
+        With ``check`` the key of the identity must still be valid.
+        """
         from celosia.ledger.budgets.scope import Scope
         from celosia.ledger.reservations.records import find_request
 
         with self.ledger.state.reading() as page:  # one read of the store
+            if check:
+                self._check_valid(identity, page.connection)
             known = find_request(page.connection, identity.name, request.key)
             if known is None:
                 dataset = _check_visible(identity, name, self.catalogue.find(name, connection=page.connection))
@@ -353,9 +359,10 @@ class Guard(Closing):
             raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
         return self._make_answer(known[1].reservation)
 
-    def _check_valid(self, identity: Identity) -> None:
+    def _check_valid(self, identity: Identity, connection: "Connection") -> None:
         """Raise ``NotAllowedError`` if the key or token of an identity has ended."""
-        revoked = identity.key_id is not None and self._directory.find_holder(identity.key_id) is None
+        key = identity.key_id
+        revoked = key is not None and self._directory.find_holder(key, connection=connection) is None
         if revoked or (identity.until is not None and identity.until <= now()):
             raise NotAllowedError(INVALID)
 

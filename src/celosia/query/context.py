@@ -10,7 +10,7 @@ same rows for every analyst.
 import functools
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from celosia.core.errors import EngineError, ParameterError
 from celosia.core.exact import exact_text
@@ -42,7 +42,7 @@ class SessionContext:
         *,
         engine: "Engine | None" = None,
         version: str | None = None,
-        progress: "Callable[[float], None] | None" = None,
+        progress: "Callable[[float], None] | Literal[False] | None" = None,
         time_limit: float | None = None,
     ) -> None:
         self.tables = dict(tables)
@@ -53,7 +53,7 @@ class SessionContext:
         self.reading = threading.Lock()
         self._given = engine is not None
         self._version = None if version is None else exact_text(version, name="version")
-        self._progress = Bar() if progress is None and sys.stderr.isatty() else progress
+        self._progress = Bar() if progress is None and sys.stderr.isatty() else progress or None
         self._contents: dict[str, str] | None = None
         self._check_plan = functools.lru_cache(_MAX_CHECKED_PLANS)(_check_plan)
         self._lock = threading.RLock()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 
 from celosia.core.closing import Closing
 from celosia.core.errors import EngineError, NotPricedError, ParameterError, QueryError
@@ -91,7 +91,8 @@ class Session(Closing, NonCopyable):
     engine
         An open engine that reads the tables; ``close`` closes it. By default the session opens the one that fits them.
     progress
-        Function that receives the share of the files read so far; by default a progress bar on the terminal.
+        Function that receives the share of the files read so far; by default a progress bar on the terminal. False for
+        none.
     pace
         Context manager entered while data are read and left before the commit. A server uses it to fix the time at
         which a result becomes visible.
@@ -126,7 +127,7 @@ class Session(Closing, NonCopyable):
         version: str | None = None,
         source: "Source | None" = None,
         engine: "Engine | None" = None,
-        progress: "Callable[[float], None] | None" = None,
+        progress: "Callable[[float], None] | Literal[False] | None" = None,
         pace: "Callable[[], AbstractContextManager[object]] | None" = None,
         time_limit: float | None = None,
         is_cancelled: "Callable[[str], bool] | None" = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         window = Window(seconds=86_400 * 7, limit=cl.PureDP(epsilon=1))
         guard.set_budget(cora, Policy(limit=cl.PureDP(epsilon=3), window=window), dataset="deaths")
         guard.set_budget(cora, cl.PureDP(epsilon=2), dataset="deaths", analyst="eva")
-        guard.set_budget(cora, Policy(limit=cl.PureDP(epsilon=3), approval_above="0.5"), dataset="deaths")
+        guard.set_budget(cora, Policy(limit=cl.PureDP(epsilon=3), approval_above=Fraction(1, 2)), dataset="deaths")
         for who, number in ((ana, "1"), (ana, "2"), (eva, "3")):
             guard.ask(who, count, number)
         guard.set_bounds(cora, "deaths", "age", 0, 99)

@@ -50,6 +50,17 @@ def test_laplace_quantiles_against_scipy() -> None:
             assert beyond(array, 0.9 * reach) > failure * 1.005
 
 
+def test_margins_that_are_kept_equal_those_of_many_rows() -> None:
+    weights = np.array([[1.0, 0.3], [0.3, 1.0], [2.0, -0.5]])
+    many = laplace_margin(np.tile(weights, (100, 1)), 0.05)[:3]
+    for _ in range(2):
+        few = laplace_margin(weights, 0.05)
+        assert np.array_equal(few, many)
+        few[:] = 0.0  # the caller's own copy
+    assert not np.array_equal(laplace_margin(weights, 0.01), many)
+    assert laplace_margin(np.empty((0, 2)), 0.05).shape == (0,)
+
+
 def test_two_weights_have_a_closed_form() -> None:
     # (1 + t/2) exp(-t) for two equal ones; (a^2 exp(-t/a) - b^2 exp(-t/b)) / (a^2 - b^2) else.
     (t,) = laplace_margin(np.array([[1.0, 1.0]]), 0.05)

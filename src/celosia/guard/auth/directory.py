@@ -10,6 +10,7 @@ import datetime as dt
 import hashlib
 import hmac
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -185,15 +186,16 @@ class Directory:
             raise NotAllowedError(INVALID)
         return found[1]
 
-    def find_holder(self, key_id: str) -> Identity | None:
-        """Return the identity of a valid key by its id; None if it has ended."""
-        found = self._find_key(key_id)
+    def find_holder(self, key_id: str, *, connection: "Connection | None" = None) -> Identity | None:
+        """Return the identity of a valid key by its id, or as an open connection sees it; None if it has ended."""
+        found = self._find_key(key_id, connection)
         return None if found is None else found[1]
 
-    def _find_key(self, key_id: str) -> tuple[str, Identity | None] | None:
+    def _find_key(self, key_id: str, connection: "Connection | None" = None) -> tuple[str, Identity | None] | None:
         """Return the digest of a key, and its identity if it is valid."""
-        with self._ledger.store.reading() as connection:
-            row = connection.execute(_BY_ID, {"wanted": key_id}).first()
+        reading = self._ledger.store.reading() if connection is None else nullcontext(connection)
+        with reading as page:
+            row = page.execute(_BY_ID, {"wanted": key_id}).first()
         if row is None:
             return None
         until = parse_time(row.expires)

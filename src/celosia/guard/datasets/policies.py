@@ -15,7 +15,6 @@ from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.datasets.declarations import declared_table
 from celosia.ledger.reservations.reserving import first_number
-from celosia.query.opening import scoped_budget
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
@@ -49,6 +48,8 @@ def explain_rules(policy: "Policy", cost: Guarantee) -> tuple[Message, ...]:
 
 
 def _scope_limits(policy: "Policy", table: "Table") -> "Policy":
+    from celosia.query.opening import scoped_budget  # slow to import, and most commands set no budget
+
     window = policy.window
     if window is not None:
         window = replace(window, limit=scoped_budget(window.limit, table))

@@ -180,7 +180,7 @@ def _open_session(dataset: Dataset, ledger: "Ledger", options: Mapping[str, Any]
             ledger=ledger,
             dataset=dataset.name,
             version=str(dataset.version),
-            progress=_no_progress,
+            progress=False,
             **options,
         )
     except LedgerError:
@@ -190,10 +190,6 @@ def _open_session(dataset: Dataset, ledger: "Ledger", options: Mapping[str, Any]
     if session is None:
         raise EngineError("guard.dataset_not_opened", name=safe_repr(dataset.name))
     return session
-
-
-def _no_progress(_: float) -> None:
-    """Ignore progress."""
 
 
 def read_plan(request: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":

@@ -22,6 +22,7 @@ _MIN_GAP = 0.02  # relative distance to which coinciding weights are moved, each
 _MIN_WEIGHT = 0.01  # of the largest weight: smaller ones count as that
 _ROUNDING = 2.0**-50  # of the coefficients, whose sum is 1 but which may be large
 _BATCH_ROWS = 8_192  # of weights at a time: some megabytes
+_MAX_CACHED_SIZE = 64  # weights of which the margins are kept
 _ROUNDING_MARGIN = 1e-9  # relative, of the last step
 _NEWTON_STEPS = 6
 _WEIGHT_PARTS = 128  # of the largest weight, to which the others are rounded up: some thousandths of a margin
@@ -58,6 +59,9 @@ def laplace_margin(weights: "NDArray[np.float64]", failure: float) -> "NDArray[n
     towards the quantile ends beyond it.
     """
     rows = np.abs(weights).reshape(-1, weights.shape[-1])
+    if 0 < rows.size <= _MAX_CACHED_SIZE:
+        found = _compute_few_margins(rows.astype(np.float64).tobytes(), rows.shape[1], failure)
+        return found.reshape(weights.shape[:-1]).copy()
     parts = [_compute_margins(rows[start : start + _BATCH_ROWS], failure) for start in range(0, len(rows), _BATCH_ROWS)]
     return np.concatenate([np.empty(0), *parts]).reshape(weights.shape[:-1])
 
@@ -114,6 +118,12 @@ def _cube_tail(reach: float, weights: "NDArray[np.float64]", dimension: int) -> 
         mean *= math.exp(gammaln(dimension + 1 - power) - gammaln(dimension + 1))
         total += math.comb(terms, power) * corners ** (terms - power) * (-reach) ** power * mean
     return float(2 * (odd * total).sum() / (2**terms * math.factorial(terms) * weights.prod()))
+
+
+@lru_cache(maxsize=1024)
+def _compute_few_margins(rows: bytes, width: int, failure: float) -> "NDArray[np.float64]":
+    """Return the margins of rows of weights; a server answers queries with the same few weights again and again."""
+    return _compute_margins(np.frombuffer(rows).reshape(-1, width), failure)
 
 
 def _compute_margins(rows: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":
