@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from celosia.core.closing import Closing
 from celosia.core.errors import (
@@ -32,7 +32,7 @@ from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
 from celosia.guard.datasets.catalogue import Catalogue
-from celosia.guard.datasets.changes import explain_change
+from celosia.guard.datasets.changes import Changes, explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.folders import find_file, list_files
@@ -243,17 +243,8 @@ class Guard(Closing):
         require(identity, Permission.SET_SCHEMAS)
         return self._find_visible(identity, dataset).schema
 
-    def update_dataset(  # noqa: PLR0913 - keyword arguments, of which few are given
-        self,
-        identity: Identity,
-        name: str,
-        *,
-        source: str | None = None,
-        table: str | None = None,
-        schema: str | None = None,
-        title: str | None = None,
-        retired: bool | None = None,
-        dry_run: bool = False,
+    def update_dataset(
+        self, identity: Identity, name: str, *, dry_run: bool = False, **changes: Unpack[Changes]
     ) -> tuple[DatasetCard, tuple[Message, ...]]:
         """Change a data set under the same budget; return its card, and what the change means for past spending.
 
@@ -261,17 +252,8 @@ class Guard(Closing):
         ``retired`` data set takes no questions until it is restored with ``retired=False``. A ``dry_run`` checks and
         explains, and changes nothing.
         """
-        require(identity, Permission.ADD_DATASETS if schema is None else Permission.SET_SCHEMAS)
-        before, after = self.catalogue.update(
-            name,
-            by=identity.name,
-            source=source,
-            table=table,
-            schema=schema,
-            title=title,
-            retired=retired,
-            dry_run=dry_run,
-        )
+        require(identity, Permission.ADD_DATASETS if changes.get("schema") is None else Permission.SET_SCHEMAS)
+        before, after = self.catalogue.update(name, by=identity.name, dry_run=dry_run, **changes)
         return after.card(), explain_change(before, after)
 
     def set_bounds(self, identity: Identity, dataset: str, column: str, low: object, high: object) -> DatasetCard:

@@ -19,7 +19,7 @@ from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
-from celosia.ledger.budgets.release_kind import ReleaseKind, exact_kind
+from celosia.ledger.budgets.release_kind import RELEASE_KINDS, ReleaseKind, exact_kind
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.reservation import Request, Reservation, ReservationState
 from celosia.noise.source import SYSTEM
@@ -279,7 +279,8 @@ class InMemoryBudget(NonCopyable):
         """
         if request is not None:
             raise ParameterError("ledger.request_without_ledger", request=safe_repr(request))
-        kind = exact_kind(kind)
+        if kind not in RELEASE_KINDS:
+            kind = exact_kind(kind)  # raises
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):

@@ -7,42 +7,13 @@ import contextlib
 import socket
 import ssl
 import sys
-from pathlib import Path
-from typing import Protocol
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.system_errors import describe_os_error
+from celosia.serving.settings import ServerSettings
 
 _BACKLOG = 512
-
-
-class ServerSettings(Protocol):
-    """The settings of a server's address and processes."""
-
-    @property
-    def host(self) -> str:
-        """The address to listen at."""
-
-    @property
-    def port(self) -> int:
-        """The port to listen at; 0 takes a free one."""
-
-    @property
-    def processes(self) -> int:
-        """How many processes answer."""
-
-    @property
-    def behind_proxy(self) -> bool:
-        """Whether all connections come from a proxy."""
-
-    @property
-    def certificate(self) -> Path | None:
-        """The file of the certificate, None without TLS."""
-
-    @property
-    def private_key(self) -> Path | None:
-        """The file of the certificate's private key."""
 
 
 def listen(config: ServerSettings) -> socket.socket:

@@ -21,7 +21,8 @@ from typing import Generic, Protocol, TypeVar
 from celosia.core.errors import CelosiaError, LedgerError
 from celosia.serving.access_log import AccessLog
 from celosia.serving.limits import Rates
-from celosia.serving.listening import ServerSettings, announce
+from celosia.serving.listening import announce
+from celosia.serving.settings import ServerSettings
 from celosia.serving.worker import GRACE_SECONDS, READY, run_worker
 
 _MAX_FAILURES = 5

@@ -21,7 +21,7 @@ import uvicorn
 from celosia.core.errors import CelosiaError
 from celosia.serving.access_log import AccessLog, redirect_output
 from celosia.serving.connections import HEAD_SECONDS, Connection, max_connections
-from celosia.serving.listening import ServerSettings
+from celosia.serving.settings import ServerSettings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -1,30 +1,24 @@
 """Settings of a guard, in a TOML file without secrets.
 
 Paths are relative to the file. Passwords stay out of it: ``${NAME}`` in the store's URL is read from the environment
-when the store is opened. A guard that other machines can reach must use TLS, or a proxy that does: a key sent in the
-clear is compromised. Errors name the setting.
+when the store is opened. Errors name the setting.
 """
 
-import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.guard.addresses import hide_secrets
 from celosia.guard.roles import Role
+from celosia.serving.settings import ServerSettings, check_ranges, check_text, integer_setting, is_loopback
 
 _STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")
-
-
-def _integer(default: int, least: int, most: int, comment: str = "") -> Any:
-    """Return a field of a number between two others; the comment is for the configuration file."""
-    return field(default=default, metadata={"range": (least, most), "comment": comment})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +29,19 @@ class Limits:
     500
     """
 
-    requests_per_minute: int = _integer(600, 1, 1_000_000, "of one key")
-    body_bytes: int = _integer(65_536, 1_024, 16_777_216)
-    plan_nodes: int = _integer(500, 10, 100_000, "the largest query")
-    cells: int = _integer(10_000, 1, 10_000_000, "the most groups of an answer")
-    complexity: int = _integer(
+    requests_per_minute: int = integer_setting(600, 1, 1_000_000, "of one key")
+    body_bytes: int = integer_setting(65_536, 1_024, 16_777_216)
+    plan_nodes: int = integer_setting(500, 10, 100_000, "the largest query")
+    cells: int = integer_setting(10_000, 1, 10_000_000, "the most groups of an answer")
+    complexity: int = integer_setting(
         10_000_000, 1_000, 1_000_000_000_000, "the most points of a query, which its preview shows"
     )
-    query_seconds: int = _integer(600, 1, 604_800, "then the reading of data is interrupted")
-    waiting: int = _integer(256, 1, 100_000, "concurrent queries, a quarter of them of one key")
-    patience_seconds: int = _integer(900, 1, 604_800, "then a query without an answer is reported as failed")
+    query_seconds: int = integer_setting(600, 1, 604_800, "then the reading of data is interrupted")
+    waiting: int = integer_setting(256, 1, 100_000, "concurrent queries, a quarter of them of one key")
+    patience_seconds: int = integer_setting(900, 1, 604_800, "then a query without an answer is reported as failed")
 
     def __post_init__(self) -> None:
-        _check_ranges(self, "limits.")
+        check_ranges(self, "limits.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +65,7 @@ class Oidc:
 
     def __post_init__(self) -> None:
         for name in ("issuer", "audience", "jwks", "role_claim", "name_claim"):
-            _check_text(getattr(self, name), f"oidc.{name}")
+            check_text(getattr(self, name), f"oidc.{name}")
         if "://" in self.jwks:
             _check_address(self.jwks)
         roles: object = self.roles
@@ -81,7 +75,7 @@ class Oidc:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Config:
+class Config(ServerSettings):
     """The configuration of a guard. With ``slot_milliseconds`` of 0, replies are not delayed.
 
     Files below ``data_folders`` can be added as data sets on the pages; without one, none can.
@@ -91,39 +85,17 @@ class Config:
     """
 
     store: str
-    host: str = "127.0.0.1"
-    port: int = _integer(8750, 0, 65_535)
-    workers: int = _integer(2, 1, 256)
-    slot_milliseconds: int = _integer(100, 0, 60_000)
-    behind_proxy: bool = False
-    certificate: Path | None = None
-    private_key: Path | None = None
+    slot_milliseconds: int = integer_setting(100, 0, 60_000)
     data_folders: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
-        _check_text(self.store, "store")
+        check_text(self.store, "store")
         if not self.store.startswith(_STORES):
             shown = safe_repr(hide_secrets(self.store))
             raise ParameterError("guard.unsupported_store", store=shown)
-        _check_text(self.host, "host")
-        _check_ranges(self, "")
-        if not isinstance(self.behind_proxy, bool):
-            raise ParameterError("guard.behind_proxy_not_boolean", behind_proxy=safe_repr(self.behind_proxy))
-        if (self.certificate is None) != (self.private_key is None):
-            raise ParameterError("guard.certificate_without_private_key")
-        if not (self.certificate or self.behind_proxy or _is_loopback(self.host)):
-            raise ParameterError("guard.host_without_tls", host=safe_repr(self.host))
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach the guard.
-
-        >>> Config(store="memory://", host="localhost").loopback
-        True
-        """
-        return _is_loopback(self.host)
+        ServerSettings.__post_init__(self)  # with slots, super() is that of the class before
 
     @property
     def processes(self) -> int:
@@ -183,37 +155,12 @@ class Config:
 # ------------------------------------------------------------------------------------------------------------ checking
 
 
-def _check_ranges(owner: Any, prefix: str) -> None:
-    for one in fields(owner):
-        if "range" not in one.metadata:
-            continue
-        (low, high), value = one.metadata["range"], getattr(owner, one.name)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ParameterError(
-                "guard.setting_out_of_range", prefix=prefix, name=one.name, least=low, most=high, value=safe_repr(value)
-            )
-
-
-def _check_text(value: object, name: str) -> None:
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ParameterError("core.not_a_string", name=name, value=safe_repr(value))
-
-
 def _check_address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+        secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
         named = bool(parts.hostname) and parts.username is None and parts.port != 0
     except ValueError:
         secure = named = False
     if not (secure and named):
         raise ParameterError("guard.invalid_jwks_address", url=safe_repr(hide_secrets(url)))
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import sqlalchemy as sa
 
@@ -22,7 +22,7 @@ from celosia.data.sources.classify import SPARK, has_tables
 from celosia.data.sources.files import find_files
 from celosia.guard.addresses import hide_secrets
 from celosia.guard.auth.directory import now
-from celosia.guard.datasets.changes import compare
+from celosia.guard.datasets.changes import Changes, compare
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
 from celosia.guard.storage.tables import DATASETS, format_time
@@ -96,22 +96,15 @@ class Catalogue:
             self._record(connection, "dataset added", normalized, by, **body, public=public, analysts=allowed)
         return normalized
 
-    def update(  # noqa: PLR0913 - keyword arguments, of which few are given
-        self,
-        name: str,
-        *,
-        by: str,
-        source: str | None = None,
-        table: str | None = None,
-        schema: str | None = None,
-        title: str | None = None,
-        retired: bool | None = None,
-        dry_run: bool = False,
+    def update(
+        self, name: str, *, by: str, dry_run: bool = False, **changes: Unpack[Changes]
     ) -> tuple[Dataset, Dataset]:
         """Change what is given, for the same privacy unit and the same budget; return the data set before and after.
 
         A ``dry_run`` checks the change alone.
         """
+        retired, title, schema = changes.get("retired"), changes.get("title"), changes.get("schema")
+        source, table = changes.get("source"), changes.get("table")
         before = self._require(name, retired=retired is False)
         after = replace(before, retired=before.retired if retired is None else retired)
         if title is not None:

@@ -5,7 +5,7 @@ fingerprint of every query, so that no answer about the old rows is given for th
 fingerprint too, so that a new schema needs no new version.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from celosia.core.messages.message import Message
 from celosia.guard.addresses import hide_secrets
@@ -13,6 +13,16 @@ from celosia.guard.datasets.dataset import Dataset
 
 _SHOWN: Final = ("title", "source", "relation", "schema", "version", "retired")
 _LIMITS: Final = ("max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
+
+
+class Changes(TypedDict, total=False):
+    """What an update replaces; None leaves a field as it is."""
+
+    source: str | None
+    table: str | None
+    schema: str | None
+    title: str | None
+    retired: bool | None
 
 
 def compare(before: Dataset, after: Dataset) -> dict[str, dict[str, Any]]:
