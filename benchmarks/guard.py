@@ -4,7 +4,8 @@ A real server (``celosia guard serve``, two workers, a SQLite store, no slots, s
 about a million rows. Clients are sockets of one process of its own, which sends the next request when a reply is in.
 Cached answers were asked before; previews read nothing; fresh queries are all different, so each is reserved, read,
 noised and stored. The overhead is the time of one client against the same questions to a ``Session`` in this process,
-with and without a ledger.
+with and without a ledger. Start-up is the time from ``celosia guard serve`` to the first reply of ``/v1/health``;
+commands are timed as whole processes, beside the server.
 
 ``python -m benchmarks.guard load URL KEY WHAT CLIENTS REQUESTS`` is the process with the clients.
 """
@@ -45,6 +46,7 @@ CLIENTS = 32
 REQUESTS = {"cached": 4_000, "preview": 2_000, "fresh": 1_000}
 PATIENCE = 60.0  # seconds until the server must be there
 FEW = 100  # questions of the comparison with a session
+COMMANDS = ("user list", "dataset list", "budget show", "log", "approval list")
 SMALL = "0.000001"  # what a question costs here: nobody is protected, and the budget is large
 
 
@@ -132,8 +134,8 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served() -> Iterator[tuple[str, str, str]]:
-    """Start a guard in a folder of its own; yields its address and the keys of two analysts."""
+def served() -> Iterator[tuple[str, tuple[str, str], Path, float]]:
+    """Start a guard in a folder of its own; yields its address, two keys, its configuration and the start-up time."""
     folder = Path(tempfile.mkdtemp(prefix="celosia-bench"))
     config = folder / "guard.toml"
     port = free_port()
@@ -147,11 +149,12 @@ def served() -> Iterator[tuple[str, str, str]]:
     celosia("guard", "budget", "set", "--dataset", "visits", "--epsilon", "1000", *here)
     keys = [celosia("guard", "user", "add", name, "--role", "analyst", *here).strip() for name in ("ana", "eva")]
     command = [sys.executable, "-m", "celosia", "guard", "serve", *here]
+    begun = time.perf_counter()
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as server:
         try:
             url = f"http://127.0.0.1:{port}"
             await_health(url)
-            yield url, keys[0], keys[1]
+            yield url, (keys[0], keys[1]), config, time.perf_counter() - begun
         finally:
             server.terminate()
             server.wait(PATIENCE)
@@ -167,7 +170,7 @@ def await_health(url: str) -> None:
         except (OSError, urllib.error.URLError):
             if time.monotonic() > until:
                 raise
-            time.sleep(0.1)
+            time.sleep(0.02)
         else:
             return
 
@@ -187,7 +190,8 @@ def measured() -> dict[str, dict[str, float]]:
     """Everything that needs the server, in one go: requests a second, and quantiles of their time."""
     write(ROWS)
     found: dict[str, dict[str, float]] = {}
-    with served() as (url, key, other):
+    with served() as (url, (key, other), config, started):
+        found["seconds"] = {"start-up": started} | {one: command_seconds(one, config) for one in COMMANDS}
         first = itertools.count(0, 100_000)
         asked(url, key, "cached", 1, 20, next(first))  # whatever is done once is done, and the answers are stored
         for what, requests in REQUESTS.items():
@@ -203,6 +207,16 @@ def measured() -> dict[str, dict[str, float]]:
             beside = asked(url, key, "fresh", 1, FEW, next(first))
         found["fresh"]["beside"] = float(np.median(beside["each"])) / found["fresh"]["alone"]
     return found
+
+
+def command_seconds(command: str, config: Path) -> float:
+    """Return the least time of three runs of a command of the guard."""
+    taken = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        celosia("guard", *command.split(), "--config", str(config))
+        taken.append(time.perf_counter() - begun)
+    return min(taken)
 
 
 @contextlib.contextmanager
@@ -277,6 +291,16 @@ def cases() -> list[Case]:
             unit="x",
             parameters=alone,
         ),
+        *(
+            Case(
+                what=f"guard {name}",
+                measure=partial(_seconds, name),
+                unit="s",
+                parameters={"rows": ROWS},
+                aim="2 s" if name == "start-up" else "1 s",
+            )
+            for name in ("start-up", *COMMANDS)
+        ),
         Case.number(
             "guard over Session with a ledger",
             lambda: measured()["fresh"]["alone"] / session(ledger=True),
@@ -288,6 +312,10 @@ def cases() -> list[Case]:
 
 def _under_load(what: str, part: str) -> float:
     return measured()[what][part] * (1 if part == "rate" else 1000)
+
+
+def _seconds(name: str) -> float:
+    return measured()["seconds"][name]
 
 
 def _milliseconds(*, ledger: bool) -> float:
