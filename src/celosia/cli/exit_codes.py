@@ -12,20 +12,7 @@
 
 from typing import Final
 
-from celosia.core.errors import (
-    ApprovalRequiredError,
-    BudgetExceededError,
-    CelosiaError,
-    ConformanceError,
-    EngineError,
-    ExhaustedError,
-    GuardUnreachableError,
-    LedgerError,
-    MissingExtraError,
-    NotAllowedError,
-    QueryError,
-    TooManyRequestsError,
-)
+from celosia.core import errors
 
 FAILED: Final = 1
 """Something failed that was not the caller's doing."""
@@ -48,27 +35,27 @@ EXIT_CODES: Final = (
 )
 """The codes in a sentence."""
 
-_CODES: Final[dict[type[CelosiaError], int]] = {
-    BudgetExceededError: BUDGET,
-    ExhaustedError: BUDGET,
-    QueryError: REFUSED,
-    NotAllowedError: REFUSED,
-    ApprovalRequiredError: REFUSED,
-    TooManyRequestsError: REFUSED,
-    EngineError: FAILED,
-    LedgerError: FAILED,
-    GuardUnreachableError: FAILED,
-    MissingExtraError: FAILED,
-    ConformanceError: FAILED,
+_CODES: Final[dict[type[errors.CelosiaError], int]] = {
+    errors.BudgetExceededError: BUDGET,
+    errors.ExhaustedError: BUDGET,
+    errors.QueryError: REFUSED,
+    errors.NotAllowedError: REFUSED,
+    errors.ApprovalRequiredError: REFUSED,
+    errors.TooManyRequestsError: REFUSED,
+    errors.EngineError: FAILED,
+    errors.LedgerError: FAILED,
+    errors.GuardUnreachableError: FAILED,
+    errors.MissingExtraError: FAILED,
+    errors.ConformanceError: FAILED,
 }
 _NAMED_WRONGLY = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 def exit_code_of(error: BaseException) -> int:
     """Return the exit code that an error ends a command with."""
-    if type(error) is CelosiaError:  # a guard that said no more
+    if type(error) is errors.CelosiaError:  # a guard that said no more
         return REFUSED
     for kind in type(error).__mro__:
         if kind in _CODES:
             return _CODES[kind]
-    return USAGE if isinstance(error, (CelosiaError, *_NAMED_WRONGLY)) else FAILED
+    return USAGE if isinstance(error, (errors.CelosiaError, *_NAMED_WRONGLY)) else FAILED

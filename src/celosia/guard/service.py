@@ -187,15 +187,8 @@ class Guard(Closing):
         allowed = None if analysts is None else tuple(analysts)
         for analyst in allowed or ():
             self._check_analyst(analyst)
-        given = Dataset(
-            name=name,
-            source=source,
-            schema=schema,
-            title=title,
-            relation=table,
-            public=tuple(public),
-            analysts=allowed,
-        )
+        given = Dataset(name=name, source=source, schema=schema, title=title)
+        given = replace(given, relation=table, public=tuple(public), analysts=allowed)
         return self.catalogue.add(given, by=identity.name).card()
 
     def data_files(self, identity: Identity) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def test_a_column_without_rows_is_answered_like_any_other() -> None:
 
 def test_parameters_that_make_no_sense_are_refused() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"categories": []}, "Category needs"),
+        ({"categories": []}, "category needs"),
         ({"categories": ["a", "a"]}, "must be different"),
         ({"null": "X"}, "null must be"),
         ({"epsilon": 0}, "epsilon must be"),

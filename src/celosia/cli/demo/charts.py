@@ -61,12 +61,11 @@ def age_histogram(bars: Bars, *, guarantee: str) -> "alt.LayerChart":
         bars.values,
         (bars.low, bars.high),
         true=bars.true,
-        labels=Labels(
-            title=Message("cli_demo.histogram_title"),
-            subtitle=Message("cli_demo.histogram_subtitle", cost=guarantee),
+        labels=_make_labels(
+            Message("cli_demo.histogram_title"),
+            Message("cli_demo.histogram_subtitle", cost=guarantee),
             x=Message("cli_demo.age_in_years"),
             y=Message("cli_demo.deaths"),
-            language=current_language(),
         ),
     )
 
@@ -78,12 +77,11 @@ def age_quantiles(ranks: Ranks, *, guarantee: str) -> "alt.LayerChart":
             Curve(name=say("cli_demo.private_line"), x=ranks.shares, y=ranks.values),
             Curve(name=say("cli_demo.true_line"), x=ranks.shares, y=ranks.true),
         ],
-        labels=Labels(
-            title=Message("cli_demo.quantiles_title"),
-            subtitle=Message("cli_demo.quantiles_subtitle", cost=guarantee),
+        labels=_make_labels(
+            Message("cli_demo.quantiles_title"),
+            Message("cli_demo.quantiles_subtitle", cost=guarantee),
             x=Message("cli_demo.share_of_deaths"),
             y=Message("cli_demo.age_in_years"),
-            language=current_language(),
         ),
     )
 
@@ -96,13 +94,16 @@ def draw_attack(attack: Attack) -> "alt.LayerChart":
         ([attempt.low for attempt in attack.tries], [attempt.high for attempt in attack.tries]),
         true=[attack.revealed] * len(attack.tries),
         mark="point",
-        labels=Labels(
-            title=Message("cli_demo.attack_title"),
-            subtitle=Message("cli_demo.attack_subtitle", cost=cost(attack.cost)),
+        labels=_make_labels(
+            Message("cli_demo.attack_title"),
+            Message("cli_demo.attack_subtitle", cost=cost(attack.cost)),
             y=Message("cli_demo.age_found_in_years"),
-            language=current_language(),
         ),
     )
+
+
+def _make_labels(title: str, subtitle: str, **axes: str) -> Labels:
+    return Labels(title=title, subtitle=subtitle, language=current_language(), **axes)
 
 
 def draw_charts(story: Story) -> "dict[str, alt.TopLevelMixin]":

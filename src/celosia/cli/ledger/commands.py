@@ -7,7 +7,7 @@ that does not exist.
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,6 +22,8 @@ from celosia.core.exact import exact_adjacency
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from celosia.ledger import Ledger, Policy, Window
 
 ledger = commands("ledger", "Keep budgets: set them, see what is left, verify the log.")
@@ -39,6 +41,10 @@ _Analyst: TypeAlias = Annotated[
 ]
 
 
+def _offer(help_text: str, names: "Callable[[], Iterable[str]]") -> Any:
+    return typer.Option(metavar="NAME", help=help_text, autocompletion=offer(names))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetOptions:
     """The options of a budget on a command line."""
@@ -47,21 +53,12 @@ class BudgetOptions:
     delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: the total delta, 1e-6.")] = None
     rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The total rho, as zCDP.")] = None
     preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --persons: cautious, usual or generous; see account presets.",
-            autocompletion=offer(presets),
-        ),
+        str | None, _offer("With --persons: cautious, usual or generous; see account presets.", presets)
     ] = None
     persons: Annotated[int | None, typer.Option(metavar="N", help="With --preset: a public number of persons.")] = None
     accountant: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The accountant: basic, combined, pure, zcdp, renyi or gdp; by default that of the limit.",
-            autocompletion=offer(accountants),
-        ),
+        _offer("The accountant: basic, combined, pure, zcdp, renyi or gdp; by default that of the limit.", accountants),
     ] = None
     unit: Annotated[
         str,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from starlette.responses import RedirectResponse
+
 from celosia.core.errors import NotAllowedError
 from celosia.guard.web.i18n.language import Language
 
@@ -76,3 +78,8 @@ class Page:
     public: bool = False
     costly: bool = False
     spends: bool = False
+
+    @classmethod
+    def redirect(cls, path: str, *, to: str) -> "Page":
+        """Return a page that leads to another: a change of language opens the address of a form again."""
+        return cls(path=path, view=lambda _: RedirectResponse(to, status_code=303))

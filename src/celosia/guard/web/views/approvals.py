@@ -69,14 +69,10 @@ def _find_own(web_session: "WebSession") -> "Approval":
     raise ParameterError("guard.no_approval", name=repr(wanted[:60]))
 
 
-def _redirect_back(_: "WebSession") -> "Response":
-    return redirect("/approvals")
-
-
 APPROVAL_PAGES: Final = (
     Page(path="/approvals", view=_show),
     Page(path="/approvals", view=_decide, method="POST"),
     Page(path="/approvals/ask", view=_ask, method="POST", costly=True, spends=True),
-    Page(path="/approvals/ask", view=_redirect_back),  # a change of language opens the address of a form again
+    Page.redirect("/approvals/ask", to="/approvals"),
 )
 """Approvals."""

@@ -83,14 +83,10 @@ def _forget(web_session: "WebSession") -> "Response":
     return redirect("/dashboard")
 
 
-def _redirect_back(_: "WebSession") -> "Response":
-    return redirect("/dashboard")
-
-
 DASHBOARD_PAGES: Final = (
     Page(path="/dashboard", view=_show),
     Page(path="/dashboard", view=_save, method="POST"),
     Page(path="/dashboard/forget", view=_forget, method="POST"),
-    Page(path="/dashboard/forget", view=_redirect_back),  # a change of language opens the address of a form again
+    Page.redirect("/dashboard/forget", to="/dashboard"),
 )
 """Saved questions."""

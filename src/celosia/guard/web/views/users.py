@@ -84,14 +84,10 @@ def _revoke(web_session: "WebSession") -> "Response":
     return redirect("/users", done="revoked")
 
 
-def _redirect_back(_: "WebSession") -> "Response":
-    return redirect("/users")
-
-
 USER_PAGES: Final = (
     Page(path="/users", view=_show),
     Page(path="/users", view=_add, method="POST"),
     Page(path="/users/revoke", view=_revoke, method="POST"),
-    Page(path="/users/revoke", view=_redirect_back),  # a change of language opens the address of a form again
+    Page.redirect("/users/revoke", to="/users"),
 )
 """Users and keys."""
