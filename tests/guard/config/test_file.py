@@ -77,7 +77,7 @@ def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "store must be given"),
         ({"store": 7}, "store must be given"),
-        ({"store": "memory://", "prot": 1}, "'prot'; it knows store, host"),
+        ({"store": "memory://", "prot": 1}, "'prot'; it knows host, port"),
         ({"store": "memory://", "limits": {"cell": 1}}, r"'limits\.cell'; it knows limits"),
         ({"store": "memory://", "limits": 7}, r"limits must be a section, \[limits\]"),
         ({"store": "memory://", "limits": {"cells": 0}}, r"limits\.cells must be"),
