@@ -19,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 from celosia.core import BudgetExceededError, LedgerError, PureDP
 from celosia.ledger import Ledger, Request, open_ledger
 from celosia.ledger.store import engines
+from celosia.ledger.store.statements import Statement
 from celosia.ledger.store.store import Store
 
 if TYPE_CHECKING:
@@ -34,7 +35,19 @@ if TYPE_CHECKING:
 
 
 def steps(opened: Ledger, reached: Callable[[], None]) -> None:
-    """Call something before and after every statement, before every commit, and after every transaction."""
+    """Call something before and after every statement, before every commit, and after every transaction.
+
+    For the life of this process.
+    """
+    run = Statement._run
+
+    def run_and_count(*args: Any, **kwargs: Any) -> Any:
+        reached()
+        found = run(*args, **kwargs)
+        reached()
+        return found
+
+    Statement._run = run_and_count  # type: ignore[method-assign]
     for name in ("before_cursor_execute", "after_cursor_execute", "commit"):
         events.listen(opened.store.engine, name, lambda *_: reached())
     events.listen(opened.store.engine, "checkin", lambda *_: reached())

@@ -21,6 +21,7 @@ from celosia.core.exact import safe_repr
 from celosia.guard.auth.identity import LOCAL, Identity
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, USERS, format_time, parse_time
+from celosia.ledger.store.statements import Statement
 from celosia.noise.source import SYSTEM
 from celosia.serving.errors import NotFoundError
 
@@ -37,7 +38,7 @@ INVALID: Final = "guard.key_not_valid"
 
 _KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}", re.ASCII)
-_BY_ID: Final = (
+_BY_ID: Final = Statement(
     sa.select(KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
     .join_from(KEYS, USERS)
     .where(KEYS.c.id == sa.bindparam("wanted"))
@@ -195,7 +196,7 @@ class Directory:
         """Return the digest of a key, and its identity if it is valid."""
         reading = self._ledger.store.reading() if connection is None else nullcontext(connection)
         with reading as page:
-            row = page.execute(_BY_ID, {"wanted": key_id}).first()
+            row = _BY_ID.first(page, {"wanted": key_id})
         if row is None:
             return None
         until = parse_time(row.expires)

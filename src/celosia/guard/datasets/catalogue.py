@@ -27,6 +27,7 @@ from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
 from celosia.guard.storage.tables import DATASETS, format_time
 from celosia.guard.storage.tampering import last_digest, row_digest
+from celosia.ledger.store.statements import Statement
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _AS_JSON: Final = ("public", "analysts", "former")  # columns of a row
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
-_BY_NAME: Final = sa.select(DATASETS).where(DATASETS.c.name == sa.bindparam("wanted"))
+_BY_NAME: Final = Statement(sa.select(DATASETS).where(DATASETS.c.name == sa.bindparam("wanted")))
 _MAX_TEXT_LENGTH: Final = 10_000
 
 
@@ -279,7 +280,7 @@ def _dataset(row: Any) -> Dataset:
 def _find_row(connection: "Connection", name: object) -> Dataset | None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return None  # not a name; a database may even refuse the string
-    row = connection.execute(_BY_NAME, {"wanted": name}).first()
+    row = _BY_NAME.first(connection, {"wanted": name})
     return None if row is None else _dataset(row)
 
 

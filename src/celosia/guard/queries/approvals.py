@@ -17,6 +17,7 @@ from celosia.guard.auth.directory import draw_hexadecimal, now
 from celosia.guard.schema.replies import Approval
 from celosia.guard.storage.tables import APPROVALS, format_time
 from celosia.ledger.reservations.records import find_request
+from celosia.ledger.store.statements import Statement
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ STATES: Final = ("pending", "granted", "denied")
 """The states of an approval."""
 
 _MAX_PENDING: Final = 100
-_BY_KEY: Final = sa.select(APPROVALS.c.id, APPROVALS.c.digest, APPROVALS.c.state).where(
-    APPROVALS.c.analyst == sa.bindparam("analyst_"), APPROVALS.c.key == sa.bindparam("key_")
+_BY_KEY: Final = Statement(
+    sa.select(APPROVALS.c.id, APPROVALS.c.digest, APPROVALS.c.state).where(
+        APPROVALS.c.analyst == sa.bindparam("analyst_"), APPROVALS.c.key == sa.bindparam("key_")
+    )
 )
 _MAX_REASON_LENGTH: Final = 1_000
 
@@ -44,7 +47,7 @@ class Approvals:
     @staticmethod
     def find_granted(connection: sa.Connection, analyst: str, request: "Request") -> str | None:
         """Return the id of the approval of a request if it is granted; raise if its key was for another request."""
-        known = connection.execute(_BY_KEY, {"analyst_": analyst, "key_": request.key}).first()
+        known = _BY_KEY.first(connection, {"analyst_": analyst, "key_": request.key})
         if known is None:
             return None
         if known.digest != request.digest:

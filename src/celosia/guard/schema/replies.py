@@ -209,8 +209,8 @@ class Answer(_Reply):
 
     def to_text(self) -> str:
         """Return the JSON text; a stored release is inserted unchanged."""
-        release = json.dumps(self.release, separators=(",", ":"), allow_nan=False)
-        return f'{self.model_dump_json(exclude={"release"})[:-1]},"release":{self.stored or release}}}'
+        release = self.stored or json.dumps(self.release, separators=(",", ":"), allow_nan=False)
+        return f'{self.model_dump_json(exclude={"release"})[:-1]},"release":{release}}}'
 
 
 class AnswersReply(_Reply):

@@ -6,10 +6,9 @@ A line's time is never before that of the line above it, whatever the clock says
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 from celosia.core.errors import CelosiaError, LedgerError
 from celosia.ledger.log.bodies import Body, read_body
@@ -23,24 +22,23 @@ from celosia.ledger.log.chain import (
     line_hash,
     parse_timestamp,
 )
+from celosia.ledger.store.statements import Statement
 from celosia.ledger.store.tables import HEAD, LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
 _PAGE_SIZE: Final = 2_000
 
 _COLUMNS: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous, LOG.c.hash)
-_AFTER: Final = (
+_AFTER: Final = Statement(
     select(*_COLUMNS).where(LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(bindparam("most"))
 )
 _SINCE: Final = select(LOG.c.sequence).where(LOG.c.at >= bindparam("at")).order_by(LOG.c.sequence).limit(1)
 _ONE: Final = select(*_COLUMNS).where(LOG.c.sequence == bindparam("number"))
-_HEAD: Final = select(HEAD.c.sequence, HEAD.c.at, HEAD.c.hash).where(HEAD.c.id == 1)
-_ADD: Final = insert(LOG)
-_MOVE: Final = update(HEAD).where(HEAD.c.id == 1)
+_HEAD: Final = Statement(select(HEAD.c.sequence, HEAD.c.at, HEAD.c.hash).where(HEAD.c.id == 1))
+_ADD: Final = Statement(insert(LOG))
+_MOVE: Final = Statement(update(HEAD).where(HEAD.c.id == 1), "sequence", "at", "hash")
 
 
 class StoredLine(NamedTuple):
@@ -72,13 +70,13 @@ def begin(connection: "Connection", body: dict[str, JSON], clock: Callable[[], d
     first = StoredLine(
         1, at, "opened", text, GENESIS, line_hash(sequence=1, at=at, kind="opened", body=text, previous=GENESIS)
     )
-    connection.execute(_ADD, first._asdict())
+    _ADD.execute(connection, first._asdict())
     connection.execute(insert(HEAD), {"id": 1, "sequence": 1, "at": at, "hash": first.hash})
 
 
 def read_head(connection: "Connection") -> tuple[LogHead, str]:
     """Return the last line's number and hash, and its time."""
-    row = connection.execute(_HEAD).first()
+    row = _HEAD.first(connection, {})
     if row is None:
         raise LedgerError("ledger.head_lost")
     return LogHead(sequence=row.sequence, hash=row.hash), row.at
@@ -91,8 +89,8 @@ def append(connection: "Connection", kind: str, body: dict[str, JSON], clock: Ca
     sequence = head.sequence + 1
     digest = line_hash(sequence=sequence, at=at, kind=kind, body=text, previous=head.hash)
     line = StoredLine(sequence, at, kind, text, head.hash, digest)
-    connection.execute(_ADD, line._asdict())
-    connection.execute(_MOVE, {"sequence": sequence, "at": at, "hash": digest})
+    _ADD.execute(connection, line._asdict())
+    _MOVE.execute(connection, {"sequence": sequence, "at": at, "hash": digest})
     return line
 
 
@@ -100,21 +98,12 @@ def read_lines_after(connection: "Connection", after: int, most: int | None = No
     """Yield the lines after a number, reading page by page."""
     while most is None or most > 0:
         size = _PAGE_SIZE if most is None else min(most, _PAGE_SIZE)
-        rows = _fetch(connection, {"after": after, "most": size})
+        rows = _AFTER.fetch(connection, {"after": after, "most": size})
         yield from map(StoredLine._make, rows)
         if len(rows) < size:
             return
         after = rows[-1][0]
         most = None if most is None else most - size
-
-
-def _fetch(connection: "Connection", page: dict[str, int]) -> "Sequence[tuple[Any, ...]]":
-    """Return rows as the driver makes them, in half the time of SQLAlchemy's; its errors stay SQLAlchemy's."""
-    with connection.execute(_AFTER, page) as found:
-        try:
-            return found.cursor.fetchall()
-        except connection.dialect.loaded_dbapi.Error as error:
-            raise DBAPIError(None, None, error) from None
 
 
 def read_lines_since(connection: "Connection", at: datetime) -> Iterator[StoredLine]:

@@ -16,6 +16,7 @@ from celosia.ledger.budgets.release_kind import read_kind
 from celosia.ledger.log.chain import canonical_json, parse_timestamp
 from celosia.ledger.log.lines import StoredLine, parse_line
 from celosia.ledger.reservations.reservation import Request, Reservation
+from celosia.ledger.store.statements import Statement
 from celosia.ledger.store.tables import ANSWERS, LOG, REQUESTS, RESERVATIONS
 
 if TYPE_CHECKING:
@@ -27,25 +28,31 @@ _LINE: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous
 _ROWS: Final[Select[tuple[object, ...]]] = select(
     RESERVATIONS.c.id, RESERVATIONS.c.state, RESERVATIONS.c.fingerprint, RESERVATIONS.c.source, *_LINE
 ).join(LOG, LOG.c.sequence == RESERVATIONS.c.opened)
-_BY_ID: Final = _ROWS.where(RESERVATIONS.c.id == bindparam("wanted"))
-_BY_FINGERPRINT: Final = _ROWS.where(
-    RESERVATIONS.c.dataset == bindparam("dataset_"),
-    RESERVATIONS.c.fingerprint == bindparam("fingerprint_"),
-    RESERVATIONS.c.state == "committed",
-    RESERVATIONS.c.id.in_(select(ANSWERS.c.id)),
-).order_by(RESERVATIONS.c.closed)
-_PAID: Final = select(RESERVATIONS.c.id).where(
-    RESERVATIONS.c.analyst == bindparam("analyst_"), RESERVATIONS.c.source == bindparam("source_")
+_BY_ID: Final = Statement(_ROWS.where(RESERVATIONS.c.id == bindparam("wanted")))
+_BY_FINGERPRINT: Final = Statement(
+    _ROWS.where(
+        RESERVATIONS.c.dataset == bindparam("dataset_"),
+        RESERVATIONS.c.fingerprint == bindparam("fingerprint_"),
+        RESERVATIONS.c.state == "committed",
+        RESERVATIONS.c.id.in_(select(ANSWERS.c.id)),
+    ).order_by(RESERVATIONS.c.closed)
 )
-_BY_KEY: Final = select(REQUESTS.c.digest, REQUESTS.c.reservation).where(
-    REQUESTS.c.analyst == bindparam("analyst_"), REQUESTS.c.key == bindparam("key_")
+_PAID: Final = Statement(
+    select(RESERVATIONS.c.id).where(
+        RESERVATIONS.c.analyst == bindparam("analyst_"), RESERVATIONS.c.source == bindparam("source_")
+    )
 )
-_ANSWER: Final = select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == bindparam("wanted"))
+_BY_KEY: Final = Statement(
+    select(REQUESTS.c.digest, REQUESTS.c.reservation).where(
+        REQUESTS.c.analyst == bindparam("analyst_"), REQUESTS.c.key == bindparam("key_")
+    )
+)
+_ANSWER: Final = Statement(select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == bindparam("wanted")))
 _MAX_CACHED_EVENTS: Final = 1_024
-_ADD_RESERVATION: Final = insert(RESERVATIONS)
-_ADD_REQUEST: Final = insert(REQUESTS)
-_ADD_ANSWER: Final = insert(ANSWERS)
-_CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted"))
+_ADD_RESERVATION: Final = Statement(insert(RESERVATIONS))
+_ADD_REQUEST: Final = Statement(insert(REQUESTS))
+_ADD_ANSWER: Final = Statement(insert(ANSWERS))
+_CLOSE: Final = Statement(update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted")), "state", "closed")
 
 
 class StoredReservation(NamedTuple):
@@ -80,8 +87,8 @@ def store_reservation(
     source: str | None = None,
 ) -> None:
     """Store a reservation, and its request, in the transaction of its line; see ``Ledger.reserve``."""
-    connection.execute(
-        _ADD_RESERVATION,
+    _ADD_RESERVATION.execute(
+        connection,
         {
             "id": reservation.id,
             "dataset": reservation.dataset,
@@ -94,8 +101,8 @@ def store_reservation(
         },
     )
     if request is not None:
-        connection.execute(
-            _ADD_REQUEST,
+        _ADD_REQUEST.execute(
+            connection,
             {
                 "analyst": reservation.analyst or "",
                 "key": request.key,
@@ -107,23 +114,23 @@ def store_reservation(
 
 def close_reservation(connection: "Connection", wanted: str, *, state: str, closed: int) -> None:
     """Store the end of a reservation; see ``Ledger.commit``."""
-    connection.execute(_CLOSE, {"wanted": wanted, "state": state, "closed": closed})
+    _CLOSE.execute(connection, {"wanted": wanted, "state": state, "closed": closed})
 
 
 def store_answer(connection: "Connection", wanted: str, text: str) -> None:
     """Store the text of an answer; see ``Ledger.commit``."""
-    connection.execute(_ADD_ANSWER, {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
+    _ADD_ANSWER.execute(connection, {"id": wanted, "digest": digest_answer(text), "text": _bytes(text)})
 
 
 def find_reservation(connection: "Connection", wanted: str) -> StoredReservation | None:
     """Return a reservation by its id, with the answer if there is one."""
-    row = connection.execute(_BY_ID, {"wanted": wanted}).first()
+    row = _BY_ID.first(connection, {"wanted": wanted})
     return None if row is None else _load_answer(connection, row)
 
 
 def find_request(connection: "Connection", analyst: str | None, key: str) -> tuple[Request, StoredReservation] | None:
     """Return the request that an analyst sent with a key, and the reservation that paid for it."""
-    row = connection.execute(_BY_KEY, {"analyst_": analyst or "", "key_": key}).first()
+    row = _BY_KEY.first(connection, {"analyst_": analyst or "", "key_": key})
     found = None if row is None else find_reservation(connection, row.reservation)
     return None if row is None or found is None else (Request(key=key, digest=row.digest), found)
 
@@ -132,7 +139,7 @@ def find_answers(
     connection: "Connection", dataset: str, fingerprint: str, analyst: str | None
 ) -> list[tuple[StoredReservation, bool]]:
     """Return the stored answers to a query, and whether the analyst has paid for each."""
-    rows = connection.execute(_BY_FINGERPRINT, {"dataset_": dataset, "fingerprint_": fingerprint}).all()
+    rows = _BY_FINGERPRINT.all(connection, {"dataset_": dataset, "fingerprint_": fingerprint})
     found = [_load_answer(connection, row) for row in rows]
     return [(one, _has_paid(connection, one.reservation, analyst)) for one in found]
 
@@ -140,7 +147,7 @@ def find_answers(
 def _has_paid(connection: "Connection", reservation: Reservation, analyst: str | None) -> bool:
     if analyst is None or reservation.analyst == analyst:  # the owner has no budget of their own to pay from
         return True
-    return connection.execute(_PAID, {"analyst_": analyst, "source_": reservation.id}).first() is not None
+    return _PAID.first(connection, {"analyst_": analyst, "source_": reservation.id}) is not None
 
 
 def list_reservations(
@@ -168,7 +175,7 @@ def list_reservations(
 
 def _load_answer(connection: "Connection", row: "Row[tuple[object, ...]]") -> StoredReservation:
     reservation, fingerprint, source = _parse_reservation(row), row.fingerprint, row.source
-    stored = connection.execute(_ANSWER, {"wanted": source or reservation.id}).first()
+    stored = _ANSWER.first(connection, {"wanted": source or reservation.id})
     if stored is not None:
         if digest_bytes(bytes(stored.text)) != stored.digest:
             raise LedgerError("ledger.stored_answer_changed", reservation=reservation.id)

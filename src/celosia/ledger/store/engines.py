@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_WAIT_MS: Final = 60_000  # that a writer waits for the others
 _MAX_IDLE_MS: Final = 60_000  # after which an idle writer loses its turn
+_POOL_SIZE: Final = 32  # open files that are kept; a server's threads would open and close others all the time
 _POLL_MS: Final = 8  # that SQLite itself waits before the next attempt
 
 
@@ -45,6 +46,8 @@ def make_engine(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
             parsed.set(database=str(path)),
             connect_args={"timeout": _MAX_WAIT_MS / 1000, "check_same_thread": False},
             hide_parameters=True,
+            pool_size=_POOL_SIZE,
+            max_overflow=-1,
         )
         return _configure_sqlite(engine), "sqlite", str(path)
     require("psycopg", extra="postgres")
