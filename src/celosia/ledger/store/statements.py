@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Delete, Dialect, Insert, Update
 
-_make_row_type: Final[Callable[[str, list[str]], Any]] = namedtuple  # the type checker wants literal names
+_make_row_type: Final[Callable[[str, list[str]], Any]] = namedtuple  # noqa: PYI024 - the type checker wants literal names
 
 
 class Statement:

@@ -27,8 +27,10 @@ from celosia.query.execution.compile import split_parameters
 from celosia.query.execution.dialect import Dialect
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.execution.public_keys import check_public_key
+from celosia.query.execution.raw_ranges import compare_raw
 from celosia.query.execution.rows import PERSON, Rows, rows_of
 from celosia.query.plan.expressions import kind_of
+from celosia.query.plan.nodes import Base
 from celosia.query.plan.relations import columns_of
 from celosia.statistics import CutOffMeasure, CutPersons, CutRows
 
@@ -81,6 +83,9 @@ class IbisEngine(Engine):
 
     has_parameters: ClassVar[bool] = False
     """Whether ``execute`` takes the values of parameters; then queries are kept."""
+
+    compares_raw: bool = False
+    """Whether conditions compare raw columns: only if no block of rows is skipped (``raw_ranges``)."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self._prepared = hide_driver_errors(PreparedTables, OPEN_FAILED)(tables)
@@ -244,11 +249,15 @@ class IbisEngine(Engine):
         return tuple(found[place] for place in range(len(requests)))
 
     def _split(self, plan: "Plan") -> "tuple[Plan, tuple[str, ...]]":
-        """Return a plan with parameters in its condition, and their values."""
-        if not self.has_parameters or plan.filter is None:
+        """Return a plan with parameters in its condition, and their values; it compares raw columns where it can."""
+        condition = plan.filter
+        if not self.has_parameters or condition is None:
             return plan, ()
-        condition, values = split_parameters(plan.filter)
-        return (replace(plan, filter=condition) if values else plan), values
+        if self.compares_raw and isinstance(plan.relation, Base):
+            name = plan.relation.table
+            condition = compare_raw(condition, self.tables[name].schema, self.read(name).schema())
+        condition, values = split_parameters(condition)
+        return (plan if condition is plan.filter else replace(plan, filter=condition)), values
 
     def _rows(self, plan: "Plan") -> Rows:
         """Return the rows of a plan; those of the last plan are not built again."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
-from celosia.data.schema.columns import Boolean, Category, Date, Kind, Real, Text, Timestamp
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.execution.dialect import Dialect, double_literal, floor_divide, integer_literal, null_literal
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def clean_integer(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     if isinstance(kind, Boolean):
         found = to_bit(_boolean(raw, dialect))
     else:
-        found = _clip_to_bounds(_raw_number(raw, kind, dialect), kind, dialect)
+        found = _clip_to_bounds(raw_number(raw, kind, dialect), kind, dialect)
     return found if kind.nullable else found.coalesce(integer_literal(int(encode_value(kind.null, kind))))
 
 
@@ -134,7 +134,7 @@ def encode_value(value: Any, kind: Kind) -> int | str:
 # ------------------------------------------------------------------------------------------------- from raw columns
 
 
-def _raw_number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+def raw_number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     """Return the raw column as int64, float64, or an integer that may exceed 64 bits; nothing is clipped yet."""
     if isinstance(kind, Date | Timestamp):
         return _days_or_seconds(raw, kind, dialect)
@@ -264,6 +264,14 @@ def _nearest_step(x: float, axis: "Axis | _IntegerAxis") -> int:
 
 def _clip_step(step: int, axis: "Axis | _IntegerAxis") -> int:
     return max(axis.lowest, min(axis.highest, step))
+
+
+def clean_double(x: float, kind: Integer | Real) -> float:
+    """Return the clean value of a finite raw double, with the operations of the engine."""
+    low, high = float(kind.low), float(kind.high)
+    axis = kind.axis if isinstance(kind, Real) else _IntegerAxis(int(kind.low), int(kind.high))
+    step = _clip_step(_nearest_step(max(low, min(high, x)), axis), axis)
+    return float(step) * float(axis.grid) if isinstance(kind, Real) else step
 
 
 def to_bit(condition: "ir.Value") -> "ir.Value":

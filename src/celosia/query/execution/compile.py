@@ -26,6 +26,7 @@ from celosia.query.execution.dialect import (
     null_literal,
     parenthesize,
 )
+from celosia.query.execution.raw_ranges import RawRange
 from celosia.query.plan.calendar_rules import CALENDAR
 from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, family_of
@@ -71,6 +72,9 @@ def split_parameters(condition: Expression) -> tuple[Expression, tuple[str, ...]
     values: list[str] = []
 
     def split(expression: Expression, types: tuple[type, ...] = ()) -> Expression:
+        if isinstance(expression, RawRange):
+            values.extend(map(_text_of, (expression.low, expression.high)))
+            return expression.take_place(len(values) - 1)
         if type(expression) is Literal and type(expression.value) in types:
             values.append(_text_of(expression.value))
             return Parameter(expression.value, len(values))
@@ -95,7 +99,7 @@ def compile_expression(  # noqa: PLR0911 - one for each form
         return compile_expression(argument, column, kinds, dialect)
 
     match expression:
-        case Column(name=name):
+        case Column(name=name) if not isinstance(expression, RawRange):
             return column(name)
         case Parameter(value=value, place=place):
             return _parameter(value, place)
@@ -139,6 +143,16 @@ def _literal(value: object) -> "ir.Value":
 def _parameter(value: Scalar, place: int) -> "ir.Value":
     text: ir.Value = engine_function(f"{PARAMETER}{place}", (), "string")()
     return text if isinstance(value, str) else text.cast("float64" if isinstance(value, float) else "int64")
+
+
+def range_ends(condition: RawRange) -> "tuple[ir.Value, ir.Value]":
+    """Return the ends of an interval of a raw column: literals or parameters."""
+    ends, place = (condition.low, condition.high), condition.place
+    if place is None:
+        low, high = map(_literal, ends)
+    else:
+        low, high = (_parameter(end, place + number) for number, end in enumerate(ends))
+    return low, high
 
 
 def _text_of(value: Scalar) -> str:

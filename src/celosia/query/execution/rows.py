@@ -20,11 +20,13 @@ from celosia.query.execution.clean import (
     coarsen_step,
     impute,
     nullify,
+    raw_number,
     step_on_axis,
     step_to_double,
 )
-from celosia.query.execution.compile import Parameter, compile_expression
+from celosia.query.execution.compile import Parameter, compile_expression, range_ends
 from celosia.query.execution.dialect import Dialect, double_literal, integer_literal, null_literal
+from celosia.query.execution.raw_ranges import RawRange
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan.nodes import Base, Join, PerPerson, Projection, Relation
 from celosia.query.plan.relations import columns_of, limits_of
@@ -129,7 +131,7 @@ class Rows:
         return self if condition is None else replace(self, table=self.table.filter(self._condition(condition)))
 
     def _condition(self, condition: Expression) -> "ir.Value":
-        """Return a condition of which only true counts.
+        """Return a condition of which only true counts, in a form that hides it from the scan of a file.
 
         An unknown category is null, but testing for it takes time. In an equality that is not negated, false gives the
         same rows.
@@ -140,6 +142,9 @@ class Rows:
             case Call(name="and" | "or" as name, arguments=arguments):
                 parts = [self._condition(argument) for argument in arguments]
                 return ibis.and_(*parts) if name == "and" else ibis.or_(*parts)
+            case RawRange(name=name):
+                raw = raw_number(self._stored_column(name), self.kinds[name], self.dialect)
+                return self.dialect.hide_number(raw).between(*range_ends(condition))
             case Call(name="=" | "in", arguments=(Column() as column, *others)):
                 plain = self._plain_category(column)
                 written = [
@@ -148,8 +153,8 @@ class Rows:
                     if isinstance(other, Literal)
                 ]
                 if plain is not None and len(written) == len(others):
-                    return plain.isin(written)
-        return self.value(condition)
+                    return self.dialect.hide_condition(plain.isin(written))
+        return self.dialect.hide_condition(self.value(condition))
 
     def _plain_category(self, expression: Expression) -> "ir.Value | None":
         """Return the raw column of a category that drops unknown values, as texts or 64-bit integers."""
