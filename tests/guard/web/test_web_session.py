@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from celosia.core.errors import NotAllowedError
+from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.web_session import WebSession, parse_days
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -34,3 +34,10 @@ def test_secrets_are_not_shown() -> None:
 
 def test_texts_are_in_the_visitors_language() -> None:
     assert NOBODY.text("nav.sign_out") == "Salir"
+
+
+def test_days_are_a_number_within_bounds() -> None:
+    assert (parse_days("1", 365), parse_days("365", 365), parse_days("007", 365)) == (1, 365, 7)
+    for text in ("", "0", "366", "-1", "1.5", "٣", "1 ", "x", "0000000019999999999"):
+        with pytest.raises(ParameterError):
+            parse_days(text, 365)

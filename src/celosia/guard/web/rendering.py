@@ -82,17 +82,18 @@ def format_day(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
 
 
-def render_page(web_session: "WebSession", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
-    """Return a page, or a fragment of one, in the session's language."""
-    return HTMLResponse(
-        _environment().get_template(template).render(_template_values(web_session), **values), status_code=status
-    )
+def render_page(web_session: "WebSession", template: str, *, status: int = 0, **values: object) -> HTMLResponse:
+    """Return a page, or a fragment of one, in the session's language; with status 422 if the session has a problem."""
+    text = _environment().get_template(template).render(_template_values(web_session), **values)
+    return HTMLResponse(text, status_code=status or (200 if web_session.problem is None else 422))
 
 
 def _template_values(web_session: "WebSession") -> dict[str, Any]:
     code, who = web_session.language.code, web_session.signed_in
     return {
         "web_session": web_session,
+        "problem": web_session.problem,
+        "done": web_session.query_field("done"),
         "t": web_session.text,
         "lang": code,
         "number": lambda value, **how: format_number(value, code, **how),

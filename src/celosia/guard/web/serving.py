@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from celosia.core.errors import NotAllowedError, TooManyRequestsError
+from celosia.core.errors import CelosiaError, NotAllowedError, TooManyRequestsError
 from celosia.core.messages.message import LANGUAGES
 from celosia.guard.routing import get_shared
 from celosia.guard.web.cookies import (
@@ -32,7 +32,7 @@ from celosia.guard.web.cookies import (
 )
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
 from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.rendering import error_title, redirect, render_error, render_page
+from celosia.guard.web.rendering import error_title, form_problem, redirect, render_error, render_page
 from celosia.guard.web.web_session import WebSession
 from celosia.serving.errors import NotFoundError
 from celosia.serving.problems import HttpError, problem_of, request_number
@@ -110,7 +110,7 @@ def _serve_page(served_page: "Page", guard: "Guard", incoming: _IncomingRequest,
             return _redirect_to_sign_in(web_session, has_ended=has_ended)
         place = get_shared(request).user_limit.hold(web_session.identity.name) if served_page.costly else nullcontext()
         with place:
-            reply = served_page.view(web_session)
+            reply = _run_view(served_page, web_session)
     except Exception as error:  # noqa: BLE001 - no other message may reach a browser
         reply = _render_error(web_session, error, request)
     if (
@@ -120,6 +120,15 @@ def _serve_page(served_page: "Page", guard: "Guard", incoming: _IncomingRequest,
     ):
         set_cookie(reply, ANONYMOUS_COOKIE, web_session.secret)
     return reply
+
+
+def _run_view(served_page: "Page", web_session: WebSession) -> Response:
+    try:
+        return served_page.view(web_session)
+    except CelosiaError as error:
+        if served_page.form is None:
+            raise
+        return served_page.form(replace(web_session, problem=form_problem(error)))
 
 
 def _open_web_session(guard: "Guard", incoming: _IncomingRequest) -> WebSession:

@@ -6,18 +6,21 @@ reply. So a page can do only what the guard allows.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
-from celosia.core.errors import NotAllowedError
+from celosia.core.errors import NotAllowedError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.guard.web.i18n.language import Language
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
-
     from celosia.guard.auth.identity import Identity
     from celosia.guard.service import Guard
+    from celosia.serving.problems import Problem
+
+Reply: TypeAlias = Response
+"""What a view returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +28,7 @@ class WebSession:
     """A request within a web session.
 
     ``names`` are the parameters of the path, ``token`` is the CSRF token of forms, ``fragment`` is true if only a part
-    of a page is requested.
+    of a page is requested, and ``problem`` is what must be corrected in the form.
     """
 
     guard: "Guard"
@@ -38,6 +41,7 @@ class WebSession:
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     fragment: bool = False
+    problem: "Problem | None" = None
 
     @property
     def identity(self) -> "Identity":
@@ -64,17 +68,26 @@ class WebSession:
         return self.language.text(name, **values)
 
 
+def parse_days(text: str, most: int) -> int:
+    """Return a number of days from 1 to ``most``."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= most):
+        raise ParameterError("guard.days_out_of_range", most=most, value=safe_repr(text))
+    return int(text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A path, a method and a view.
 
-    ``public`` pages need no sign-in; ``costly`` ones may take long; one that ``spends`` reads data, so its reply is
-    delayed to a slot.
+    If the view raises an error that the user can correct, ``form`` shows the form again, with the problem. ``public``
+    pages need no sign-in; ``costly`` ones may take long; one that ``spends`` reads data, so its reply is delayed to a
+    slot.
     """
 
     path: str
-    view: "Callable[[WebSession], Response]"
+    view: Callable[[WebSession], Reply]
     method: str = "GET"
+    form: Callable[[WebSession], Reply] | None = None
     public: bool = False
     costly: bool = False
     spends: bool = False

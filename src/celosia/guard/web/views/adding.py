@@ -3,102 +3,68 @@
 Only files below the folders of the configuration are listed, and only listed ones can be added.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from celosia.core.errors import CelosiaError
 from celosia.data.sources.classify import suggest_name
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.web.rendering import redirect, render_page
 from celosia.guard.web.schema_form import MAX_COLUMNS, make_schema, read_rows, suggest_rows
 from celosia.guard.web.views.curation import curation_address, read_schema_field
-from celosia.guard.web.web_session import Page
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from celosia.data.drafting.inspection import Inspection
-    from celosia.guard.web.schema_form import ColumnRow
-    from celosia.guard.web.web_session import WebSession
-    from celosia.serving.problems import Problem
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 
-def _begin(web_session: "WebSession") -> "Response":
+def _begin(web_session: WebSession) -> Reply:
     web_session.identity.require(Permission.ADD_DATASETS)
     file = web_session.query_field("file")
     if not file:
         return _list(web_session)
-    try:
-        found = web_session.guard.inspect_file(web_session.identity, file)
-        if web_session.query_field("as") == "text" or len(found.columns) > MAX_COLUMNS:
-            return _draft_text(web_session, file)
-    except CelosiaError as error:
-        return _list(web_session, form_problem(error))
-    return _render_columns(web_session, file, found, suggest_rows(found))
-
-
-def _draft_text(web_session: "WebSession", file: str) -> "Response":
+    found = web_session.guard.inspect_file(web_session.identity, file)
+    if web_session.query_field("as") != "text" and len(found.columns) <= MAX_COLUMNS:
+        return _render(web_session, "columns", file, rows=suggest_rows(found), person=found.person or "")
     text = web_session.guard.draft_schema(web_session.identity, file, language=web_session.language.code)
-    return _render_text(web_session, file, text)
+    return _render(web_session, "text", file, text=text)
 
 
-def _continue(web_session: "WebSession") -> "Response":
+def _continue(web_session: WebSession) -> Reply:
     web_session.identity.require(Permission.ADD_DATASETS)
-    guard, who, file = web_session.guard, web_session.identity, web_session.form_field("file")
+    file = web_session.form_field("file")
     if web_session.form_field("step") == "add":
         return _add(web_session, file)
-    try:
-        found = guard.inspect_file(who, file)
-    except CelosiaError as error:
-        return _list(web_session, form_problem(error))
-    try:
-        return _render_text(web_session, file, make_schema(web_session.form, found).to_toml())
-    except CelosiaError as error:
-        rows = read_rows(web_session.form, found)
-        return _render_columns(web_session, file, found, rows, problem=form_problem(error))
+    found = web_session.guard.inspect_file(web_session.identity, file)
+    return _render(web_session, "text", file, text=make_schema(web_session.form, found).to_toml())
 
 
-def _add(web_session: "WebSession", file: str) -> "Response":
-    name, title, schema = (
-        web_session.form_field("name"),
-        web_session.form_field("title"),
-        read_schema_field(web_session),
-    )
-    try:
-        web_session.guard.add_file(web_session.identity, name, file, schema, title=title)
-    except CelosiaError as error:
-        return _render_text(web_session, file, schema, problem=form_problem(error))
+def _add(web_session: WebSession, file: str) -> Reply:
+    name, title = web_session.form_field("name"), web_session.form_field("title")
+    web_session.guard.add_file(web_session.identity, name, file, read_schema_field(web_session), title=title)
     return redirect(curation_address(name), done="added")
 
 
-def _list(web_session: "WebSession", problem: "Problem | None" = None) -> "Response":
+def _correct(web_session: WebSession) -> Reply:
+    """Show the form again; the list, if its file cannot be read."""
+    file = web_session.form_field("file")
+    if web_session.form_field("step") == "add":
+        return _render(web_session, "text", file, text=read_schema_field(web_session))
+    try:
+        rows = read_rows(web_session.form, web_session.guard.inspect_file(web_session.identity, file))
+    except CelosiaError:
+        return _list(web_session)
+    return _render(web_session, "columns", file, rows=rows, person=web_session.form_field("person"))
+
+
+def _list(web_session: WebSession) -> Reply:
     files = web_session.guard.data_files(web_session.identity)
-    folders = bool(web_session.guard.config.data_folders)
-    return _render(web_session, "list", "", problem, files=files, folders=folders)
+    return _render(web_session, "list", "", files=files, folders=bool(web_session.guard.config.data_folders))
 
 
-def _render_columns(
-    web_session: "WebSession",
-    file: str,
-    found: "Inspection",
-    rows: "list[ColumnRow]",
-    problem: "Problem | None" = None,
-) -> "Response":
-    person = web_session.form.get("person", found.person or "")
-    return _render(web_session, "columns", file, problem, rows=rows, person=person)
-
-
-def _render_text(web_session: "WebSession", file: str, text: str, problem: "Problem | None" = None) -> "Response":
-    return _render(web_session, "text", file, problem, text=text)
-
-
-def _render(web_session: "WebSession", step: str, file: str, problem: "Problem | None", **values: Any) -> "Response":
-    status, name = 200 if problem is None else 422, web_session.form_field("name") or suggest_name(file)
-    shown = {"step": step, "chosen": file, "name": name, "problem": problem, **values}
-    return render_page(web_session, "adding.html", status=status, **shown)
+def _render(web_session: WebSession, step: str, file: str, **values: Any) -> Reply:
+    name = web_session.form_field("name") or suggest_name(file)
+    return render_page(web_session, "adding.html", step=step, chosen=file, name=name, **values)
 
 
 ADDING_PAGES: Final = (
-    Page(path="/new-dataset", view=_begin, costly=True),
-    Page(path="/new-dataset", view=_continue, method="POST", costly=True),
+    Page(path="/new-dataset", view=_begin, form=_list, costly=True),
+    Page(path="/new-dataset", view=_continue, method="POST", form=_correct, costly=True),
 )
 """New data sets."""

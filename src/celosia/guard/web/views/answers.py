@@ -18,7 +18,7 @@ from celosia.guard.web.charts import chart_columns, chart_picture, chart_specifi
 from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.model_table import model_table
 from celosia.guard.web.rendering import download, render_page
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.web_session import Page, Reply, WebSession
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.schema.replies import Answer
     from celosia.guard.web.i18n.language import Language
-    from celosia.guard.web.web_session import WebSession
     from celosia.query.release import TableRelease
 
 _LEVELS: Final = ("0.8", "0.9", "0.95", "0.99")
@@ -91,7 +90,7 @@ def explain_guarantee(guarantee: Guarantee, language: "Language") -> str:
     return " ".join(sentences)
 
 
-def _list(web_session: "WebSession") -> "Response":
+def _list(web_session: WebSession) -> Reply:
     answers = web_session.guard.answers(web_session.identity, _MAX_LISTED)
     persons, own = person_columns(web_session, answers), _has_budget(web_session)
     rows = [
@@ -106,11 +105,11 @@ def _list(web_session: "WebSession") -> "Response":
     return render_page(web_session, "answers.html", answers=rows)
 
 
-def _has_budget(web_session: "WebSession") -> bool:
+def _has_budget(web_session: WebSession) -> bool:
     return any(line.scope.analyst is not None for line in web_session.guard.budget(web_session.identity))
 
 
-def person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
+def person_columns(web_session: WebSession, answers: "Iterable[Answer]") -> dict[str, str]:
     """Return the person column of each visible data set that has one."""
     if not any("PERSON" in answer.question for answer in answers):
         return {}
@@ -118,7 +117,7 @@ def person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> di
     return {name: table.person for name, table in tables if table.person is not None}
 
 
-def _find_answer(web_session: "WebSession") -> "Answer":
+def _find_answer(web_session: WebSession) -> "Answer":
     return web_session.guard.answer(web_session.identity, web_session.names["id"])
 
 
@@ -131,11 +130,11 @@ def load_release(answer: "Answer") -> "TableRelease":
     return release_from_json(answer.release)
 
 
-def _level(web_session: "WebSession") -> str:
+def _level(web_session: WebSession) -> str:
     return web_session.query_field("level") if web_session.query_field("level") in _LEVELS else _DEFAULT_LEVEL
 
 
-def _show(web_session: "WebSession") -> "Response":
+def _show(web_session: WebSession) -> Reply:
     answer, level = _find_answer(web_session), _level(web_session)
     about: dict[str, Any] = {
         "question": restore_person(answer.question, person_columns(web_session, [answer]).get(answer.dataset)),
@@ -163,7 +162,7 @@ def _show(web_session: "WebSession") -> "Response":
     )
 
 
-def _specification(web_session: "WebSession") -> dict[str, object]:
+def _specification(web_session: WebSession) -> dict[str, object]:
     release = load_release(_find_answer(web_session))
     columns = chart_columns(release)
     column = web_session.query_field("column") or next(iter(columns), "")
@@ -175,22 +174,22 @@ def _specification(web_session: "WebSession") -> dict[str, object]:
     )
 
 
-def _chart(web_session: "WebSession") -> "Response":
+def _chart(web_session: WebSession) -> Reply:
     return JSONResponse(_specification(web_session))
 
 
-def _picture(web_session: "WebSession") -> "Response":
+def _picture(web_session: WebSession) -> Reply:
     return Response(chart_picture(_specification(web_session)), media_type="image/svg+xml")
 
 
-def _csv(web_session: "WebSession") -> "Response":
+def _csv(web_session: WebSession) -> Reply:
     answer = _find_answer(web_session)
     return download(
         answer_csv(load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
     )
 
 
-def _json(web_session: "WebSession") -> "Response":
+def _json(web_session: WebSession) -> Reply:
     answer = _find_answer(web_session)
     shown = answer.release if answer.is_model else answer.to_json()  # a model is a file that celosia.learn.load reads
     text = json.dumps(shown, ensure_ascii=False, indent=2, allow_nan=False)

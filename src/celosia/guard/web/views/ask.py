@@ -23,13 +23,10 @@ from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.presets import guess_probability, preset_rows
 from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.views.datasets import budget_lines
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
-
     from celosia.guard.schema.replies import DatasetCard, TableCard
-    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import StatementLine
     from celosia.query import Preview
 
@@ -101,12 +98,12 @@ def _private_table(card: "DatasetCard") -> "TableCard":
     return next(table for table in card.tables if not table.public)
 
 
-def _tab(web_session: "WebSession") -> str:
+def _tab(web_session: WebSession) -> str:
     tab = web_session.query_field("tab") or web_session.form_field("tab")
     return tab if tab in _TABS else "sql"
 
 
-def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
+def _sql(web_session: WebSession, card: "DatasetCard") -> str:
     """Return the SQL of the form, or of its choices."""
     return (
         web_session.form_field("sql")
@@ -115,7 +112,7 @@ def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
     )
 
 
-def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest | FitRequest:
+def _read_request(web_session: WebSession, card: "DatasetCard") -> QueryRequest | FitRequest:
     numbers = {name: web_session.number_field(name) for name in _NUMBERS}
     if web_session.form_field("tab") == "model":
         unit = "rho" if "rho" in web_session.form else "epsilon"  # one without a number is refused
@@ -129,14 +126,16 @@ def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryReques
     return QueryRequest(dataset=card.name, sql=_sql(web_session, card), **given)
 
 
-def _render_form(web_session: "WebSession", card: "DatasetCard", **values: object) -> "Response":
+def _render_form(web_session: WebSession, card: "DatasetCard", **values: object) -> Reply:
     """Return the page of the query form, with its preview or problem."""
     lines, table = budget_lines(web_session, card.name), _private_table(card)
-    known: dict[str, object] = {"preview": None, "problem": None, "refused": None, "status": 200} | values
+    known: dict[str, object] = {"preview": None, "problem": None} | values
+    refused = web_session.problem
     return render_page(
         web_session,
         "ask.html",
-        status=int(str(known.pop("status"))),
+        status=200 if refused is None else refused.status,
+        refused=refused,
         card=card,
         table=table,
         tab=_tab(web_session),
@@ -155,16 +154,16 @@ def _render_form(web_session: "WebSession", card: "DatasetCard", **values: objec
     )
 
 
-def _find_card(web_session: "WebSession") -> "DatasetCard":
+def _find_card(web_session: WebSession) -> "DatasetCard":
     web_session.identity.require(Permission.ASK)
     return web_session.guard.dataset(web_session.identity, web_session.names["name"])
 
 
-def _show(web_session: "WebSession") -> "Response":
+def _show(web_session: WebSession) -> Reply:
     return _render_form(web_session, _find_card(web_session))
 
 
-def _preview(web_session: "WebSession") -> "Response":
+def _preview(web_session: WebSession) -> Reply:
     card, tab = _find_card(web_session), _tab(web_session)
     if web_session.fragment and not _has_question(web_session):  # not an error yet
         return render_page(web_session, "preview.html", preview=None, problem=None, tab=tab)
@@ -182,7 +181,7 @@ def _preview(web_session: "WebSession") -> "Response":
     return _render_form(web_session, card, preview=described, problem=problem, sql=sql)
 
 
-def _has_question(web_session: "WebSession") -> bool:
+def _has_question(web_session: WebSession) -> bool:
     match web_session.form_field("tab"):
         case "sql":
             return bool(web_session.form_field("sql"))
@@ -191,7 +190,7 @@ def _has_question(web_session: "WebSession") -> bool:
     return True
 
 
-def _describe_preview(web_session: "WebSession", preview: "Preview", sql: str) -> dict[str, object]:
+def _describe_preview(web_session: WebSession, preview: "Preview", sql: str) -> dict[str, object]:
     tightest = find_tightest_budget(budget_lines(web_session, web_session.names["name"]), preview.cost)
     left = preview.remaining if tightest is None else tightest.left
     shares, keys = split_cost(preview)
@@ -210,26 +209,21 @@ def _describe_preview(web_session: "WebSession", preview: "Preview", sql: str) -
     }
 
 
-def _ask(web_session: "WebSession") -> "Response":
+def _ask(web_session: WebSession) -> Reply:
     card = _find_card(web_session)
-    try:
-        answer = web_session.guard.ask(
-            web_session.identity, _read_request(web_session, card), web_session.form_field("key")
-        )
-    except CelosiaError as error:
-        problem = form_problem(error)
-        return _render_form(web_session, card, refused=problem, status=problem.status)
+    request, key = _read_request(web_session, card), web_session.form_field("key")
+    answer = web_session.guard.ask(web_session.identity, request, key)
     return redirect(f"/answers/{quoted(answer.id, safe='')}")
 
 
-def _redirect_back(web_session: "WebSession") -> "Response":
+def _redirect_back(web_session: WebSession) -> Reply:
     """Redirect the address of a preview page, which a change of language opens again."""
     return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/ask")
 
 
 ASK_PAGES: Final = (
     Page(path="/datasets/{name}/ask", view=_show),
-    Page(path="/datasets/{name}/ask", view=_ask, method="POST", costly=True, spends=True),
+    Page(path="/datasets/{name}/ask", view=_ask, method="POST", form=_show, costly=True, spends=True),
     Page(path="/datasets/{name}/preview", view=_preview, method="POST", costly=True),
     Page(path="/datasets/{name}/preview", view=_redirect_back),
 )

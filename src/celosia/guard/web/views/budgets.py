@@ -7,23 +7,21 @@ fields of a policy (accountant, adjacency) stay unchanged.
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
-from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page, write_rules
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.rendering import confirm, redirect, render_page, write_rules
+from celosia.guard.web.web_session import Page, Reply, WebSession, parse_days
 from celosia.ledger.budgets.policy import RULES
+from celosia.ledger.budgets.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
-    from celosia.ledger import Policy, StatementLine
+    from celosia.ledger import Policy
 
 _DAY: Final = 86_400
 _MAX_DAYS: Final = 36_500
@@ -63,7 +61,9 @@ def parse_policy(form: "Mapping[str, str]", present: "Policy | None") -> "Policy
     if form.get("days", "").strip():
         name = "rho" if isinstance(limit, ZCDP) else "epsilon"
         part = _require_number({name: form.get("share", "").strip()}, name)
-        window = Window(seconds=_DAY * _parse_days(form["days"].strip()), limit=_replace_amount(limit, name, part))
+        window = Window(
+            seconds=_DAY * parse_days(form["days"].strip(), _MAX_DAYS), limit=_replace_amount(limit, name, part)
+        )
     if present is None or type(present.limit) is not type(limit):
         present = Policy(limit=limit, window=window)
     return replace(present, limit=limit, window=window, **_parse_rules(form))
@@ -80,58 +80,27 @@ def _replace_amount(limit: Guarantee, name: str, part: str) -> Guarantee:
     return replace(limit, **changed)
 
 
-def _parse_days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_DAYS):
-        raise ParameterError("guard.days_out_of_range", most=_MAX_DAYS, value=safe_repr(text))
-    return int(text)
+def _show(web_session: WebSession) -> Reply:
+    guard, who = web_session.guard, web_session.identity
+    cards = guard.datasets(who) if who.may(Permission.SET_BUDGETS) else ()
+    lines = sorted(guard.budget(who), key=lambda line: (line.scope.dataset or "", line.scope.analyst or ""))
+    chosen = web_session.form_field("dataset") or web_session.query_field("dataset")
+    return render_page(web_session, "budget.html", lines=lines, cards=cards, chosen=chosen, presets=preset_rows())
 
 
-def _sort_lines(web_session: "WebSession") -> "list[StatementLine]":
-    lines = web_session.guard.budget(web_session.identity)
-    return sorted(lines, key=lambda line: (line.scope.dataset or "", line.scope.analyst or ""))
-
-
-def _show(web_session: "WebSession") -> "Response":
-    return _render(web_session, done=web_session.query_field("done") == "budget")
-
-
-def _render(web_session: "WebSession", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
-    sets = web_session.guard.datasets(web_session.identity) if web_session.identity.may(Permission.SET_BUDGETS) else ()
-    return render_page(
-        web_session,
-        "budget.html",
-        status=status,
-        lines=_sort_lines(web_session),
-        cards=sets,
-        chosen=web_session.form_field("dataset") or web_session.query_field("dataset"),
-        presets=preset_rows(),
-        done=done,
-        problem=problem,
-    )
-
-
-def _set(web_session: "WebSession") -> "Response":
+def _set(web_session: WebSession) -> Reply:
     dataset, analyst = web_session.form_field("dataset") or None, web_session.form_field("analyst") or None
-    try:
-        present = next(
-            (
-                line.policy
-                for line in web_session.guard.budget(web_session.identity)
-                if (line.scope.dataset, line.scope.analyst) == (dataset, analyst)
-            ),
-            None,
-        )
-        numbers = {name: web_session.number_field(name) for name in _NUMBERS}
-        policy = parse_policy({**web_session.form, **numbers}, present)
-        asked = _confirm(web_session, present, policy)
-        if asked is None:
-            web_session.guard.set_budget(web_session.identity, policy, dataset=dataset, analyst=analyst)
-    except CelosiaError as error:
-        return _render(web_session, problem=form_problem(error).detail, status=422)
+    policies = {line.scope: line.policy for line in web_session.guard.budget(web_session.identity)}
+    present = policies.get(Scope(dataset=dataset, analyst=analyst))
+    numbers = {name: web_session.number_field(name) for name in _NUMBERS}
+    policy = parse_policy({**web_session.form, **numbers}, present)
+    asked = _confirm(web_session, present, policy)
+    if asked is None:
+        web_session.guard.set_budget(web_session.identity, policy, dataset=dataset, analyst=analyst)
     return asked or redirect("/budget", done="budget")
 
 
-def _confirm(web_session: "WebSession", present: "Policy | None", policy: "Policy") -> "Response | None":
+def _confirm(web_session: WebSession, present: "Policy | None", policy: "Policy") -> Reply | None:
     """Return a page that asks whether a budget is to be changed; a new one needs no second look."""
     web_session.identity.require(Permission.SET_BUDGETS)
     if present is None or present == policy:
@@ -140,13 +109,13 @@ def _confirm(web_session: "WebSession", present: "Policy | None", policy: "Polic
     return confirm(web_session, web_session.text("confirm.budget", was=was, now=now), back="/budget")
 
 
-def _describe_policy(web_session: "WebSession", policy: "Policy") -> str:
+def _describe_policy(web_session: WebSession, policy: "Policy") -> str:
     limit, rules = format_guarantee(policy.limit, web_session.language.code), write_rules(web_session, policy)
     return f"{limit} ({'; '.join(rules)})" if rules else limit
 
 
 BUDGET_PAGES: Final = (
     Page(path="/budget", view=_show),
-    Page(path="/budget", view=_set, method="POST"),
+    Page(path="/budget", view=_set, method="POST", form=_show),
 )
 """Budgets."""

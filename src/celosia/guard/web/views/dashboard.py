@@ -3,30 +3,21 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import CelosiaError
 from celosia.guard.web.answer_table import answer_table
 from celosia.guard.web.charts import chart_columns
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.web.rendering import redirect, render_page
 from celosia.guard.web.views.answers import load_release, person_columns, restore_person
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
-
     from celosia.guard.schema.replies import Answer
-    from celosia.guard.web.web_session import WebSession
-    from celosia.serving.problems import Problem
 
 _MAX_ROWS: Final = 12
 _LEVEL: Final = 0.95
 _COSTS: Final = ("epsilon", "delta", "rho")
 
 
-def _show(web_session: "WebSession") -> "Response":
-    return _render(web_session)
-
-
-def _render(web_session: "WebSession", problem: "Problem | None" = None) -> "Response":
+def _show(web_session: WebSession) -> Reply:
     found = web_session.guard.saved_questions(web_session.identity)
     persons = person_columns(web_session, [answer for _, answer in found])
     open_to = {card.name for card in web_session.guard.datasets(web_session.identity)}
@@ -40,11 +31,10 @@ def _render(web_session: "WebSession", problem: "Problem | None" = None) -> "Res
         }
         for name, answer in found
     ]
-    status = 200 if problem is None else 422
-    return render_page(web_session, "dashboard.html", status=status, saved=saved, problem=problem)
+    return render_page(web_session, "dashboard.html", saved=saved)
 
 
-def _summarize(web_session: "WebSession", answer: "Answer") -> dict[str, Any]:
+def _summarize(web_session: WebSession, answer: "Answer") -> dict[str, Any]:
     """Return the first rows of an answer and the column of its chart; a model has neither here."""
     if answer.release is None or answer.is_model:
         return {"table": None, "chart": "", "more": 0, "limits_cut": False}
@@ -66,27 +56,21 @@ def _ask_again(answer: "Answer", question: str) -> dict[str, str]:
     return {"tab": "sql", "sql": question, **cost}
 
 
-def _save(web_session: "WebSession") -> "Response":
+def _save(web_session: WebSession) -> Reply:
     id, name = web_session.form_field("id"), web_session.form_field("name")  # noqa: A001 - its name in the API
-    try:
-        web_session.guard.save_question(web_session.identity, id, name)
-    except CelosiaError as error:
-        return _render(web_session, form_problem(error))
+    web_session.guard.save_question(web_session.identity, id, name)
     return redirect("/dashboard")
 
 
-def _forget(web_session: "WebSession") -> "Response":
-    try:
-        web_session.guard.forget_question(web_session.identity, web_session.form_field("name"))
-    except CelosiaError as error:
-        return _render(web_session, form_problem(error))
+def _forget(web_session: WebSession) -> Reply:
+    web_session.guard.forget_question(web_session.identity, web_session.form_field("name"))
     return redirect("/dashboard")
 
 
 DASHBOARD_PAGES: Final = (
     Page(path="/dashboard", view=_show),
-    Page(path="/dashboard", view=_save, method="POST"),
-    Page(path="/dashboard/forget", view=_forget, method="POST"),
+    Page(path="/dashboard", view=_save, method="POST", form=_show),
+    Page(path="/dashboard/forget", view=_forget, method="POST", form=_show),
     Page.redirect("/dashboard/forget", to="/dashboard"),
 )
 """Saved questions."""

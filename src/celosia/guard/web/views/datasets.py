@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import download, render_page
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import StatementLine
 
 
-def budget_lines(web_session: "WebSession", dataset: str) -> "list[StatementLine]":
+def budget_lines(web_session: WebSession, dataset: str) -> "list[StatementLine]":
     """Return the budgets that a query of this analyst would be charged to; for other roles, all of the data set."""
     who = web_session.identity
     lines = web_session.guard.budget(who)
@@ -27,7 +24,7 @@ def budget_lines(web_session: "WebSession", dataset: str) -> "list[StatementLine
     return [line for line in lines if line.scope.dataset == dataset]
 
 
-def _list(web_session: "WebSession") -> "Response":
+def _list(web_session: WebSession) -> Reply:
     cards = web_session.guard.datasets(web_session.identity)
     lines = {
         line.scope.dataset: line
@@ -37,12 +34,12 @@ def _list(web_session: "WebSession") -> "Response":
     return render_page(web_session, "datasets.html", cards=cards, lines=lines)
 
 
-def _show(web_session: "WebSession") -> "Response":
+def _show(web_session: WebSession) -> Reply:
     card = web_session.guard.dataset(web_session.identity, web_session.names["name"])
     return render_page(web_session, "dataset.html", card=card, lines=budget_lines(web_session, card.name))
 
 
-def _dummy(web_session: "WebSession") -> "Response":
+def _dummy(web_session: WebSession) -> Reply:
     name = web_session.names["name"]
     parts = web_session.guard.dummy_rows(web_session.identity, name)
     return download(parts, "text/csv; charset=utf-8", f"{name}-dummy.csv")

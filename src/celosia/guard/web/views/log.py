@@ -10,43 +10,25 @@ from urllib.parse import urlencode
 
 from starlette.responses import StreamingResponse
 
-from celosia.core.errors import ParameterError
 from celosia.guard.log.export import FORMATS
 from celosia.guard.log.search import LogFilter
 from celosia.guard.log.sentences import KINDS, say_lines
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import render_page
-from celosia.guard.web.web_session import Page
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import LogLine, Verification
 
 _PAGE_SIZE: Final = 50
 
 
-def _show(web_session: "WebSession") -> "Response":
-    try:
-        return _render(web_session, LogFilter.parse(web_session.query))
-    except ParameterError as error:  # not a filter
-        return _render(web_session, LogFilter(), problem=error.message, status=422)
-
-
-def _render(
-    web_session: "WebSession",
-    wanted: LogFilter,
-    *,
-    verification: "Verification | None" = None,
-    kept: str = "",
-    problem: str = "",
-    status: int = 200,
-) -> "Response":
+def _show(web_session: WebSession, verification: "Verification | None" = None) -> Reply:
     web_session.identity.require(Permission.READ_LOG)
     guard, head = web_session.guard, web_session.guard.ledger.head
+    wanted = LogFilter.parse(web_session.query) if web_session.problem is None else LogFilter()
 
     def read(limit: int = _PAGE_SIZE, **place: int) -> "tuple[LogLine, ...]":
         return guard.log(web_session.identity, limit=limit, wanted=wanted, **place)
@@ -56,7 +38,6 @@ def _render(
     return render_page(
         web_session,
         "log.html",
-        status=status,
         head=head,
         lines=[
             (said, json.dumps(said.line.body, ensure_ascii=False, sort_keys=True, indent=2))
@@ -67,14 +48,10 @@ def _render(
         exports={form: _address(fields, "/export", format=form) for form in FORMATS},
         kinds=KINDS,
         verification=verification,
-        kept=kept,
-        problem=problem,
     )
 
 
-def _find_page(
-    web_session: "WebSession", last: int, read: "Callable[..., tuple[LogLine, ...]]"
-) -> "tuple[LogLine, ...]":
+def _find_page(web_session: WebSession, last: int, read: "Callable[..., tuple[LogLine, ...]]") -> "tuple[LogLine, ...]":
     """Return a page of lines, latest first: before or after a number, or the latest ones."""
     after, before = (_parse_number(web_session.query_field(name)) for name in ("after", "before"))
     if after is not None and after < last:
@@ -90,7 +67,7 @@ def _address(fields: dict[str, str], path: str = "", **more: object) -> str:
     return f"/log{path}?{urlencode({**fields, **more})}"
 
 
-def _export(web_session: "WebSession") -> "Response":
+def _export(web_session: WebSession) -> Reply:
     form = web_session.query_field("format")
     wanted = LogFilter.parse(web_session.query)
     pieces = web_session.guard.export_log(web_session.identity, form, wanted=wanted, language=web_session.language.code)
@@ -98,18 +75,14 @@ def _export(web_session: "WebSession") -> "Response":
     return StreamingResponse(pieces, media_type=FORMATS[form], headers=headers)
 
 
-def _verify(web_session: "WebSession") -> "Response":
-    kept = web_session.form_field("head")
-    try:
-        verification = web_session.guard.verify(web_session.identity, kept or None)
-    except ParameterError as error:  # not a head
-        return _render(web_session, LogFilter(), kept=kept, problem=error.message, status=422)
-    return _render(web_session, LogFilter(), verification=verification, kept=kept)
+def _verify(web_session: WebSession) -> Reply:
+    kept = web_session.form_field("head") or None
+    return _show(web_session, web_session.guard.verify(web_session.identity, kept))
 
 
 LOG_PAGES: Final = (
-    Page(path="/log", view=_show),
-    Page(path="/log", view=_verify, method="POST"),
+    Page(path="/log", view=_show, form=_show),
+    Page(path="/log", view=_verify, method="POST", form=_show),
     Page(path="/log/export", view=_export),
 )
 """The log."""

@@ -3,30 +3,25 @@
 A failed sign-in shows one message for every reason. Its status lets the server count failures.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from celosia.core.errors import NotAllowedError
 from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
 from celosia.guard.web.rendering import redirect, render_page
-from celosia.guard.web.web_session import Page
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 _HOME: Final = "/datasets"
 
 
-def _home(web_session: "WebSession") -> "Response":
+def _home(web_session: WebSession) -> Reply:
     return redirect(_HOME if web_session.signed_in else "/sign-in")
 
 
-def _show(web_session: "WebSession") -> "Response":
+def _show(web_session: WebSession) -> Reply:
     return redirect(_HOME) if web_session.signed_in else render_page(web_session, "sign_in.html", failed=False)
 
 
-def _sign_in(web_session: "WebSession") -> "Response":
+def _sign_in(web_session: WebSession) -> Reply:
     key = web_session.form_field("key")
     try:
         secret, _ = web_session.guard.sign_in(key)
@@ -38,7 +33,7 @@ def _sign_in(web_session: "WebSession") -> "Response":
     return reply
 
 
-def _sign_out(web_session: "WebSession") -> "Response":
+def _sign_out(web_session: WebSession) -> Reply:
     if web_session.signed_in is not None and web_session.secret is not None:
         web_session.guard.sign_out(web_session.secret)
     reply = redirect("/sign-in")

@@ -3,19 +3,14 @@
 The web session is not used: the API takes no cookies, so that no other site can send a request in a user's name.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from celosia.guard.auth.directory import draw_hexadecimal
 from celosia.guard.web.rendering import render_page
-from celosia.guard.web.web_session import Page
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.web_session import Page, Reply, WebSession
 
 
-def _show(web_session: "WebSession") -> "Response":
+def _show(web_session: WebSession) -> Reply:
     return render_page(web_session, "try_api.html", repeat=draw_hexadecimal(32))
 
 

@@ -5,89 +5,45 @@ takes effect at once, for the API and for web sessions.
 """
 
 import datetime as dt
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import safe_repr
 from celosia.guard.roles import Permission, Role
-from celosia.guard.web.rendering import confirm, form_problem, redirect, render_page
-from celosia.guard.web.web_session import Page
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.rendering import confirm, redirect, render_page
+from celosia.guard.web.web_session import Page, Reply, WebSession, parse_days
 
 _MAX_DAYS: Final = 3_650
 
 
-def _show(web_session: "WebSession") -> "Response":
-    return _render(web_session, done=web_session.query_field("done") == "revoked")
+def _show(web_session: WebSession, key: str = "") -> Reply:
+    users = web_session.guard.users(web_session.identity)
+    return render_page(web_session, "users.html", users=users, roles=list(Role), now=dt.datetime.now(dt.UTC), key=key)
 
 
-def _render(
-    web_session: "WebSession",
-    *,
-    done: bool = False,
-    problem: str = "",
-    key: str = "",
-    name: str = "",
-    status: int = 200,
-) -> "Response":
-    return render_page(
-        web_session,
-        "users.html",
-        status=status,
-        users=web_session.guard.users(web_session.identity),
-        roles=list(Role),
-        now=dt.datetime.now(dt.UTC),
-        done=done,
-        problem=problem,
-        key=key,
-        name=name,
-    )
-
-
-def _parse_expiry(web_session: "WebSession") -> dt.datetime | None:
+def _parse_expiry(web_session: WebSession) -> dt.datetime | None:
     days = web_session.form_field("days")
-    if not days:
-        return None
-    if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MAX_DAYS):
-        raise ParameterError("guard.days_out_of_range", most=_MAX_DAYS, value=safe_repr(days))
-    return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
+    return dt.datetime.now(dt.UTC) + dt.timedelta(days=parse_days(days, _MAX_DAYS)) if days else None
 
 
-def _add(web_session: "WebSession") -> "Response":
-    name = web_session.form_field("name")
-    try:
-        if web_session.form_field("role"):
-            key = web_session.guard.add_user(
-                web_session.identity, name, web_session.form_field("role"), _parse_expiry(web_session)
-            )
-        else:
-            key = web_session.guard.add_key(web_session.identity, name, _parse_expiry(web_session))
-    except CelosiaError as error:
-        return _render(web_session, problem=form_problem(error).detail, status=422)
-    return _render(web_session, key=key, name=name)
+def _add(web_session: WebSession) -> Reply:
+    guard, who, expires = web_session.guard, web_session.identity, _parse_expiry(web_session)
+    name, role = web_session.form_field("name"), web_session.form_field("role")
+    key = guard.add_user(who, name, role, expires) if role else guard.add_key(who, name, expires)
+    return _show(web_session, key)
 
 
-def _revoke(web_session: "WebSession") -> "Response":
+def _revoke(web_session: WebSession) -> Reply:
     web_session.identity.require(Permission.MANAGE_USERS)
     name = web_session.form_field("name")
     asked = confirm(web_session, web_session.text("confirm.revoke", name=name), back="/users")
-    if asked is not None:
-        return asked
-    try:
+    if asked is None:
         web_session.guard.revoke(web_session.identity, name)
-    except CelosiaError as error:
-        return _render(web_session, problem=form_problem(error).detail, status=422)
-    return redirect("/users", done="revoked")
+    return asked or redirect("/users", done="revoked")
 
 
 USER_PAGES: Final = (
     Page(path="/users", view=_show),
-    Page(path="/users", view=_add, method="POST"),
-    Page(path="/users/revoke", view=_revoke, method="POST"),
+    Page(path="/users", view=_add, method="POST", form=_show),
+    Page(path="/users/revoke", view=_revoke, method="POST", form=_show),
     Page.redirect("/users/revoke", to="/users"),
 )
 """Users and keys."""
