@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import celosia as cl
-from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
-from celosia.guard.web.i18n.language import load_language
+from celosia.guard.web.charts import chart_columns, chart_specification
+from celosia.guard.web.web_session import load_language
+from celosia.serving.pages.charts import chart_picture
 from tests.guard.web.test_answer_table import release
 
 TWO = release({"sex": ["F", "M"], "count": [10, 20], "mean": [1.5, 2.5]}, ("sex",), {"count": 3, "mean": 0.5})

@@ -11,8 +11,8 @@ from celosia.accounting.presets import PRESETS
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 from celosia.core.messages.message import LANGUAGES
-from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.presets import PresetRow, guess_probability, parse_preset_budget, preset_rows
+from celosia.guard.web.web_session import load_language
 from tests.guard.web.browser import Document
 
 if TYPE_CHECKING:

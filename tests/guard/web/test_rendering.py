@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from celosia.guard.web.rendering import HTMX
 from tests.guard.web.browser import Document, Site
 
 if TYPE_CHECKING:
@@ -143,14 +141,6 @@ def test_templates_have_no_words_of_their_own(site: Site) -> None:
         )
     assert len(spoken[0]) > 10
     assert spoken[0] & spoken[1] <= {"People &amp; others"}
-
-
-def test_htmx_may_run_no_code_and_keep_nothing() -> None:
-    told = json.loads(HTMX)
-    assert told["allowEval"] is False
-    assert told["selfRequestsOnly"] is True
-    assert told["includeIndicatorStyles"] is False
-    assert told["historyCacheSize"] == 0
 
 
 def test_the_menu_shows_what_can_be_done(site: Site) -> None:

@@ -8,8 +8,7 @@ import pytest
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.config.settings import Limits
 from celosia.guard.server.app import create_app
-from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, form_token
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE
+from celosia.guard.web.cookies import ANONYMOUS_COOKIE, LANGUAGE_COOKIE, SESSION_COOKIE, form_token
 from celosia.guard.web.routes import PAGES
 from celosia.serving.access_log import AccessLog
 from tests.guard.web.browser import HOST, Browser

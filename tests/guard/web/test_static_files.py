@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import celosia.guard.web
-from celosia.guard.web.static_files import address_of_file, static_files
+from celosia.guard.web.rendering import FILES
 
 if TYPE_CHECKING:
     from tests.guard.web.browser import Site
@@ -79,8 +79,8 @@ def test_the_libraries_are_those_that_were_published() -> None:
 
 def test_files_are_served_packed_and_kept(site: Site) -> None:
     browser = site.anonymous_browser()
-    for name, file in static_files().items():
-        reply = browser.get(address_of_file(name))
+    for name, file in FILES.files.items():
+        reply = browser.get(FILES.address_of(name))
         assert reply.status_code == 200
         assert reply.content == file.content == gzip.decompress(file.packed)
         assert reply.headers["content-encoding"] == "gzip"
@@ -88,7 +88,7 @@ def test_files_are_served_packed_and_kept(site: Site) -> None:
         assert reply.headers["x-content-type-options"] == "nosniff"
     plain = browser.get("/static/pages.css", **{"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers
-    assert plain.content == static_files()["pages.css"].content
+    assert plain.content == FILES.files["pages.css"].content
     assert browser.get("/static/pages.css", **{"if-none-match": plain.headers["etag"]}).status_code == 304
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.guard.auth.identity import Identity
-from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.web_session import WebSession, parse_days
+from celosia.guard.web.web_session import WebSession, load_language, parse_days
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard

@@ -10,9 +10,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.openapi.utils import get_openapi
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from celosia.guard.schema.replies import ProblemReply
+from celosia.serving.pages.templates import open_templates
 from celosia.serving.problems import STATUSES
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ _ABOUT: Final = (
 STYLE: Final = resources.files(__package__).joinpath("templates", "docs.css").read_text("utf-8")
 """The style sheet of the page."""
 
-_PAGES: Final = Environment(
-    loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
-_PAGES.filters["json"] = partial(json.dumps, ensure_ascii=False)
+_TEMPLATES: Final = open_templates(__package__)
+_TEMPLATES.filters["json"] = partial(json.dumps, ensure_ascii=False)
 
 
 def openapi_document(app: "FastAPI") -> dict[str, Any]:
@@ -48,6 +46,6 @@ def openapi_document(app: "FastAPI") -> dict[str, Any]:
 def render(made: dict[str, Any]) -> str:
     """Return the page of an OpenAPI document."""
     schemas = made.get("components", {}).get("schemas", {})
-    return _PAGES.get_template("docs.html").render(
+    return _TEMPLATES.get_template("docs.html").render(
         info=made["info"], paths=made.get("paths", {}), schemas=schemas, problems=STATUSES
     )

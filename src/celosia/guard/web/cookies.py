@@ -14,13 +14,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE
-from celosia.noise.source import SYSTEM
-
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-    from celosia.core.mechanism import Source
 
 SESSION_COOKIE: Final = "__Host-celosia"
 """The cookie of a signed-in browser."""
@@ -28,13 +23,11 @@ SESSION_COOKIE: Final = "__Host-celosia"
 ANONYMOUS_COOKIE: Final = "__Host-celosia-visitor"
 """The cookie of a browser before sign-in."""
 
+LANGUAGE_COOKIE: Final = "__Host-celosia-language"
+"""The cookie of the chosen language."""
+
 _SECRET: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_AGE_SECONDS: Final = {SESSION_COOKIE: 12 * 3600, ANONYMOUS_COOKIE: 3600, LANGUAGE_COOKIE: 365 * 86_400}
-
-
-def draw_secret(source: "Source | None" = None, *, words: int = 4) -> str:
-    """Return 64 random bits for each word, as hexadecimal digits."""
-    return "".join(f"{int(word):016x}" for word in (source or SYSTEM).words(words))
 
 
 def read_secret(cookies: Mapping[str, str], name: str) -> str | None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
-from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.rendering import error_title, render_error
-from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.web_session import open_web_session
+from celosia.serving.pages.languages import translate
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -26,10 +25,8 @@ def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response 
     request = Request(scope)
     if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
         return None
-    requested, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
-    code = choose_language(requested, remembered, request.headers.get("accept-language"))
-    fragment = request.headers.get("hx-request") == "true"
-    web_session = WebSession(guard=guard, path="/", language=load_language(code), fragment=fragment)
+    web_session = open_web_session(guard, request, "/")
+    code = web_session.language.code
     translated = translate(problem.detail, web_session.language)
     title, detail, spoken = error_title(web_session, problem), translated.text, translated.code
     if problem.status == 404:

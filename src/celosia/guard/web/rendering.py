@@ -1,24 +1,19 @@
-"""Render templates into pages. Values are escaped, and an undefined name is an error.
+"""Render the pages in the language of a web session, with what its role may do."""
 
-Templates have no inline script or style: the Content Security Policy refuses them.
-"""
-
-import datetime as dt
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
 
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse
 
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, CelosiaError
 from celosia.core.messages.message import LANGUAGES
 from celosia.core.messages.numerals import compute_share, format_guarantee, format_number
 from celosia.guard.log.sentences import describe_rules
 from celosia.guard.roles import Permission
-from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.static_files import address_of_file
+from celosia.serving.pages.languages import translate
+from celosia.serving.pages.static_files import StaticFiles
+from celosia.serving.pages.templates import make_address, open_templates
 from celosia.serving.problems import problem_of
 
 if TYPE_CHECKING:
@@ -29,19 +24,8 @@ if TYPE_CHECKING:
     from celosia.ledger import Policy
     from celosia.serving.problems import Problem
 
-HTMX: Final = json.dumps(
-    {
-        "allowEval": False,
-        "allowScriptTags": False,
-        "includeIndicatorStyles": False,
-        "selfRequestsOnly": True,
-        "historyEnabled": False,
-        "historyCacheSize": 0,
-        "refreshOnHistoryMiss": True,
-        "timeout": 30_000,
-    }
-)
-"""Settings of htmx: no evaluation of code, no requests to other hosts, no page in the browser's storage."""
+FILES: Final = StaticFiles("celosia.guard.web")
+"""The static files of the pages."""
 
 _CORRECTABLE_STATUSES: Final = (404, 409, 422)
 _REFUSALS: Final = (ApprovalRequiredError, BudgetExceededError)  # another cost is a correction
@@ -57,34 +41,15 @@ _MENU: Final = (
 
 
 @cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("celosia.guard.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"timestamp": format_time, "day": format_day}
-    environment.globals.update(share=compute_share, languages=LANGUAGES, htmx_config=HTMX, file=address_of_file)
-    return environment
-
-
-def format_time(at: dt.datetime) -> str:
-    """Return a time to the minute, in UTC, the same in every language."""
-    return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def format_day(at: dt.datetime) -> str:
-    """Return the date of a time, in UTC."""
-    return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
+def _templates() -> "Environment":
+    found = open_templates("celosia.guard.web")
+    found.globals.update(share=compute_share, languages=LANGUAGES, file=FILES.address_of)
+    return found
 
 
 def render_page(web_session: "WebSession", template: str, *, status: int = 0, **values: object) -> HTMLResponse:
     """Return a page, or a fragment of one, in the session's language; with status 422 if the session has a problem."""
-    text = _environment().get_template(template).render(_template_values(web_session), **values)
+    text = _templates().get_template(template).render(_template_values(web_session), **values)
     return HTMLResponse(text, status_code=status or (200 if web_session.problem is None else 422))
 
 
@@ -105,7 +70,7 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
         "rules_of": lambda policy: write_rules(web_session, policy),
         "title_of": lambda problem: error_title(web_session, problem),
         "translate": lambda text: _translate_sentence(web_session, text),
-        "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
+        "other_language": lambda other: make_address(web_session.path, {**web_session.query, "lang": other}),
     }
 
 
@@ -127,7 +92,7 @@ def _token_field(token: str) -> "Markup":
 
 def confirm(
     web_session: "WebSession", sentence: str, *, back: str, notes: Sequence[str] = (), editable: bool = False
-) -> "Response | None":
+) -> HTMLResponse | None:
     """Return a page that asks whether a form is meant, and sends it again; None if the form says that it is.
 
     An ``editable`` form can also be sent back to its page, with ``confirm`` as ``edit``.
@@ -164,21 +129,3 @@ def form_problem(error: CelosiaError) -> "Problem":
     if problem is None or not (problem.status in _CORRECTABLE_STATUSES or isinstance(error, _REFUSALS)):
         raise error
     return problem
-
-
-def download(content: str | Iterable[bytes], media_type: str, name: str) -> Response:
-    """Return a reply that a browser saves as a file; content in parts is sent as it is made."""
-    safe = "".join(letter for letter in name if letter.isascii() and (letter.isalnum() or letter in "._-"))
-    headers = {"Content-Disposition": f'attachment; filename="celosia-{safe}"'}
-    if isinstance(content, str):
-        return Response(content, media_type=media_type, headers=headers)
-    return StreamingResponse(content, media_type=media_type, headers=headers)
-
-
-def _build_url(path: str, query: Mapping[str, str]) -> str:
-    return f"{path}?{urlencode(query)}"
-
-
-def redirect(path: str, **query: str) -> Response:
-    """Return a reply that sends the browser to another page of this host, by GET."""
-    return RedirectResponse(_build_url(path, query) if query else path, status_code=303)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from celosia.guard.web.rendering import FILES
 from celosia.guard.web.serving import make_endpoint
-from celosia.guard.web.static_files import serve_file
 from celosia.guard.web.views.adding import ADDING_PAGES
 from celosia.guard.web.views.answers import ANSWER_PAGES
 from celosia.guard.web.views.approvals import APPROVAL_PAGES
@@ -48,7 +48,7 @@ def router(guard: "Guard") -> "APIRouter":
     from fastapi import APIRouter
 
     made = APIRouter()
-    made.add_route("/static/{name:path}", serve_file, methods=["GET"], include_in_schema=False)
+    made.add_route("/static/{name:path}", FILES.serve, methods=["GET"], include_in_schema=False)
     made.add_route("/favicon.ico", _icon, methods=["GET"], include_in_schema=False)
     for one in PAGES:
         made.add_route(one.path, make_endpoint(one, guard), methods=[one.method], include_in_schema=False)

@@ -10,7 +10,7 @@ import hmac
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from starlette.exceptions import HTTPException
@@ -19,22 +19,23 @@ from starlette.responses import Response
 
 from celosia.core.errors import CelosiaError, NotAllowedError, TooManyRequestsError
 from celosia.core.messages.message import LANGUAGES
+from celosia.guard.auth.directory import draw_hexadecimal
 from celosia.guard.routing import get_shared
 from celosia.guard.web.cookies import (
     ANONYMOUS_COOKIE,
+    LANGUAGE_COOKIE,
     SESSION_COOKIE,
     delete_cookie,
-    draw_secret,
     form_token,
     is_same_origin,
     read_secret,
     set_cookie,
 )
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
-from celosia.guard.web.i18n.wording import translate
-from celosia.guard.web.rendering import error_title, form_problem, redirect, render_error, render_page
-from celosia.guard.web.web_session import WebSession
+from celosia.guard.web.rendering import error_title, form_problem, render_error, render_page
+from celosia.guard.web.web_session import WebSession, open_web_session
 from celosia.serving.errors import NotFoundError
+from celosia.serving.pages.languages import translate
+from celosia.serving.pages.templates import redirect
 from celosia.serving.problems import HttpError, problem_of, request_number
 
 if TYPE_CHECKING:
@@ -45,48 +46,16 @@ _MAX_FIELDS: Final = 1000
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _IncomingRequest:
-    """The untrusted content of a request."""
-
-    path: str
-    names: Mapping[str, str]
-    query: Mapping[str, str]
-    cookies: Mapping[str, str] = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    form: Mapping[str, str] | None = field(repr=False)
-
-    @property
-    def token(self) -> str:
-        return (self.form or {}).get("token", "") or self.headers.get("x-csrf-token", "")
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether the form was sent from one of our pages, by this browser."""
-        # Only this browser knows either secret; the session may have ended while a page was open.
-        secrets = [secret for name in (SESSION_COOKIE, ANONYMOUS_COOKIE) if (secret := read_secret(self.cookies, name))]
-        token = self.token.encode("utf-8", "surrogatepass")
-        known = [hmac.compare_digest(form_token(secret).encode(), token) for secret in secrets]
-        return any(known) and is_same_origin(self.headers)
-
-
-def make_endpoint(served_page: "Page", guard: "Guard") -> Callable[[Request], Awaitable[Response]]:
+def make_endpoint(page: "Page", guard: "Guard") -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a page."""
 
     async def serve(request: Request) -> Response:
-        incoming = _IncomingRequest(
-            path=request.url.path,
-            names=request.path_params,
-            query=dict(request.query_params),
-            cookies=request.cookies,
-            headers=request.headers,
-            form=await _read_form(request) if served_page.method == "POST" else None,
-        )
+        form = await _read_form(request) if page.method == "POST" else None
         threads = get_shared(request).threads
-        run = threads.ask if served_page.costly else threads.read
-        reply = await run(_serve_page, served_page, guard, incoming, request)
-        if incoming.query.get("lang") in LANGUAGES:
-            set_cookie(reply, LANGUAGE_COOKIE, incoming.query["lang"])
+        run = threads.ask if page.costly else threads.read
+        reply = await run(_serve_page, page, guard, request, form)
+        if request.query_params.get("lang") in LANGUAGES:
+            set_cookie(reply, LANGUAGE_COOKIE, request.query_params["lang"])
         return reply
 
     return serve
@@ -99,59 +68,55 @@ async def _read_form(request: Request) -> dict[str, str]:
         return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
-def _serve_page(served_page: "Page", guard: "Guard", incoming: _IncomingRequest, request: Request) -> Response:
-    web_session = _open_web_session(guard, incoming)
+def _serve_page(page: "Page", guard: "Guard", request: Request, form: Mapping[str, str] | None) -> Response:
+    known = read_secret(request.cookies, ANONYMOUS_COOKIE)
+    secret = known or draw_hexadecimal(64)
+    web_session = replace(
+        open_web_session(guard, request, request.url.path),
+        secret=secret,
+        token=form_token(secret),
+        names=request.path_params,
+        query=dict(request.query_params),
+        form=form or {},
+    )
     try:
-        if incoming.form is not None and not incoming.is_trusted:
+        if form is not None and not _is_trusted(request, form):
             return render_page(web_session, "refused.html", status=403)
-        web_session, has_ended = _authenticate(web_session, incoming)
+        web_session, has_ended = _authenticate(web_session, request)
         _check_rate(web_session, request)
-        if web_session.signed_in is None and not served_page.public:
+        if web_session.signed_in is None and not page.public:
             return _redirect_to_sign_in(web_session, has_ended=has_ended)
-        place = get_shared(request).user_limit.hold(web_session.identity.name) if served_page.costly else nullcontext()
+        place = get_shared(request).user_limit.hold(web_session.identity.name) if page.costly else nullcontext()
         with place:
-            reply = _run_view(served_page, web_session)
+            reply = _run_view(page, web_session)
     except Exception as error:  # noqa: BLE001 - no other message may reach a browser
         reply = _render_error(web_session, error, request)
-    if (
-        web_session.signed_in is None
-        and read_secret(incoming.cookies, ANONYMOUS_COOKIE) is None
-        and web_session.secret is not None
-    ):
-        set_cookie(reply, ANONYMOUS_COOKIE, web_session.secret)
+    if web_session.signed_in is None and known is None:
+        set_cookie(reply, ANONYMOUS_COOKIE, secret)
     return reply
 
 
-def _run_view(served_page: "Page", web_session: WebSession) -> Response:
+def _is_trusted(request: Request, form: Mapping[str, str]) -> bool:
+    """Whether a form was sent from one of our pages, by this browser."""
+    # Only this browser knows either secret; the session may have ended while a page was open.
+    secrets = [read_secret(request.cookies, name) for name in (SESSION_COOKIE, ANONYMOUS_COOKIE)]
+    token = (form.get("token", "") or request.headers.get("x-csrf-token", "")).encode("utf-8", "surrogatepass")
+    known = [hmac.compare_digest(form_token(secret).encode(), token) for secret in secrets if secret]
+    return any(known) and is_same_origin(request.headers)
+
+
+def _run_view(page: "Page", web_session: WebSession) -> Response:
     try:
-        return served_page.view(web_session)
+        return page.view(web_session)
     except CelosiaError as error:
-        if served_page.form is None:
+        if page.form is None:
             raise
-        return served_page.form(replace(web_session, problem=form_problem(error)))
+        return page.form(replace(web_session, problem=form_problem(error)))
 
 
-def _open_web_session(guard: "Guard", incoming: _IncomingRequest) -> WebSession:
-    code = choose_language(
-        incoming.query.get("lang"), incoming.cookies.get(LANGUAGE_COOKIE), incoming.headers.get("accept-language")
-    )
-    secret = read_secret(incoming.cookies, ANONYMOUS_COOKIE) or draw_secret()
-    return WebSession(
-        guard=guard,
-        path=incoming.path,
-        language=load_language(code),
-        secret=secret,
-        token=form_token(secret),
-        names=incoming.names,
-        query=incoming.query,
-        form=incoming.form or {},
-        fragment=incoming.headers.get("hx-request") == "true",
-    )
-
-
-def _authenticate(web_session: WebSession, incoming: _IncomingRequest) -> tuple[WebSession, bool]:
+def _authenticate(web_session: WebSession, request: Request) -> tuple[WebSession, bool]:
     """Return the web session with its identity, and whether a sign-in has ended."""
-    secret = read_secret(incoming.cookies, SESSION_COOKIE)
+    secret = read_secret(request.cookies, SESSION_COOKIE)
     if secret is None:
         return web_session, False
     try:

@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from starlette.responses import RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.web.i18n.language import Language
+from celosia.guard.web.cookies import LANGUAGE_COOKIE
+from celosia.serving.pages.languages import Language, choose_language, load_texts
+from celosia.serving.pages.templates import redirect
 
 if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
@@ -68,6 +71,19 @@ class WebSession:
         return self.language.text(name, **values)
 
 
+def load_language(code: str) -> Language:
+    """Return the texts of the pages in the language of a code."""
+    return load_texts("celosia.guard.web", code)
+
+
+def open_web_session(guard: "Guard", request: Request, path: str) -> WebSession:
+    """Return the web session of a request before sign-in, in the language that it asks for."""
+    asked, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
+    language = load_language(choose_language(asked, remembered, request.headers.get("accept-language")))
+    fragment = request.headers.get("hx-request") == "true"
+    return WebSession(guard=guard, path=path, language=language, fragment=fragment)
+
+
 def parse_days(text: str, most: int) -> int:
     """Return a number of days from 1 to ``most``."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= most):
@@ -95,4 +111,4 @@ class Page:
     @classmethod
     def redirect(cls, path: str, *, to: str) -> "Page":
         """Return a page that leads to another: a change of language opens the address of a form again."""
-        return cls(path=path, view=lambda _: RedirectResponse(to, status_code=303))
+        return cls(path=path, view=lambda _: redirect(to))

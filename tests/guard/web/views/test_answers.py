@@ -13,8 +13,8 @@ import pytest
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 from celosia.guard.schema.replies import Answer
 from celosia.guard.schema.requests import QueryRequest
-from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.views.answers import explain_guarantee, payment_text, restore_person
+from celosia.guard.web.web_session import load_language
 from tests.guard.web.test_charts import drawn
 
 if TYPE_CHECKING:

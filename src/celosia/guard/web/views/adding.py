@@ -8,10 +8,11 @@ from typing import Any, Final
 from celosia.core.errors import CelosiaError
 from celosia.data.sources.classify import suggest_name
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import redirect, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.schema_form import MAX_COLUMNS, make_schema, read_rows, suggest_rows
 from celosia.guard.web.views.curation import curation_address, read_schema_field
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import redirect
 
 
 def _begin(web_session: WebSession) -> Reply:

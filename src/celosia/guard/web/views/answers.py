@@ -14,19 +14,21 @@ from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_number
 from celosia.guard.web.answer_table import answer_csv, answer_table
-from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
-from celosia.guard.web.i18n.wording import translate
+from celosia.guard.web.charts import chart_columns, chart_specification
 from celosia.guard.web.model_table import model_table
-from celosia.guard.web.rendering import download, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
 from celosia.serving.errors import NotFoundError
+from celosia.serving.pages.charts import chart_picture
+from celosia.serving.pages.languages import translate
+from celosia.serving.pages.templates import download
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from celosia.guard.schema.replies import Answer
-    from celosia.guard.web.i18n.language import Language
     from celosia.query.release import TableRelease
+    from celosia.serving.pages.languages import Language
 
 _LEVELS: Final = ("0.8", "0.9", "0.95", "0.99")
 _DEFAULT_LEVEL: Final = "0.95"

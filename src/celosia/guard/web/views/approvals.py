@@ -1,14 +1,14 @@
 """Page of approvals: a curator grants or denies costly queries, and their analysts then ask them."""
 
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import Guarantee
 from celosia.guard.schema.requests import FitRequest, QueryRequest
-from celosia.guard.web.rendering import redirect, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
 from celosia.query.serial.records import record_from_json
+from celosia.serving.pages.templates import make_path, redirect
 
 if TYPE_CHECKING:
     from celosia.guard.schema.replies import Approval
@@ -34,7 +34,7 @@ def _ask(web_session: WebSession) -> Reply:
     approval = _find_own(web_session)
     kind = FitRequest if "model" in approval.request else QueryRequest
     answer = web_session.guard.ask(web_session.identity, kind(**approval.request), approval.key)
-    return redirect(f"/answers/{quote(answer.id, safe='')}")
+    return redirect(make_path("answers", answer.id))
 
 
 def _find_own(web_session: WebSession) -> "Approval":

@@ -7,23 +7,23 @@ the button twice, or sending the form again after a network failure, pays once.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote as quoted
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.core.messages.numerals import compute_share
+from celosia.guard.auth.directory import draw_hexadecimal
 from celosia.guard.roles import Permission
 from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
-from celosia.guard.web.cookies import draw_secret
 from celosia.guard.web.costs import find_tightest_budget, split_cost
 from celosia.guard.web.fit_form import MODELS, chosen_features, read_fit, usable_columns
-from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.presets import guess_probability, preset_rows
-from celosia.guard.web.rendering import form_problem, redirect, render_page
+from celosia.guard.web.rendering import form_problem, render_page
 from celosia.guard.web.views.datasets import budget_lines
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.languages import translate
+from celosia.serving.pages.templates import make_path, redirect
 
 if TYPE_CHECKING:
     from celosia.guard.schema.replies import DatasetCard, TableCard
@@ -143,7 +143,7 @@ def _render_form(web_session: WebSession, card: "DatasetCard", **values: object)
         summary=BudgetSummary.of(lines),
         choices=Choices.of(web_session.form),
         sql=known.pop("sql", None) or web_session.form_field("sql") or Choices().sql(table),
-        key=draw_secret(words=2),
+        key=draw_hexadecimal(32),
         aggregates=AGGREGATES,
         operators=OPERATORS,
         presets=preset_rows(),
@@ -213,12 +213,12 @@ def _ask(web_session: WebSession) -> Reply:
     card = _find_card(web_session)
     request, key = _read_request(web_session, card), web_session.form_field("key")
     answer = web_session.guard.ask(web_session.identity, request, key)
-    return redirect(f"/answers/{quoted(answer.id, safe='')}")
+    return redirect(make_path("answers", answer.id))
 
 
 def _redirect_back(web_session: WebSession) -> Reply:
     """Redirect the address of a preview page, which a change of language opens again."""
-    return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/ask")
+    return redirect(make_path("datasets", web_session.names["name"], "ask"))
 
 
 ASK_PAGES: Final = (

@@ -13,10 +13,11 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_guarantee
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
-from celosia.guard.web.rendering import confirm, redirect, render_page, write_rules
+from celosia.guard.web.rendering import confirm, render_page, write_rules
 from celosia.guard.web.web_session import Page, Reply, WebSession, parse_days
 from celosia.ledger.budgets.policy import RULES
 from celosia.ledger.budgets.scope import Scope
+from celosia.serving.pages.templates import redirect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,13 +6,13 @@ confirmed.
 
 import hashlib
 from typing import Final
-from urllib.parse import quote as quoted
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import confirm, redirect, render_page
+from celosia.guard.web.rendering import confirm, render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import make_path, redirect
 
 _FORMS: Final = ("bounds", "versions", "sharing", "retirement")
 _ANALYST: Final = "analyst "  # of the names of check boxes
@@ -119,7 +119,7 @@ def _confirm(
 
 def curation_address(name: str) -> str:
     """Return the address of the page that curates a data set."""
-    return f"/datasets/{quoted(name, safe='')}/curation"
+    return make_path("datasets", name, "curation")
 
 
 def _redirect_back(web_session: WebSession, **query: str) -> Reply:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.guard.web.answer_table import answer_table
 from celosia.guard.web.charts import chart_columns
-from celosia.guard.web.rendering import redirect, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.views.answers import load_release, person_columns, restore_person
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import redirect
 
 if TYPE_CHECKING:
     from celosia.guard.schema.replies import Answer

@@ -6,8 +6,9 @@ A page shows the card of a data set: kinds, bounds and categories, never a numbe
 from typing import TYPE_CHECKING, Final
 
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import download, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import download
 
 if TYPE_CHECKING:
     from celosia.ledger import StatementLine

@@ -6,9 +6,6 @@ later: a rewritten log does not contain it.
 
 import json
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
-
-from starlette.responses import StreamingResponse
 
 from celosia.guard.log.export import FORMATS
 from celosia.guard.log.search import LogFilter
@@ -16,6 +13,7 @@ from celosia.guard.log.sentences import KINDS, say_lines
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import download, make_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,15 +62,14 @@ def _parse_number(text: str) -> int | None:
 
 
 def _address(fields: dict[str, str], path: str = "", **more: object) -> str:
-    return f"/log{path}?{urlencode({**fields, **more})}"
+    return make_address(f"/log{path}", {**fields, **more})
 
 
 def _export(web_session: WebSession) -> Reply:
     form = web_session.query_field("format")
     wanted = LogFilter.parse(web_session.query)
     pieces = web_session.guard.export_log(web_session.identity, form, wanted=wanted, language=web_session.language.code)
-    headers = {"Content-Disposition": f'attachment; filename="celosia-log.{form}"'}
-    return StreamingResponse(pieces, media_type=FORMATS[form], headers=headers)
+    return download(pieces, FORMATS[form], f"log.{form}")
 
 
 def _verify(web_session: WebSession) -> Reply:

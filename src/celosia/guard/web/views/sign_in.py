@@ -7,8 +7,9 @@ from typing import Final
 
 from celosia.core.errors import NotAllowedError
 from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
-from celosia.guard.web.rendering import redirect, render_page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.templates import redirect
 
 _HOME: Final = "/datasets"
 

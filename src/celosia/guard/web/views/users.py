@@ -8,8 +8,9 @@ import datetime as dt
 from typing import Final
 
 from celosia.guard.roles import Permission, Role
-from celosia.guard.web.rendering import confirm, redirect, render_page
+from celosia.guard.web.rendering import confirm, render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession, parse_days
+from celosia.serving.pages.templates import redirect
 
 _MAX_DAYS: Final = 3_650
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +10,35 @@ import pytest
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
 from celosia.core.messages.message import Message, find_template
-from celosia.guard.web.i18n.language import load_language
-from celosia.guard.web.i18n.wording import Sentence, translate
+from celosia.guard.web.web_session import load_language
 from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
+from celosia.serving.pages.languages import Sentence, translate
 from celosia.serving.problems import problem_of
+
+
+def gaps(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_both_languages_say_the_same_things() -> None:
+    english, spanish = load_language("en").texts, load_language("es").texts
+    assert list(english) == list(spanish)
+    assert not {name for name in english if gaps(english[name]) != gaps(spanish[name])}
+    assert not {name for name, text in spanish.items() if not text.strip()}
+
+
+def test_hardly_anything_is_the_same_word_in_both() -> None:
+    english, spanish = load_language("en").texts, load_language("es").texts
+    same = {name for name in english if english[name] == spanish[name]}
+    assert same <= {
+        "site.name", "nav.who", "budget.delta", "budget.rho", "ask.tab_sql", "ask.delta", "preview.within",
+        "preview.error",
+    }  # fmt: skip
+
+
+def test_values_are_not_read_as_patterns() -> None:
+    assert load_language("en").text("nav.who", name="{role}", role="{0}") == "{role}, {0}"
 
 
 def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:
