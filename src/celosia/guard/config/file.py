@@ -4,15 +4,17 @@ Unknown names are refused: a misspelt limit would silently not hold.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields, replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.guard.config.settings import Config, Limits, Oidc
-from celosia.guard.roles import Role
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def read_config(document: Mapping[str, Any], folder: Path) -> Config:
@@ -77,66 +79,16 @@ def _resolve_store(store: str, folder: Path) -> str:
 
 def write_config(config: Config) -> str:
     """Return the text of a configuration file."""
-    lines = [
-        "# The configuration of a Celosía privacy guard. Paths are relative to this file.",
-        "",
-        "# Budgets, log, users and data sets: sqlite:///FILE, or postgresql://USER:${PASSWORD}@HOST/DATABASE.",
-        f"store = {_quote(config.store)}",
-        "",
-        "# Where it listens. Beyond this machine it needs certificate and private_key, or a proxy that speaks TLS.",
-        f"host = {_quote(config.host)}",
-        f"port = {config.port}",
-        f"workers = {config.workers}",
-        f"behind_proxy = {str(config.behind_proxy).lower()}",
-        _path_line("certificate", config.certificate, "certificate.pem"),
-        _path_line("private_key", config.private_key, "private_key.pem"),
-        "",
-        "# Folders whose CSV and Parquet files owners and curators can add as data sets on the pages.",
-        _folders_line(config.data_folders),
-        "",
-        "# Replies leave after whole slots of this many milliseconds, so that timing reveals little; 0 is off.",
-        f"slot_milliseconds = {config.slot_milliseconds}",
-        "",
-        "[limits]",
-        *(_limit_line(config.limits, one) for one in fields(config.limits)),
-        "",
-    ]
-    return "\n".join([*lines, *_oidc_lines(config.oidc)]) + "\n"
+    from celosia.serving.pages.templates import open_templates
+
+    templates = open_templates(__package__)
+    templates.filters["toml"] = _format_toml
+    return templates.get_template("guard.toml").render(config=config, limits=fields(Limits)) + "\n"
 
 
-def _quote(text: str) -> str:
-    # JSON strings are TOML strings, except for one character, if non-ASCII characters stay unescaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _format_toml(value: object) -> "Markup":
+    from markupsafe import Markup
 
-
-def _limit_line(limits: Limits, limit: Field[Any]) -> str:
-    comment = limit.metadata["comment"]
-    return f"{limit.name} = {getattr(limits, limit.name)}" + (f"  # {comment}" if comment else "")
-
-
-def _path_line(name: str, path: Path | None, example: str) -> str:
-    return f"# {name} = {_quote(example)}" if path is None else f"{name} = {_quote(str(path))}"
-
-
-def _folders_line(folders: Sequence[Path]) -> str:
-    return (
-        f"data_folders = [{', '.join(_quote(str(one)) for one in folders)}]" if folders else '# data_folders = ["data"]'
-    )
-
-
-def _oidc_lines(oidc: Oidc | None) -> list[str]:
-    mark = "# " if oidc is None else ""
-    shown = oidc or Oidc(
-        issuer="https://login.example",
-        audience="celosia",
-        jwks="https://login.example/keys.json",
-        roles={"researchers": Role.ANALYST},
-    )
-    roles = ", ".join(f"{_quote(claim)} = {_quote(role.value)}" for claim, role in shown.roles.items())
-    names = ("issuer", "audience", "jwks", "role_claim", "name_claim")
-    return [
-        "# Bearer tokens of an identity provider, beside keys.",
-        f"{mark}[oidc]",
-        *(f"{mark}{name} = {_quote(getattr(shown, name))}" for name in names),
-        f"{mark}roles = {{ {roles} }}",
-    ]
+    # JSON values are TOML values, except for one character, if non-ASCII characters stay unescaped.
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return Markup(text.replace("\x7f", "\\u007f"))  # noqa: S704 - TOML escapes as JSON does
