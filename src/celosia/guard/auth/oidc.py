@@ -52,7 +52,7 @@ class PublicKeys:
         self._read = fetch if read is None else read
         self._clock = clock
         self._lock = threading.Lock()
-        self._parse_keys: tuple[dict[str, Any], ...] = ()
+        self._keys: tuple[dict[str, Any], ...] = ()
         self._loaded: float | None = None
         self._tried: float | None = None
 
@@ -75,7 +75,7 @@ class PublicKeys:
     def _find_fitting(self, kid: str | None, algorithm: str) -> list[dict[str, Any]]:
         return [
             key
-            for key in self._parse_keys
+            for key in self._keys
             if algorithm in ALGORITHMS[key["kty"]]
             and key.get("alg", algorithm) == algorithm
             and (kid is None or key.get("kid") == kid)
@@ -86,7 +86,7 @@ class PublicKeys:
             return
         self._tried = now
         try:
-            self._parse_keys = _parse_keys(read_json(self._read(self._place)))
+            self._keys = _parse_keys(read_json(self._read(self._place)))
         except Exception:  # noqa: BLE001 - if reading fails for any reason, the cached keys stay
             return
         self._loaded = now
@@ -128,7 +128,7 @@ class TokenChecker:
 
     def __init__(self, oidc: Oidc, *, keys: PublicKeys | None = None) -> None:
         self._oidc = oidc
-        self._parse_keys = PublicKeys(oidc.jwks) if keys is None else keys
+        self._keys = PublicKeys(oidc.jwks) if keys is None else keys
 
     def check(self, token: str) -> Identity:
         """Return the identity of a token; raise ``NotAllowedError`` if it is not valid."""
@@ -162,7 +162,7 @@ class TokenChecker:
         known = any(algorithm in names for names in ALGORITHMS.values())
         if not known or "crit" in header or not (kid is None or isinstance(kid, str)):
             return None
-        found = self._parse_keys.find(kid, algorithm)
+        found = self._keys.find(kid, algorithm)
         if found is None:
             return None
         key = jwt.PyJWK(found, algorithm=algorithm)

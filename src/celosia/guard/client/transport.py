@@ -55,7 +55,7 @@ class Transport:
         self._headers = {"Authorization": f"Bearer {_check_key(key)}", "Accept": "application/json"}
         self._timeout = float(exact_positive(timeout, name="timeout"))
         self._pause = pause
-        self._make_client = _make_client(self._timeout, verify) if client is None else client
+        self._client = _make_client(self._timeout, verify) if client is None else client
 
     def get(self, path: str, **parameters: str | int | None) -> Any:
         """Send GET; parameters that are None are omitted."""
@@ -75,7 +75,7 @@ class Transport:
 
     def close(self) -> None:
         """Close the connections."""
-        self._make_client.close()
+        self._client.close()
 
     def _send(
         self, method: str, path: str, *, timeout_left: float | None = None, tries: int = _TRIES, **content: Any
@@ -99,7 +99,7 @@ class Transport:
 
         sent = {**self._headers, **(headers or {})}
         try:
-            reply = self._make_client.request(method, f"{self.url}{path}", headers=sent, **content)
+            reply = self._client.request(method, f"{self.url}{path}", headers=sent, **content)
         except httpx.TransportError as error:
             return _unreachable(error, self.url)
         return _read_content(reply) if reply.status_code == 200 else _classify_reply(reply, self.url)

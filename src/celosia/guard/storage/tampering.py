@@ -9,7 +9,7 @@ passwords, the line of a key that of the key. Web sessions are not in the log an
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
@@ -33,6 +33,8 @@ DATASET_LINES: Final = (
     "version changed",
 )
 """The kinds of lines about a data set, each with the digest of its row; version 0.1 wrote ``schema changed``."""
+
+_Rows: TypeAlias = dict[str, dict[str, tuple[Any, ...]]]  # by kind and name
 
 _TAMPERED: Final = {
     "user": "guard.user_tampered_with",
@@ -66,7 +68,7 @@ def last_digest(connection: "Connection", dataset: str) -> str | None:
 def find_tampering(connection: "Connection") -> Message | None:
     """Return the first disagreement with the log; None if there is none."""
     expected = _replay_log(connection)
-    found: dict[str, dict[str, tuple[Any, ...]]] = {
+    found: _Rows = {
         "user": {row.name: (row.role,) for row in connection.execute(sa.select(USERS))},
         "key": {
             row.id: (row.user, row.digest, row.expires, row.revoked is not None)
@@ -85,11 +87,9 @@ def find_tampering(connection: "Connection") -> Message | None:
     return None
 
 
-def _replay_log(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]]]:
-    users: dict[str, tuple[Any, ...]] = {}
-    keys: dict[str, tuple[Any, ...]] = {}
-    datasets: dict[str, tuple[Any, ...]] = {}
-    approvals: dict[str, tuple[Any, ...]] = {}
+def _replay_log(connection: "Connection") -> _Rows:
+    expected: _Rows = {kind: {} for kind in _TAMPERED}
+    users, keys, datasets, approvals = expected.values()
     for kind, body in _lines(connection, *_USER_LINES, *DATASET_LINES, *_APPROVAL_LINES):
         if kind == "user added":
             users[body["user"]] = (body["role"],)
@@ -104,7 +104,7 @@ def _replay_log(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]
             approvals[body["approval"]] = (*asked[:4], kind.removeprefix("approval ").replace("requested", "pending"))
         else:
             datasets[body["dataset"]] = (body.get("digest"),)
-    return {"user": users, "key": keys, "data set": datasets, "approval": approvals}
+    return expected
 
 
 def _lines(connection: "Connection", *kinds: str, latest_first: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,7 @@ Names and strings are quoted and numbers parsed, so that a choice cannot inject 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
@@ -32,8 +32,6 @@ AGGREGATES: Final[dict[str, str]] = {
 OPERATORS: Final = ("=", "<>", "<", "<=", ">", ">=")
 """The comparisons of the form."""
 
-_FIELDS: Final = ("aggregate", "column", "group", "group2", "where", "operator", "value")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
@@ -50,7 +48,8 @@ class Choices:
     @classmethod
     def of(cls, form: Mapping[str, str]) -> "Choices":
         """Return the choices in a form."""
-        return cls(**{name: form[name].strip() for name in _FIELDS if form.get(name, "").strip()})
+        given = {field.name: form.get(field.name, "").strip() for field in fields(cls)}
+        return cls(**{name: text for name, text in given.items() if text})
 
     def sql(self, table: "TableCard") -> str:
         """Return the SQL; raise ``QueryError`` if a choice is missing or unknown."""

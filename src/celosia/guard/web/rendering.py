@@ -77,11 +77,8 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
 def _translate_sentence(web_session: "WebSession", text: str) -> tuple[str, str, str]:
     """Return a sentence, its language, and a remark if that is not the session's language."""
     sentence = translate(text, web_session.language)
-    return (
-        sentence.text,
-        sentence.code,
-        "" if sentence.code == web_session.language.code else web_session.text("error.in_english"),
-    )
+    remark = "" if sentence.code == web_session.language.code else web_session.text("error.in_english")
+    return sentence.text, sentence.code, remark
 
 
 def _token_field(token: str) -> "Markup":

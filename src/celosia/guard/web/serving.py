@@ -128,12 +128,10 @@ def _authenticate(web_session: WebSession, request: Request) -> tuple[WebSession
 
 def _check_rate(web_session: WebSession, request: Request) -> None:
     """Count the request by key, as over the API: many addresses do not raise the limit."""
-    if web_session.signed_in is None:
+    who, limit = web_session.signed_in, web_session.guard.config.limits.requests_per_minute
+    if who is None:
         return
-    limit = web_session.guard.config.limits.requests_per_minute
-    wait = get_shared(request).rates.take(
-        f"key {web_session.signed_in.key_id or web_session.signed_in.name}", per_minute=limit
-    )
+    wait = get_shared(request).rates.take(f"key {who.key_id or who.name}", per_minute=limit)
     if wait:
         raise TooManyRequestsError("serving.too_many_requests", seconds=math.ceil(wait))
 
@@ -152,14 +150,8 @@ def _render_error(web_session: WebSession, error: Exception, request: Request) -
     if problem is None:
         number = request_number(request.scope)
         request.app.state.access_log.error(error, request=number)
-        return render_page(
-            web_session,
-            "error.html",
-            status=500,
-            title=web_session.text("error.title"),
-            detail="",
-            request_number=number,
-        )
+        title = web_session.text("error.title")
+        return render_page(web_session, "error.html", status=500, title=title, detail="", request_number=number)
     status = 404 if isinstance(error, NotFoundError) else problem.status
     title = web_session.text("error.missing") if status == 404 else error_title(web_session, problem)
     translated = translate(problem.detail, web_session.language)

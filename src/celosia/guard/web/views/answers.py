@@ -24,7 +24,7 @@ from celosia.serving.pages.languages import translate
 from celosia.serving.pages.templates import download
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from celosia.guard.schema.replies import Answer
     from celosia.query.release import TableRelease
@@ -39,14 +39,10 @@ _PERSON: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|\bPERSON
 
 def cost_of(answer: "Answer") -> Guarantee | None:
     """Return the cost of an answer; None if it is unknown."""
-    return None if answer.cost is None else _read_guarantee(answer.cost)
-
-
-def _read_guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
     from celosia.query.serial.records import record_from_json
 
     try:
-        return record_from_json(Guarantee, cost)  # type: ignore[type-abstract] # one of its kinds
+        return None if answer.cost is None else record_from_json(Guarantee, answer.cost)  # type: ignore[type-abstract] # one of its kinds
     except CelosiaError:
         return None
 
@@ -138,30 +134,39 @@ def _level(web_session: WebSession) -> str:
 
 def _show(web_session: WebSession) -> Reply:
     answer, level = _find_answer(web_session), _level(web_session)
-    about: dict[str, Any] = {
-        "question": restore_person(answer.question, person_columns(web_session, [answer]).get(answer.dataset)),
-        "paid": payment_text(answer, own_budget=_has_budget(web_session)),
-    }
-    values: dict[str, Any] = {"table": None, "model": None, "charts": [], "notes": [], "limits_cut": False}
-    values |= {"cost": cost_of(answer), "guarantee": cost_of(answer), "meaning": ""}
-    if answer.release is not None and answer.is_model:
-        model = model_table(answer.release, web_session.language.code)
-        meaning = explain_guarantee(model.guarantee, web_session.language)
-        values |= {"model": model, "guarantee": model.guarantee, "meaning": meaning}
-    elif answer.release is not None:
+    person = person_columns(web_session, [answer]).get(answer.dataset)
+    return render_page(
+        web_session,
+        "answer.html",
+        answer=answer,
+        question=restore_person(answer.question, person),
+        paid=payment_text(answer, own_budget=_has_budget(web_session)),
+        cost=cost_of(answer),
+        level=level,
+        percent=f"{100 * float(level):g}",
+        levels=_LEVELS,
+        **_describe_release(answer, web_session.language, float(level)),
+    )
+
+
+def _describe_release(answer: "Answer", language: "Language", level: float) -> dict[str, Any]:
+    """Return the table of an answer or of its model, with what its guarantee means for one person."""
+    found: dict[str, Any] = {"table": None, "model": None, "charts": [], "notes": [], "limits_cut": False}
+    if answer.release is None:
+        return found | {"guarantee": cost_of(answer), "meaning": ""}
+    if answer.is_model:
+        model = model_table(answer.release, language.code)
+        found |= {"model": model, "guarantee": model.guarantee}
+    else:
         release = load_release(answer)
-        values |= {
-            "table": answer_table(release, web_session.language.code, float(level)),
+        found |= {
+            "table": answer_table(release, language.code, level),
             "charts": chart_columns(release),
-            "notes": [translate(note, web_session.language) for note in release.notes],
+            "notes": [translate(note, language) for note in release.notes],
             "guarantee": release.guarantee,
             "limits_cut": release.true_intervals is not None,
-            "meaning": explain_guarantee(release.guarantee, web_session.language),
         }
-    percent = f"{100 * float(level):g}"
-    return render_page(
-        web_session, "answer.html", answer=answer, level=level, percent=percent, levels=_LEVELS, **about, **values
-    )
+    return found | {"meaning": explain_guarantee(found["guarantee"], language)}
 
 
 def _specification(web_session: WebSession) -> dict[str, object]:

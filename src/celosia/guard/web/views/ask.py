@@ -104,12 +104,10 @@ def _tab(web_session: WebSession) -> str:
 
 
 def _sql(web_session: WebSession, card: "DatasetCard") -> str:
-    """Return the SQL of the form, or of its choices."""
-    return (
-        web_session.form_field("sql")
-        if web_session.form_field("tab") != "form"
-        else Choices.of(web_session.form).sql(_private_table(card))
-    )
+    """Return the SQL that a form holds, or that of its choices."""
+    if web_session.form_field("tab") == "form":
+        return Choices.of(web_session.form).sql(_private_table(card))
+    return web_session.form_field("sql")
 
 
 def _read_request(web_session: WebSession, card: "DatasetCard") -> QueryRequest | FitRequest:
