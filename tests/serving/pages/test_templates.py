@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from jinja2 import UndefinedError
 from starlette.responses import StreamingResponse
 
 from celosia.serving.pages.templates import (
@@ -14,8 +16,12 @@ from celosia.serving.pages.templates import (
     format_time,
     make_address,
     make_path,
+    open_templates,
     redirect,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_htmx_may_run_no_code_and_keep_nothing() -> None:
@@ -24,6 +30,18 @@ def test_htmx_may_run_no_code_and_keep_nothing() -> None:
     assert told["selfRequestsOnly"] is True
     assert told["includeIndicatorStyles"] is False
     assert told["historyCacheSize"] == 0
+
+
+def test_values_are_escaped_and_none_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"templates_of_{abs(hash(tmp_path))}"
+    (tmp_path / name / "templates").mkdir(parents=True)
+    (tmp_path / name / "__init__.py").touch()
+    (tmp_path / name / "templates" / "page.html").write_text("<p>{{ text }}, {{ at | day }}</p>")
+    monkeypatch.syspath_prepend(tmp_path)
+    page, at = open_templates(name).get_template("page.html"), dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    assert page.render(text="<b>", at=at) == "<p>&lt;b&gt;, 2026-01-01</p>"
+    with pytest.raises(UndefinedError):
+        page.render(at=at)
 
 
 def test_times_are_utc() -> None:
