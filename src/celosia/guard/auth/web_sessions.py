@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
-_ENDED: Final = "guard.not_signed_in"
 _SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -55,21 +54,20 @@ class WebSessions:
 
     def find_identity(self, secret: str) -> Identity:
         """Return the identity of a web session; raise ``NotAllowedError`` if it or its key has ended."""
-        if not _is_secret(secret):
-            raise NotAllowedError(_ENDED)
+        identity = self._find_identity(secret) if _is_secret(secret) else None
+        if identity is None:
+            raise NotAllowedError("guard.not_signed_in")
+        return identity
+
+    def _find_identity(self, secret: str) -> Identity | None:
         query = sa.select(WEB_SESSIONS).where(
             WEB_SESSIONS.c.digest == _digest(secret), WEB_SESSIONS.c.until > format_time(self._now())
         )
         with self._ledger.store.reading() as connection:
             row = connection.execute(query).first()
-        if row is None:
-            raise NotAllowedError(_ENDED)
-        if row.key_id is None:
-            return Identity(name=row.name, role=Role(row.role), until=parse_time(row.until))
-        identity = self._directory.find_holder(row.key_id)
-        if identity is None:
-            raise NotAllowedError(_ENDED)
-        return identity
+        if row is None or row.key_id is not None:
+            return None if row is None else self._directory.find_holder(row.key_id)
+        return Identity(name=row.name, role=Role(row.role), until=parse_time(row.until))
 
     def end(self, secret: str) -> None:
         """End a web session; an unknown one is ignored."""

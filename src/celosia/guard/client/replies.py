@@ -5,7 +5,7 @@ import datetime as dt
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Final
+from typing import Any
 
 from celosia.core.errors import CelosiaError, EngineError, FormatError, GuardUnreachableError
 from celosia.core.exact import exact_adjacency, safe_repr
@@ -16,8 +16,6 @@ from celosia.data.table import Table
 from celosia.guard.schema.replies import Answer, BudgetReply, DatasetCard, TableCard
 from celosia.query.serial.json_fields import FORMATS
 from celosia.query.serial.records import record_from_json
-
-_STATES: Final = {"committed": "answered"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +107,7 @@ def read_past_query(answer: Answer) -> PastQuery:
         dataset=answer.dataset,
         question=answer.question,
         at=answer.at,
-        state="repeated" if answer.repeated else _STATES.get(answer.state, answer.state),
+        state="repeated" if answer.repeated else "answered" if answer.state == "committed" else answer.state,
         cost=None if answer.cost is None else _guarantee(answer.cost),
     )
 

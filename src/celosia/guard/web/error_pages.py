@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from celosia.guard.web.rendering import error_title, render_error
 from celosia.guard.web.web_session import open_web_session
-from celosia.serving.pages.languages import translate
+from celosia.serving.pages.languages import Sentence, translate
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -27,13 +27,12 @@ def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response 
         return None
     web_session = open_web_session(guard, request, "/")
     code = web_session.language.code
-    translated = translate(problem.detail, web_session.language)
-    title, detail, spoken = error_title(web_session, problem), translated.text, translated.code
+    title, detail = error_title(web_session, problem), translate(problem.detail, web_session.language)
     if problem.status == 404:
-        title, detail, spoken = web_session.text("error.missing"), web_session.text("error.nowhere"), code
+        title, detail = web_session.text("error.missing"), Sentence(web_session.text("error.nowhere"), code)
     elif problem.status == 429:
         seconds = (problem.headers or {}).get("Retry-After", "60")
-        detail, spoken = web_session.text("error.wait", seconds=seconds), code
-    reply = render_error(web_session, status=problem.status, title=title, detail=detail, spoken=spoken)
+        detail = Sentence(web_session.text("error.wait", seconds=seconds), code)
+    reply = render_error(web_session, status=problem.status, title=title, detail=detail)
     reply.headers.update(problem.headers or {})
     return reply

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Policy
+    from celosia.serving.pages.languages import Sentence
     from celosia.serving.problems import Problem
 
 FILES: Final = StaticFiles("celosia.guard.web")
@@ -112,9 +113,9 @@ def error_title(web_session: "WebSession", problem: "Problem") -> str:
     return web_session.text(name if web_session.language.has(name) else "error.title")
 
 
-def render_error(web_session: "WebSession", *, status: int, title: str, detail: str, spoken: str) -> HTMLResponse:
-    """Return the page of an error with its language; or a fragment, which htmx inserts only with status 200."""
-    values: dict[str, Any] = {"title": title, "detail": detail, "spoken": spoken}
+def render_error(web_session: "WebSession", *, status: int, title: str, detail: "Sentence") -> HTMLResponse:
+    """Return the page of an error; or a fragment, which htmx inserts only with status 200."""
+    values: dict[str, Any] = {"title": title, "detail": detail.text, "spoken": detail.code}
     if web_session.fragment:
         return render_page(web_session, "error_fragment.html", **values)
     return render_page(web_session, "error.html", status=status, request_number="", **values)

@@ -7,18 +7,20 @@ from starlette.responses import Response
 
 from celosia.guard.web.rendering import FILES
 from celosia.guard.web.serving import make_endpoint
-from celosia.guard.web.views.adding import ADDING_PAGES
-from celosia.guard.web.views.answers import ANSWER_PAGES
-from celosia.guard.web.views.approvals import APPROVAL_PAGES
-from celosia.guard.web.views.ask import ASK_PAGES
-from celosia.guard.web.views.budgets import BUDGET_PAGES
-from celosia.guard.web.views.curation import CURATION_PAGES
-from celosia.guard.web.views.dashboard import DASHBOARD_PAGES
-from celosia.guard.web.views.datasets import DATASET_PAGES
-from celosia.guard.web.views.log import LOG_PAGES
-from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
-from celosia.guard.web.views.try_api import TRY_API_PAGES
-from celosia.guard.web.views.users import USER_PAGES
+from celosia.guard.web.views import (
+    adding,
+    answers,
+    approvals,
+    ask,
+    budgets,
+    curation,
+    dashboard,
+    datasets,
+    log,
+    sign_in,
+    try_api,
+    users,
+)
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -26,20 +28,8 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
     from celosia.guard.web.web_session import Page
 
-PAGES: "Final[tuple[Page, ...]]" = (
-    *SIGN_IN_PAGES,
-    *DATASET_PAGES,
-    *CURATION_PAGES,
-    *ADDING_PAGES,
-    *ASK_PAGES,
-    *ANSWER_PAGES,
-    *DASHBOARD_PAGES,
-    *APPROVAL_PAGES,
-    *BUDGET_PAGES,
-    *LOG_PAGES,
-    *USER_PAGES,
-    *TRY_API_PAGES,
-)
+_VIEWS: Final = (sign_in, datasets, curation, adding, ask, answers, dashboard, approvals, budgets, log, users, try_api)
+PAGES: "Final[tuple[Page, ...]]" = tuple(page for views in _VIEWS for page in views.PAGES)
 """All pages."""
 
 

@@ -154,5 +154,4 @@ def _render_error(web_session: WebSession, error: Exception, request: Request) -
         return render_page(web_session, "error.html", status=500, title=title, detail="", request_number=number)
     status = 404 if isinstance(error, NotFoundError) else problem.status
     title = web_session.text("error.missing") if status == 404 else error_title(web_session, problem)
-    translated = translate(problem.detail, web_session.language)
-    return render_error(web_session, status=status, title=title, detail=translated.text, spoken=translated.code)
+    return render_error(web_session, status=status, title=title, detail=translate(problem.detail, web_session.language))

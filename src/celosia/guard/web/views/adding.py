@@ -64,7 +64,7 @@ def _render(web_session: WebSession, step: str, file: str, **values: Any) -> Rep
     return render_page(web_session, "adding.html", step=step, chosen=file, name=name, **values)
 
 
-ADDING_PAGES: Final = (
+PAGES: Final = (
     Page(path="/new-dataset", view=_begin, form=_list, costly=True),
     Page(path="/new-dataset", view=_continue, method="POST", form=_correct, costly=True),
 )

@@ -191,9 +191,8 @@ def _picture(web_session: WebSession) -> Reply:
 
 def _csv(web_session: WebSession) -> Reply:
     answer = _find_answer(web_session)
-    return download(
-        answer_csv(load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
-    )
+    text = answer_csv(load_release(answer), float(_level(web_session)))
+    return download(text, "text/csv; charset=utf-8", f"{answer.id}.csv")
 
 
 def _json(web_session: WebSession) -> Reply:
@@ -203,7 +202,7 @@ def _json(web_session: WebSession) -> Reply:
     return download(text, "application/json", f"{answer.id}.json")
 
 
-ANSWER_PAGES: Final = (
+PAGES: Final = (
     Page(path="/answers", view=_list),
     Page(path="/answers/{id}", view=_show),
     Page(path="/answers/{id}/chart.json", view=_chart),

@@ -45,7 +45,7 @@ def _find_own(web_session: WebSession) -> "Approval":
     raise ParameterError("guard.no_approval", name=repr(wanted[:60]))
 
 
-APPROVAL_PAGES: Final = (
+PAGES: Final = (
     Page(path="/approvals", view=_show),
     Page(path="/approvals", view=_decide, method="POST", form=_show),
     Page(path="/approvals/ask", view=_ask, method="POST", form=_show, costly=True, spends=True),

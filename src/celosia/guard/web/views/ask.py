@@ -219,7 +219,7 @@ def _redirect_back(web_session: WebSession) -> Reply:
     return redirect(make_path("datasets", web_session.names["name"], "ask"))
 
 
-ASK_PAGES: Final = (
+PAGES: Final = (
     Page(path="/datasets/{name}/ask", view=_show),
     Page(path="/datasets/{name}/ask", view=_ask, method="POST", form=_show, costly=True, spends=True),
     Page(path="/datasets/{name}/preview", view=_preview, method="POST", costly=True),

@@ -115,7 +115,7 @@ def _describe_policy(web_session: WebSession, policy: "Policy") -> str:
     return f"{limit} ({'; '.join(rules)})" if rules else limit
 
 
-BUDGET_PAGES: Final = (
+PAGES: Final = (
     Page(path="/budget", view=_show),
     Page(path="/budget", view=_set, method="POST", form=_show),
 )

@@ -126,7 +126,7 @@ def _redirect_back(web_session: WebSession, **query: str) -> Reply:
     return redirect(curation_address(web_session.names["name"]), **query)
 
 
-CURATION_PAGES: Final = (
+PAGES: Final = (
     Page(path="/datasets/{name}/curation", view=_show),
     Page(path="/datasets/{name}/bounds", view=_set_bounds, method="POST", form=_show),
     Page(path="/datasets/{name}/versions", view=_new_version, method="POST"),

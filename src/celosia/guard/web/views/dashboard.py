@@ -68,7 +68,7 @@ def _forget(web_session: WebSession) -> Reply:
     return redirect("/dashboard")
 
 
-DASHBOARD_PAGES: Final = (
+PAGES: Final = (
     Page(path="/dashboard", view=_show),
     Page(path="/dashboard", view=_save, method="POST", form=_show),
     Page(path="/dashboard/forget", view=_forget, method="POST", form=_show),

@@ -27,11 +27,8 @@ def budget_lines(web_session: WebSession, dataset: str) -> "list[StatementLine]"
 
 def _list(web_session: WebSession) -> Reply:
     cards = web_session.guard.datasets(web_session.identity)
-    lines = {
-        line.scope.dataset: line
-        for line in web_session.guard.budget(web_session.identity)
-        if line.scope.analyst is None
-    }
+    budgets = web_session.guard.budget(web_session.identity)
+    lines = {line.scope.dataset: line for line in budgets if line.scope.analyst is None}
     return render_page(web_session, "datasets.html", cards=cards, lines=lines)
 
 
@@ -46,7 +43,7 @@ def _dummy(web_session: WebSession) -> Reply:
     return download(parts, "text/csv; charset=utf-8", f"{name}-dummy.csv")
 
 
-DATASET_PAGES: Final = (
+PAGES: Final = (
     Page(path="/datasets", view=_list),
     Page(path="/datasets/{name}", view=_show),
     Page(path="/datasets/{name}/dummy", view=_dummy),

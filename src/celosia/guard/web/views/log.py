@@ -77,7 +77,7 @@ def _verify(web_session: WebSession) -> Reply:
     return _show(web_session, web_session.guard.verify(web_session.identity, kept))
 
 
-LOG_PAGES: Final = (
+PAGES: Final = (
     Page(path="/log", view=_show, form=_show),
     Page(path="/log", view=_verify, method="POST", form=_show),
     Page(path="/log/export", view=_export),

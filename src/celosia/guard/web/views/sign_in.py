@@ -42,7 +42,7 @@ def _sign_out(web_session: WebSession) -> Reply:
     return reply
 
 
-SIGN_IN_PAGES: Final = (
+PAGES: Final = (
     Page(path="/", view=_home, public=True),
     Page(path="/sign-in", view=_show, public=True),
     Page(path="/sign-in", view=_sign_in, method="POST", public=True),

@@ -14,5 +14,5 @@ def _show(web_session: WebSession) -> Reply:
     return render_page(web_session, "try_api.html", repeat=draw_hexadecimal(32))
 
 
-TRY_API_PAGES: Final = (Page(path="/try-api", view=_show),)
+PAGES: Final = (Page(path="/try-api", view=_show),)
 """The API by hand."""

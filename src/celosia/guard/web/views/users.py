@@ -41,7 +41,7 @@ def _revoke(web_session: WebSession) -> Reply:
     return asked or redirect("/users", done="revoked")
 
 
-USER_PAGES: Final = (
+PAGES: Final = (
     Page(path="/users", view=_show),
     Page(path="/users", view=_add, method="POST", form=_show),
     Page(path="/users/revoke", view=_revoke, method="POST", form=_show),
