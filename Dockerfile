@@ -6,7 +6,8 @@
 #   docker run --detach --volume celosia:/var/lib/celosia --volume /srv/registers:/data:ro \
 #       --publish 127.0.0.1:8750:8750 celosia
 #
-# What is installed is what requirements.lock says, hashes checked. It runs as a user who may write one folder.
+# What is installed is what requirements.lock says, hashes checked. It runs as a user who may write one folder: bytecode
+# is written here, or every start would compile its libraries again.
 
 FROM python:3.12-slim AS build
 WORKDIR /build
@@ -14,7 +15,7 @@ COPY pyproject.toml requirements.lock ./
 RUN python -m venv /usr/local/tools && python -m venv --without-pip /usr/local/celosia \
     && awk '/^[A-Za-z0-9]/ { keep = /^uv==/ } keep' requirements.lock > uv.txt \
     && /usr/local/tools/bin/pip install --no-cache-dir --no-deps --require-hashes -r uv.txt \
-    && /usr/local/tools/bin/uv pip install --no-cache --python /usr/local/celosia/bin/python --require-hashes \
+    && /usr/local/tools/bin/uv pip install --no-cache --compile-bytecode --python /usr/local/celosia/bin/python --require-hashes \
         -r pyproject.toml --extra guard --extra postgres --constraint requirements.lock
 COPY README.md LICENSE ./
 COPY src src
@@ -22,7 +23,7 @@ RUN awk '/^[A-Za-z0-9]/ { keep = /^(hatchling|packaging|pathspec|pluggy|trove-cl
         > hatchling.txt \
     && /usr/local/tools/bin/pip install --no-cache-dir --no-deps --require-hashes -r hatchling.txt \
     && /usr/local/tools/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheel . \
-    && /usr/local/tools/bin/uv pip install --no-cache --no-deps --python /usr/local/celosia/bin/python wheel/*.whl
+    && /usr/local/tools/bin/uv pip install --no-cache --compile-bytecode --no-deps --python /usr/local/celosia/bin/python wheel/*.whl
 
 FROM python:3.12-slim
 RUN useradd --system --create-home --home-dir /var/lib/celosia celosia

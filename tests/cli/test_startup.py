@@ -110,3 +110,16 @@ else:
 def test_pandas_is_there_for_commands_that_are_not_short() -> None:
     assert not start_quickly(["learn", "models"])
     assert not start_quickly([])
+
+
+def test_a_server_collects_garbage_as_often_as_python_does() -> None:
+    script = """
+import gc
+from celosia.cli.startup import collect_often, start_quickly
+before = gc.get_threshold()
+start_quickly(["guard", "serve"])
+assert gc.get_threshold() != before
+collect_often()
+assert gc.get_threshold() == before
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

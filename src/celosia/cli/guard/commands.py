@@ -22,6 +22,7 @@ from celosia.cli.guard.datasets import dataset
 from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
 from celosia.cli.guard.users import print_key, user
 from celosia.cli.language import current_language
+from celosia.cli.startup import collect_often
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
 from celosia.core.messages.message import Message
@@ -70,6 +71,7 @@ def _serve(config: ConfigOption = Path("guard.toml")) -> None:
     """Serve the API and the pages, until interrupted."""
     from celosia.guard.server.serve import serve
 
+    collect_often()
     serve(config)
 
 

@@ -9,15 +9,17 @@ import gc
 import importlib
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
 
+from celosia.core.on_demand import hide_module, load_on_demand
 from celosia.guard.config.settings import Config
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.mechanisms import Gaussian, Laplace
+from celosia.query.engines.registry import plugin_engines
 from celosia.serving.access_log import AccessLog, redirect_output
 from celosia.serving.limits import Rates
 from celosia.serving.listening import announce, listen
@@ -27,8 +29,11 @@ from celosia.serving.worker import serve_app
 _PRELOADED = (
     "duckdb",
     "ibis.backends.duckdb",
+    "ibis.expr.types.groupby",
+    "ibis.formats.pyarrow",
     "pyarrow.compute",
     "pyarrow.parquet",
+    "scipy.special",
     "sqlalchemy",
     "sqlglot",
     "uvicorn.lifespan.off",
@@ -37,8 +42,10 @@ _PRELOADED = (
     "celosia.query.engines.duckdb",
     "celosia.query.execution.person_level",
     "celosia.query.execution.row_level",
+    "celosia.query.execution.text_values",
 )
-_PRELOADED_IF_INSTALLED = ("pandas", "psycopg", "pyarrow.pandas_compat")
+_PRELOADED_FOR_POSTGRESQL = ("psycopg", "ibis.backends.postgres")
+_COMPILERS = "ibis.backends.sql.compilers"
 
 
 def serve(path: str | os.PathLike[str]) -> None:
@@ -50,9 +57,9 @@ def serve(path: str | os.PathLike[str]) -> None:
     celosia.core.errors.ParameterError: There is no configuration 'nowhere.toml': celosia guard init writes one.
     """
     config = Config.read(path)
-    Guard.open(config, create=False).close()  # its errors are reported once here, not by every worker
+    libraries = _choose_libraries(config)  # its errors are reported once here, not by every worker
     listening = listen(config)
-    with _preload_libraries():
+    with _preload_libraries(libraries):
         if hasattr(os, "fork"):
             Supervisor(serve_guard, partial(Config.read, path), config, listening).run()
             return
@@ -71,19 +78,38 @@ def serve_guard(
         serve_app(create_app(guard, rates=rates, access_log=access_log), config, listening, ready=ready)
 
 
+def _choose_libraries(config: Config) -> tuple[str, ...]:
+    """Open the guard, and return the libraries that its data sets need."""
+    with Guard.open(config, create=False) as guard:
+        places = {place for dataset in guard.catalogue.all() if not dataset.retired for place in dataset.places()}
+    in_database = any(place.startswith("postgresql:") for place in places)
+    return (*_PRELOADED, *(_PRELOADED_FOR_POSTGRESQL if in_database else ()))
+
+
 @contextlib.contextmanager
-def _preload_libraries() -> Iterator[None]:
+def _preload_libraries(names: Iterable[str] = _PRELOADED) -> Iterator[None]:
     """Load once what every worker needs; start no thread, because a fork would lose it."""
-    for name in _PRELOADED:
+    gc.disable()  # a collection would scan the libraries again and again, and find next to nothing
+    load_on_demand(_COMPILERS)
+    _settle_pandas()
+    for name in names:
         importlib.import_module(name)
-    for name in _PRELOADED_IF_INSTALLED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
     for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):
         mechanism.release(np.zeros(16, dtype=np.int64))  # loads the compiled samplers
-    gc.collect()
     gc.freeze()  # workers share these pages while their garbage collectors do not write to them
+    gc.enable()
     try:
         yield
     finally:
         gc.unfreeze()
+
+
+def _settle_pandas() -> None:
+    """Let Arrow find no pandas, unless an engine of another package may need it.
+
+    Arrow looks for pandas with the first array that it makes, and remembers. No query needs it; it stays importable.
+    """
+    import pyarrow as pa
+
+    with contextlib.nullcontext() if plugin_engines() else hide_module("pandas"):
+        pa.array([0])
