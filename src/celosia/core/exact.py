@@ -226,6 +226,8 @@ def _parse(value: Exact, name: str) -> Fraction:
 
 def _parse_text(text: str, name: str) -> Fraction:
     if len(text) <= _MAX_DIGITS:
+        if text.isdigit() and text.isascii():  # most numbers of records
+            return Fraction(int(text))
         if _DECIMAL.fullmatch(text):
             return _parse_decimal(Decimal(text), name)
         if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:

@@ -72,9 +72,12 @@ class Record(ReprMixin):
         return record
 
 
+_field_names: dict[type[Record], tuple[str, ...]] = {}  # by kind
+
+
 def _encode(value: object) -> object:
     if isinstance(value, Record):
-        fields = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = {name: _encode(getattr(value, name)) for name in field_names(type(value))}
         return fields | {"kind": type(value).__name__, "version": value.version}
     if isinstance(value, Fraction):
         return str(value)
@@ -105,21 +108,43 @@ def _decode(value: object) -> object:
         known, {name: _decode(item) for name, item in fields.items() if name not in ("kind", "version")}
     )
     # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are refused.
-    if _shape(_encode(record)) != _shape(value):
+    if not _has_types(value, record):
         raise FormatError("core.wrong_field_type", kind=kind)
     return record
 
 
-def _shape(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _shape(item) for name, item in value.items()}
-    return [_shape(item) for item in value] if isinstance(value, list) else type(value)
+def _has_types(written: object, value: object) -> bool:
+    """Return whether a JSON value has the types, names and lengths of what ``_encode`` makes of a value."""
+    if isinstance(value, Record):
+        if not isinstance(written, dict) or type(written.get("kind")) is not str:
+            return False
+        names = field_names(type(value))
+        return (
+            type(written.get("version")) is int
+            and len(written) == len(names) + 2
+            and all(name in written and _has_types(written[name], getattr(value, name)) for name in names)
+        )
+    if isinstance(value, Fraction):
+        return type(written) is str
+    if isinstance(value, Enum):
+        return type(written) is type(value.value)
+    if isinstance(value, tuple):
+        return isinstance(written, list) and len(written) == len(value) and all(map(_has_types, written, value))
+    return type(written) is type(value)
+
+
+def field_names(kind: type[Record]) -> tuple[str, ...]:
+    """Return the names of the fields of a kind of record."""
+    names = _field_names.get(kind)
+    if names is None:
+        names = _field_names[kind] = tuple(field.name for field in dataclasses.fields(kind))
+    return names
 
 
 def _construct(kind: type[Record], fields: dict[str, object]) -> Record:
-    expected = sorted(field.name for field in dataclasses.fields(kind))
-    if sorted(fields) != expected:
-        raise FormatError("core.wrong_record_fields", kind=kind.__name__, expected=", ".join(expected))
+    expected = field_names(kind)
+    if fields.keys() != {*expected}:
+        raise FormatError("core.wrong_record_fields", kind=kind.__name__, expected=", ".join(sorted(expected)))
     try:
         return kind(**fields)
     except FormatError:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, NoReturn, TypeAlias
 
 from celosia.core.errors import FormatError
@@ -72,21 +72,14 @@ def read_json(
     ...
     celosia.core.errors.FormatError: The text is not strict JSON: it gives a field twice.
     """
-    refuse = partial(_refuse, name)
-    number = partial(_read_number, refuse)
+    decoder, refuse = _make_decoder(name, decimal)
     if not isinstance(data, str | bytes) or len(data) > max_length:
         refuse("core.json_too_long", most=max_length)
     try:
         body = data.encode() if isinstance(data, str) else data
         if _exceeds_depth(body, max_depth):
             refuse("core.json_too_deep", most=max_depth)
-        value = json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=partial(_read_object, refuse),
-            parse_int=partial(number, int),
-            parse_float=partial(number, decimal),
-            parse_constant=lambda _word: refuse("core.json_with_infinity"),
-        )
+        value = decoder.decode(body.decode("utf-8"))
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError:
@@ -94,6 +87,20 @@ def read_json(
     except (json.JSONDecodeError, RecursionError):
         refuse("core.json_not_parsed")
     return value
+
+
+@lru_cache(64)
+def _make_decoder(name: str, decimal: Callable[[str], Any]) -> tuple[json.JSONDecoder, _Refuse]:
+    """Return a decoder, and what refuses a text; making them takes longer than reading a short text."""
+    refuse = partial(_refuse, name)
+    number = partial(_read_number, refuse)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=partial(_read_object, refuse),
+        parse_int=partial(number, int),
+        parse_float=partial(number, decimal),
+        parse_constant=lambda _word: refuse("core.json_with_infinity"),
+    )
+    return decoder, refuse
 
 
 def _exceeds_depth(body: bytes, max_depth: int) -> bool:

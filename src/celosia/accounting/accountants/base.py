@@ -39,7 +39,7 @@ from celosia.core.exact import (
     refuse_same_changes,
     safe_repr,
 )
-from celosia.core.record import Record
+from celosia.core.record import Record, field_names
 
 _MAX_EPSILON = 1e18  # where the search for an epsilon ends
 _MIN_PARAMETER, _MAX_PARAMETER = Fraction(2) ** -500, Fraction(2) ** 200  # squares and quotients stay doubles
@@ -158,8 +158,8 @@ class Accountant(ABC):
 def _check_sizes(value: object) -> None:
     """Refuse numbers so large or small that computations in doubles would overflow."""
     if isinstance(value, Record):
-        for part in dataclasses.fields(value):
-            _check_sizes(getattr(value, part.name))
+        for name in field_names(type(value)):
+            _check_sizes(getattr(value, name))
     elif isinstance(value, tuple):
         for item in value:
             _check_sizes(item)
