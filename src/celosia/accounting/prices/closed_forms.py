@@ -10,10 +10,10 @@ Mironov 2017 (randomized response, Laplace, Gaussian); Bun and Steinke 2016 (pur
 """
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array
@@ -156,8 +156,12 @@ def _inner(step: float, between: float, over: Array) -> Array:
 
 @cache
 def _coefficients() -> list[float]:
-    """Return those of the power series of L."""
-    return [(-1) ** (n + 1) * float(scipy.special.zeta(2 * n)) / (n * math.pi ** (2 * n)) for n in range(1, 23)]
+    """Return those of the power series of L in ``x**2``: ``x`` times its derivative is ``x * cosh(x) / sinh(x) - 1``."""
+    quotients: list[Fraction] = []  # of the series of cosh(x) by that of sinh(x) / x
+    for n in range(23):
+        known = sum((one / math.factorial(2 * (n - k) + 1) for k, one in enumerate(quotients)), Fraction(0))
+        quotients.append(Fraction(1, math.factorial(2 * n)) - known)
+    return [float(one / (2 * n)) for n, one in enumerate(quotients) if n > 0]
 
 
 def _rise(start: Array, step: Array) -> Array:
