@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.cli.startup import start_quickly
+from celosia.core import ApproxDP
+from celosia.guard.config.settings import Config
+from celosia.guard.schema.requests import QueryRequest
+from celosia.guard.service import Guard
+from tests.reliability.serving import question, set_up
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +115,29 @@ else:
 def test_pandas_is_there_for_commands_that_are_not_short() -> None:
     assert not start_quickly(["learn", "models"])
     assert not start_quickly([])
+
+
+@pytest.mark.parametrize(
+    "arguments", [("user", "list"), ("dataset", "list"), ("budget", "show"), ("log",), ("approval", "list")]
+)
+def test_a_command_of_the_guard_loads_only_what_it_needs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    path, keys = set_up(tmp_path, budget=ApproxDP(epsilon=1, delta="1e-6"))
+    with Guard.open(Config.read(path)) as guard:
+        guard.ask(guard.authenticate(keys["analyst"]), QueryRequest.model_validate(question(1)), "first")
+    printed, code, modules = run(tmp_path, "guard", *arguments, "--config", str(path))
+    assert code == 0
+    assert printed
+    assert not modules & (UNNEEDED - {"sqlalchemy"})
+    assert not modules & {
+        "celosia.query",
+        "duckdb",
+        "fastapi",
+        "ibis",
+        "pyarrow",
+        "scipy.special",
+        "sqlglot",
+        "uvicorn",
+    }
 
 
 def test_a_server_collects_garbage_as_often_as_python_does() -> None:

@@ -156,7 +156,7 @@ def _inner(step: float, between: float, over: Array) -> Array:
 
 @cache
 def _coefficients() -> list[float]:
-    """Return those of the power series of L in ``x**2``: ``x`` times its derivative is ``x * cosh(x) / sinh(x) - 1``."""
+    """Return those of the power series of L in ``x**2``: ``x L'(x) = x cosh(x) / sinh(x) - 1``."""
     quotients: list[Fraction] = []  # of the series of cosh(x) by that of sinh(x) / x
     for n in range(23):
         known = sum((one / math.factorial(2 * (n - k) + 1) for k, one in enumerate(quotients)), Fraction(0))

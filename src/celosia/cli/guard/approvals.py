@@ -1,5 +1,6 @@
 """``celosia guard approval``: list costly queries that wait for a curator, and decide about them."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
@@ -29,7 +30,6 @@ def _list(
     from celosia.cli.costs import cost
     from celosia.core.guarantees import Guarantee
     from celosia.guard.auth.identity import Identity
-    from celosia.query.serial.records import record_from_json
 
     with open_guard(config) as guard:
         found = guard.approvals(Identity.local(), state=state)
@@ -39,7 +39,7 @@ def _list(
             one.analyst,
             one.dataset,
             one.question,
-            cost(record_from_json(Guarantee, dict(one.cost))),  # type: ignore[type-abstract] # one of its kinds
+            cost(Guarantee.from_json(json.dumps(dict(one.cost)))),
             Message(_STATES["answered" if one.answer else one.state]),
         ]
         for one in found
