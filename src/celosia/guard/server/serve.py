@@ -90,21 +90,23 @@ def _choose_libraries(config: Config) -> tuple[str, ...]:
 def _preload_libraries(names: Iterable[str] = _PRELOADED) -> Iterator[None]:
     """Load once what every worker needs; start no thread, because a fork would lose it."""
     gc.disable()  # a collection would scan the libraries again and again, and find next to nothing
-    load_on_demand(_COMPILERS)
-    _settle_pandas()
-    for name in names:
-        importlib.import_module(name)
-    for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):
-        mechanism.release(np.zeros(16, dtype=np.int64))  # loads the compiled samplers
-    gc.freeze()  # workers share these pages while their garbage collectors do not write to them
-    gc.enable()
+    try:
+        load_on_demand(_COMPILERS)
+        _hide_pandas_from_arrow()
+        for name in names:
+            importlib.import_module(name)
+        for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):
+            mechanism.release(np.zeros(16, dtype=np.int64))  # loads the compiled samplers
+        gc.freeze()  # workers share these pages while their garbage collectors do not write to them
+    finally:
+        gc.enable()
     try:
         yield
     finally:
         gc.unfreeze()
 
 
-def _settle_pandas() -> None:
+def _hide_pandas_from_arrow() -> None:
     """Let Arrow find no pandas, unless an engine of another package may need it.
 
     Arrow looks for pandas with the first array that it makes, and remembers. No query needs it; it stays importable.
