@@ -101,7 +101,7 @@ def _draw_layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_tit
 
     def layer(column: str, name: str) -> "alt.Chart":
         # A constant column gives all layers one legend; Vega reads JSON's strings.
-        return base.transform_calculate(series=json.dumps(name)).encode(
+        return base.transform_calculate(series=json.dumps(name, ensure_ascii=False)).encode(
             y=alt.Y(f"{column}:Q", title=y_title, scale=alt.Scale(zero=mark == "bar", nice=True)),
             color=alt.Color("series:N", scale=colours, legend=legend),
         )

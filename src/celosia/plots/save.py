@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.messages.system_errors import describe_os_error
+from celosia.plots.texts import make_drawable
 
 if TYPE_CHECKING:
     import altair as alt
@@ -62,20 +63,34 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
 
 def render(spec: dict[str, Any], suffix: str) -> bytes:
     """Render a Vega-Lite specification as SVG or PNG, or as a page that needs no network."""
-    import altair as alt
     import vl_convert
 
-    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     if suffix == ".svg":
-        return vl_convert.vegalite_to_svg(spec, vl_version=version).encode()
+        return render_svg(spec).encode()
     if suffix == ".png":
-        return vl_convert.vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)
+        return vl_convert.vegalite_to_png(make_drawable(spec), vl_version=_vega_lite_version(), scale=_PNG_SCALE)
     # "<" is escaped: inside a script, a title with "</script>" would otherwise end it.
     safe = json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c")
     language = "es" if "locale" in spec.get("config", {}) else "en"
     return _PAGE.format(
-        language=language, title=html.escape(_title(spec)), libraries=_bundle_libraries(version), spec=safe
+        language=language, title=html.escape(_title(spec)), libraries=_bundle_libraries(_vega_lite_version()), spec=safe
     ).encode()
+
+
+def render_svg(spec: dict[str, Any], *, locale: dict[str, Any] | None = None) -> str:
+    """Render a Vega-Lite specification as SVG, with numbers in a locale of d3."""
+    import vl_convert
+
+    picture: str = vl_convert.vegalite_to_svg(
+        make_drawable(spec), vl_version=_vega_lite_version(), format_locale=locale
+    )
+    return picture
+
+
+def _vega_lite_version() -> str:
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.split(".")[:2])
 
 
 @functools.cache  # it takes seconds, and is the same for every page

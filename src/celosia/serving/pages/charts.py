@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from celosia.plots.style import BLUE, GREY, INK
+from celosia.plots.texts import make_drawable
 
 _DARK_COLOURS: Final = {
     INK: "#ece8e0",
@@ -25,16 +26,22 @@ _LOCALES: Final[dict[str, dict[str, Any]]] = {
 
 
 def adapt_chart(spec: Mapping[str, Any], words: Mapping[str, str], *, code: str, dark: bool = False) -> dict[str, Any]:
-    """Return a specification for a page: as wide as its container, with other ``words``, and untouched data."""
+    """Return a specification for a page: as wide as its container, with other ``words``, and the same data."""
     rows = {name: spec[name] for name in ("data", "datasets") if name in spec}
     style = {name: part for name, part in spec.items() if name not in {*rows, "title"}}
     colours = _DARK_COLOURS if dark else {}
-    replaced = {**colours, **words, **{json.dumps(old): json.dumps(new) for old, new in words.items()}}
-    adapted: dict[str, Any] = _replace_texts(style, replaced)
+    in_expressions = {_quote(old): _quote(new) for old, new in words.items()}
+    adapted: dict[str, Any] = _replace_texts(style, {**colours, **words, **in_expressions})
     adapted["config"] |= {"background": "transparent", "padding": 4}
     adapted["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a phone
     size = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-    return adapted | rows | size | {"usermeta": {"locale": _LOCALES[code]}}
+    drawable: dict[str, Any] = make_drawable(adapted | rows | size | {"usermeta": {"locale": _LOCALES[code]}})
+    return drawable
+
+
+def _quote(text: str) -> str:
+    """Return a text as ``plots`` writes it into an expression."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _replace_texts(part: Any, replaced: Mapping[str, str]) -> Any:
@@ -57,11 +64,7 @@ def chart_picture(spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def _render_svg(text: str) -> str:
-    import altair as alt
-    import vl_convert
+    from celosia.plots.save import render_svg
 
     spec = json.loads(text)
-    locale = spec.pop("usermeta")["locale"]
-    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
-    picture: str = vl_convert.vegalite_to_svg(spec, vl_version=version, format_locale=locale)
-    return picture
+    return render_svg(spec, locale=spec.pop("usermeta")["locale"])
