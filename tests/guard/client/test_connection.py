@@ -501,6 +501,16 @@ def transport_that_replies(transport: Transport, body: object) -> Transport:
     return Transport(transport.url, key="celosia_0123", client=client, pause=lambda _: None)
 
 
+def test_a_query_is_cancelled_by_its_id(served: Served, ana: Connection) -> None:
+    ana.sql("SELECT COUNT(*) FROM deaths WHERE age > 33", epsilon="0.01")
+    last = ana.history[-1]
+    assert ana.cancel(last.id) == last  # it has been answered
+    with served.connect("ben") as ben, pytest.raises(QueryError, match="no answer"):
+        ben.cancel(last.id)
+    with pytest.raises(ParameterError):
+        ana.cancel("")
+
+
 def test_a_question_without_an_answer_is_told() -> None:
     cases: list[str] = ["failed", "reserved"]
     for state in cases:

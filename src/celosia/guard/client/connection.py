@@ -29,7 +29,7 @@ from celosia.guard.client.replies import (
     read_tables,
 )
 from celosia.guard.client.transport import Transport
-from celosia.guard.schema.replies import AnswersReply, DatasetsReply
+from celosia.guard.schema.replies import Answer, AnswersReply, DatasetsReply
 from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.noise.source import SYSTEM, Seeded
 from celosia.query.backend import QueryOptions, begin, choose_table, draw_session
@@ -268,8 +268,15 @@ class Connection(Closing):
             raise ParameterError("guard.answer_is_no_model", id=repr(id))
         return model_from_json(found)
 
+    def cancel(self, id: str) -> PastQuery:  # noqa: A002 - its name in the API
+        """Interrupt a query of yours while its data are read, by its id in ``history``; its cost stays spent.
+
+        Returns its state, which changes soon. A query whose data were read already is still answered.
+        """
+        return read_past_query(Answer.read(self._transport.delete(_query_path(id))))
+
     def _find_answer(self, id: str) -> dict[str, Any]:  # noqa: A002 - its name in the API
-        return read_answer(self._transport.get(f"/v1/queries/{quote(exact_text(id, name='id'), safe='')}"))
+        return read_answer(self._transport.get(_query_path(id)))
 
     def _body(self, plan: "Plan", target: Mapping[str, Any]) -> dict[str, Any]:
         unknown = [name for name in target if name not in (*_NUMBERS, "error")]
@@ -333,6 +340,10 @@ class Connection(Closing):
     def __repr__(self) -> str:
         named = "" if self._name is None else f", data set {self._name}"
         return f"<Connection to {self._transport.url}{named}>"
+
+
+def _query_path(id: str) -> str:  # noqa: A002 - its name in the API
+    return f"/v1/queries/{quote(exact_text(id, name='id'), safe='')}"
 
 
 def _idempotency_key(key: object) -> str:

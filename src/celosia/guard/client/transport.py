@@ -73,6 +73,10 @@ class Transport:
         """Send POST; with a ``key`` retries are the same request."""
         return self._send("POST", path, json=dict(body), headers={} if key is None else {"Idempotency-Key": key})
 
+    def delete(self, path: str) -> Any:
+        """Send DELETE, which may be repeated."""
+        return self._send("DELETE", path)
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
