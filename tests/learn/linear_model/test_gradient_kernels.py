@@ -44,22 +44,22 @@ def test_moments_of_one_record_are_within_their_bounds(values: NDArray[np.float6
     assert not whole.any()
 
 
-@pytest.mark.parametrize("manhattan", [False, True])
+@pytest.mark.parametrize("uses_l1_norm", [False, True])
 @given(TABLES, st.floats(1e-3, 1e6), st.integers(0, 4096))
 def test_rows_keep_their_norm_exactly(
-    manhattan: bool,  # noqa: FBT001 - a parameter of the test
+    uses_l1_norm: bool,  # noqa: FBT001 - a parameter of the test
     values: NDArray[np.float64],
     unit: float,
     ones: int,
 ) -> None:
     width, reach = values.shape[1], 12288
     rows, sizes = np.empty((len(values), width + (ones > 0)), dtype=np.int16), np.empty(len(values), dtype=np.int64)
-    write_rows(values, _scaling(width, 3), unit, reach, ones, manhattan, rows, sizes)
+    write_rows(values, _scaling(width, 3), unit, reach, ones, uses_l1_norm, rows, sizes)
     for row, size in zip(rows.tolist(), sizes.tolist(), strict=True):
         features = row[:width]
-        norm = sum(map(abs, features)) if manhattan else sum(step * step for step in features)
-        assert norm <= (reach if manhattan else reach**2)
-        assert size == norm + (ones if manhattan else ones**2)
+        norm = sum(map(abs, features)) if uses_l1_norm else sum(step * step for step in features)
+        assert norm <= (reach if uses_l1_norm else reach**2)
+        assert size == norm + (ones if uses_l1_norm else ones**2)
         assert row[width:] == [ones] * (ones > 0)
 
 
@@ -88,10 +88,10 @@ def test_a_gradient_is_never_longer_than_its_limit(seed: int, weights: list[floa
         assert int((gradient**2).sum()) <= 2**48
 
 
-@pytest.mark.parametrize("manhattan", [False, True])
+@pytest.mark.parametrize("uses_l1_norm", [False, True])
 @given(st.integers(0, 10**6), st.lists(WEIGHTS, min_size=9, max_size=9), st.floats(1.0, 1e5))
 def test_a_softmax_gradient_is_never_longer_than_its_limit(
-    manhattan: bool,  # noqa: FBT001 - a parameter of the test
+    uses_l1_norm: bool,  # noqa: FBT001 - a parameter of the test
     seed: int,
     weights: list[float],
     unit: float,
@@ -100,10 +100,10 @@ def test_a_softmax_gradient_is_never_longer_than_its_limit(
     table = np.array(weights).reshape(3, 3)
     for row, code in zip(rows, codes, strict=True):
         steps = row.astype(np.int64)
-        limit = 2**24 // max(int(np.abs(steps).sum()), 1) if manhattan else 2**48 // max(int((steps**2).sum()), 1)
+        limit = 2**24 // max(int(np.abs(steps).sum()), 1) if uses_l1_norm else 2**48 // max(int((steps**2).sum()), 1)
         gradient = np.zeros((3, 3), dtype=np.int64)
-        add_softmax_gradient(row[None].copy(), np.array([limit]), np.array([code]), table, unit, manhattan, gradient)
-        assert int(np.abs(gradient).sum()) <= 2**24 if manhattan else int((gradient**2).sum()) <= 2**48
+        add_softmax_gradient(row[None].copy(), np.array([limit]), np.array([code]), table, unit, uses_l1_norm, gradient)
+        assert int(np.abs(gradient).sum()) <= 2**24 if uses_l1_norm else int((gradient**2).sum()) <= 2**48
 
 
 @settings(max_examples=20)

@@ -12,7 +12,7 @@ from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import LaplaceEvent
 from celosia.core.structure import CertifiedEvent, ComposedEvent, RepeatedEvent
-from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, GradientPlan
+from celosia.learn.linear_model.gradient_plan import GRID, MAX_GRADIENT_NORM, GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Moments, Rows, Scaling, moments_sum, product_sum
 from celosia.statistics.base.noise import Sensitivity
 from celosia.statistics.base.target import Target
@@ -101,17 +101,17 @@ def test_moments_and_products_move_no_further_than_stated() -> None:
                     reached = _reached(found, adjacency)  # both norms, whichever the noise goes by
                     assert reached.l1 <= stated.l1
                     assert reached.l2_squared <= stated.l2_squared
-                if features == 4 and not plan.manhattan:  # and it is nearly reached, where corners can
+                if features == 4 and not plan.uses_l1_norm:  # and it is nearly reached, where corners can
                     assert _reached(parts, adjacency).l2_squared > 0.8 * plan.moments_sensitivity().l2_squared
 
 
 def test_a_step_moves_no_further_than_its_norm() -> None:
-    assert _plan(epsilon=1).step_sensitivity() == Sensitivity(l1=LARGEST_STEP, l2_squared=LARGEST_STEP**2)
+    assert _plan(epsilon=1).step_sensitivity() == Sensitivity(l1=MAX_GRADIENT_NORM, l2_squared=MAX_GRADIENT_NORM**2)
     for adjacency, two in ((AddRemove, 1), (ReplaceOne, 2)):
-        assert _plan(adjacency, epsilon=1).step_sensitivity().l1 == two * LARGEST_STEP
+        assert _plan(adjacency, epsilon=1).step_sensitivity().l1 == two * MAX_GRADIENT_NORM
         stated = _plan(adjacency, features=3, rho=1).step_sensitivity()
-        assert stated.l2_squared == (two * LARGEST_STEP) ** 2
-        assert stated.l1 == 2 * two * LARGEST_STEP  # four numbers, all alike
+        assert stated.l2_squared == (two * MAX_GRADIENT_NORM) ** 2
+        assert stated.l1 == 2 * two * MAX_GRADIENT_NORM  # four numbers, all alike
 
 
 def test_the_noise_follows_from_the_sensitivity() -> None:
@@ -121,7 +121,7 @@ def test_the_noise_follows_from_the_sensitivity() -> None:
     assert isinstance(step, LaplaceEvent)
     assert event.sensitivity == 2 * plan.weight * GRID + 2 * GRID
     assert event.scale == event.sensitivity / plan.shares["moments"]
-    assert step.scale == LARGEST_STEP * 5 / plan.shares["steps"]
+    assert step.scale == MAX_GRADIENT_NORM * 5 / plan.shares["steps"]
 
 
 def test_steps_must_make_sense() -> None:

@@ -16,7 +16,7 @@ from celosia.core.adjacency import Adjacency
 from celosia.core.structure import CertifiedEvent, ComposedEvent, RepeatedEvent
 from celosia.learn.linear_model import noisy_gradient
 from celosia.learn.linear_model.gradient_kernels import add_gradient
-from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, ROW_UNIT, GradientPlan
+from celosia.learn.linear_model.gradient_plan import GRID, MAX_GRADIENT_NORM, ROW_UNIT, GradientPlan
 from celosia.learn.linear_model.noisy_gradient import (
     Moments,
     Rows,
@@ -85,8 +85,8 @@ def test_neighbours_are_as_near_as_stated(
             (
                 moments_sum(values, codes, plan, scaling),
                 product_sum(rows, plan),
-                gradient_sum(rows, at, cut, manhattan=plan.manhattan),
-                gradient_sum(rows.scores(weights[0], 0.7), at[:1, :2].copy(), 1.0, manhattan=True)
+                gradient_sum(rows, at, cut, uses_l1_norm=plan.uses_l1_norm),
+                gradient_sum(rows.scores(weights[0], 0.7), at[:1, :2].copy(), 1.0, uses_l1_norm=True)
                 if plan.has_calibration
                 else np.zeros(1, dtype=np.int64),
             )
@@ -106,16 +106,16 @@ def test_a_gradient_that_is_not_cut_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
     def moved() -> Sensitivity:
         rows = Rows.of(values, codes, plan, _scaling(), moments)
-        return _moved(gradient_sum(rows, weights, 0.5, manhattan=False), np.zeros((1, 4), dtype=np.int64))
+        return _moved(gradient_sum(rows, weights, 0.5, uses_l1_norm=False), np.zeros((1, 4), dtype=np.int64))
 
-    assert 0.99 * LARGEST_STEP**2 < moved().l2_squared <= LARGEST_STEP**2
+    assert 0.99 * MAX_GRADIENT_NORM**2 < moved().l2_squared <= MAX_GRADIENT_NORM**2
     true = add_gradient
 
     def uncut(rows: Any, limits: Any, *rest: Any) -> None:
         true(rows, np.full_like(limits, 2**40), *rest)
 
     monkeypatch.setattr(noisy_gradient, "add_gradient", uncut)
-    assert moved().l2_squared > LARGEST_STEP**2
+    assert moved().l2_squared > MAX_GRADIENT_NORM**2
     monkeypatch.undo()
     monkeypatch.setattr(GradientPlan, "reach", 2**15 - 1)  # rows that are longer than stated
     rows = Rows.of(np.full((1, 3), 1.0), codes, plan, _scaling(), moments)
@@ -131,7 +131,7 @@ def test_released_gradients_are_told_apart_no_better_than_promised(amount: dict[
     exact = {}
     for count in (0, 1):  # the largest gradient that there is, or none
         rows = Rows.of(np.ones((count, 1)), np.zeros(count, dtype=np.int64), plan, _scaling(1), moments)
-        exact[count] = gradient_sum(rows, np.array([[9.0, 9.0]]) / ROW_UNIT, 0.5, manhattan=plan.manhattan)
+        exact[count] = gradient_sum(rows, np.array([[9.0, 9.0]]) / ROW_UNIT, 0.5, uses_l1_norm=plan.uses_l1_norm)
 
     def released(noise: Noise) -> float:
         def run(count: int, times: int, source: Source) -> NDArray[np.int64]:
@@ -237,9 +237,11 @@ def test_moments_are_read_back() -> None:
         np.testing.assert_allclose(found.shares, np.bincount(codes) / 5_000, atol=1e-6)
         np.testing.assert_allclose(found.centre, values.mean(axis=0), atol=2 / GRID)
         norms = (
-            np.abs(values - found.centre).sum(axis=1) if plan.manhattan else ((values - found.centre) ** 2).sum(axis=1)
+            np.abs(values - found.centre).sum(axis=1)
+            if plan.uses_l1_norm
+            else ((values - found.centre) ** 2).sum(axis=1)
         )
-        typical = norms.mean() if plan.manhattan else np.sqrt(norms.mean())
+        typical = norms.mean() if plan.uses_l1_norm else np.sqrt(norms.mean())
         assert found.norm == pytest.approx(typical, rel=0.05)
 
 

@@ -49,38 +49,38 @@ def write_rows(
     values: Numbers,
     scaling: Numbers,
     unit: float,
-    reach: int,
-    ones: int,
-    manhattan: bool,  # noqa: FBT001 - likewise
+    max_norm: int,
+    intercept_entry: int,
+    uses_l1_norm: bool,  # noqa: FBT001 - likewise
     rows: Steps,
     sizes: Integers,
 ) -> None:
-    """Write records as integers, centred and in steps, cut to a norm of ``reach``; ``ones`` goes last, if not 0.
+    """Write records as integers, centred and in steps, cut to ``max_norm``; ``intercept_entry`` goes last, if not 0.
 
     ``scaling`` has three rows, the middles, the half ranges and the centres between -1 and 1; a feature has ``unit``
-    steps. ``sizes`` gets the sum of magnitudes of each row, if ``manhattan``, and of squares otherwise.
+    steps. ``sizes`` gets the L1 norm of each row, if ``uses_l1_norm``, and the squared L2 norm otherwise.
     """
     width = values.shape[1]
-    bound = reach if manhattan else reach * reach
+    bound = max_norm if uses_l1_norm else max_norm * max_norm
     for i in range(values.shape[0]):
         norm = 0.0
         for j in range(width):
             place = (_scale(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * unit
-            norm += abs(place) if manhattan else place * place
-        if not manhattan:
+            norm += abs(place) if uses_l1_norm else place * place
+        if not uses_l1_norm:
             norm = math.sqrt(norm)
-        factor = unit * min(1.0, reach * _BELOW / norm) if norm > 0.0 else unit
+        factor = unit * min(1.0, max_norm * _BELOW / norm) if norm > 0.0 else unit
         size = np.int64(0)
         for j in range(width):
             step = np.int64((_scale(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * factor)
             rows[i, j] = step
-            size += abs(step) if manhattan else step * step
+            size += abs(step) if uses_l1_norm else step * step
         if size > bound:  # cannot be, as rounding is towards zero; but nothing is left to doubles
             rows[i, :width] = 0
             size = np.int64(0)
-        if ones:
-            rows[i, width] = ones
-            size += ones if manhattan else ones * ones
+        if intercept_entry:
+            rows[i, width] = intercept_entry
+            size += intercept_entry if uses_l1_norm else intercept_entry * intercept_entry
         sizes[i] = size
 
 
@@ -101,15 +101,17 @@ def _score(rows: Steps, i: int, weights: Numbers) -> float:
 
 
 @nb.njit("void(i2[:, ::1], f8[::1], i8, i8, i2[:, ::1], i8[::1])", cache=True, nogil=True)
-def write_scores(rows: Steps, weights: Numbers, reach: int, ones: int, out: Steps, sizes: Integers) -> None:
-    """Write rows of two: the product with the weights, cut to ``reach`` and rounded towards zero, and ``ones``."""
+def write_scores(
+    rows: Steps, weights: Numbers, max_norm: int, intercept_entry: int, out: Steps, sizes: Integers
+) -> None:
+    """Write rows of two: the product with the weights, cut to ``max_norm`` and rounded to zero, and a constant."""
     for i in range(rows.shape[0]):
-        step = np.int64(min(max(_score(rows, i, weights), -float(reach)), float(reach)))
-        if abs(step) > reach or step < -reach:  # no number
+        step = np.int64(min(max(_score(rows, i, weights), -float(max_norm)), float(max_norm)))
+        if abs(step) > max_norm or step < -max_norm:  # no number
             step = np.int64(0)
         out[i, 0] = step
-        out[i, 1] = ones
-        sizes[i] = abs(step) + ones
+        out[i, 1] = intercept_entry
+        sizes[i] = abs(step) + intercept_entry
 
 
 @nb.njit("void(i2[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8, i8[:, ::1])", cache=True, nogil=True)
@@ -133,10 +135,10 @@ def add_softmax_gradient(
     codes: Integers,
     weights: Numbers,
     unit: float,
-    manhattan: bool,  # noqa: FBT001 - likewise
+    uses_l1_norm: bool,  # noqa: FBT001 - likewise
     gradient: Integers,
 ) -> None:
-    """Add (chances - truth) times the row, for several classes; limits are of squares unless ``manhattan``."""
+    """Add (chances - truth) times the row, for several classes; limits are of squares unless ``uses_l1_norm``."""
     classes, width = gradient.shape
     chances = np.empty(classes)
     whole = np.empty(classes, dtype=np.int64)
@@ -147,15 +149,15 @@ def add_softmax_gradient(
         np.exp(chances, chances)
         chances /= chances.sum()
         chances[codes[i]] -= 1.0
-        norm = np.abs(chances).sum() if manhattan else math.sqrt((chances * chances).sum())
+        norm = np.abs(chances).sum() if uses_l1_norm else math.sqrt((chances * chances).sum())
         if not norm < 3.0:  # no number (a true norm is at most 2, and rounding): such a record adds nothing
             continue
-        most = float(limits[i]) if manhattan else math.sqrt(limits[i])
+        most = float(limits[i]) if uses_l1_norm else math.sqrt(limits[i])
         factor = min(unit, most * _BELOW / norm) if norm > 0.0 else unit
         size = 0
         for c in range(classes):
             whole[c] = np.int64(chances[c] * factor)
-            size += abs(whole[c]) if manhattan else whole[c] * whole[c]
+            size += abs(whole[c]) if uses_l1_norm else whole[c] * whole[c]
         if not size <= limits[i]:  # cannot be; but nothing is left to doubles
             continue
         for c in range(classes):

@@ -19,7 +19,7 @@ from celosia.learn.base.estimator import check_method
 from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
-from celosia.learn.linear_model.gradient_plan import LARGEST_STEP, GradientPlan
+from celosia.learn.linear_model.gradient_plan import MAX_GRADIENT_NORM, GradientPlan
 from celosia.learn.linear_model.logistic_forecast import (
     Choice,
     choose_method,
@@ -276,7 +276,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         """Return how far off a coefficient would be, and the size of the noise."""
         if method == "gradient":
             plan = self._plan(privacy, features, classes)
-            return gradient_error(plan, rows, self._penalty()), plan.step_noise().variance ** 0.5 / LARGEST_STEP
+            return gradient_error(plan, rows, self._penalty()), plan.step_noise().variance ** 0.5 / MAX_GRADIENT_NORM
         if method == "objective":
             perturbation = self._perturbation(privacy, features, classes)
             error = objective_error(perturbation, rows, features, fit_intercept=self.fit_intercept)

@@ -1,4 +1,4 @@
-"""Logistic regression by full-batch gradient descent on noisy whole-number gradients.
+"""Logistic regression by full-batch gradient descent on noisy integer gradients.
 
 First the noisy moments of the features centre and scale them, then their noisy products tell how the loss curves, then
 every step adds noise to a gradient of which each record's part has a bounded norm: the gradient of a record is its
@@ -24,7 +24,7 @@ from celosia.learn.linear_model.gradient_kernels import (
     write_rows,
     write_scores,
 )
-from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, ROW_UNIT, GradientPlan
+from celosia.learn.linear_model.gradient_plan import GRID, MAX_GRADIENT_NORM, ROW_UNIT, GradientPlan
 from celosia.statistics.base.noise import Noise
 
 _BLOCK = 2**14
@@ -78,7 +78,7 @@ class Moments:
         certainty, guess = (error * width / plan.weight + 2 * away * error) ** -2, _SPREAD * width
         square = (min(max(square, 0.0), width) * certainty + 1 / guess) / (certainty + guess**-2)
         norm = math.sqrt(max(square, width / 100))
-        if plan.manhattan:
+        if plan.uses_l1_norm:
             norm *= 0.85 * math.sqrt(width)  # between normal (0.80) and uniform (0.87) features
         return cls(count=count, shares=shares / shares.sum(), centre=centre, norm=norm)
 
@@ -106,7 +106,16 @@ class Rows:
         table, unit = np.vstack([scaling.table, moments.centre]), ROW_UNIT / moments.norm
         for block in _blocks(len(values)):
             part = np.require(values[block], requirements=["C", "W"])
-            write_rows(part, table, unit, plan.reach, plan.ones, plan.manhattan, steps[block], sizes[block])
+            write_rows(
+                part,
+                table,
+                unit,
+                plan.max_row_norm,
+                plan.intercept_entry,
+                plan.uses_l1_norm,
+                steps[block],
+                sizes[block],
+            )
         return cls(steps=steps, sizes=sizes, codes=codes)
 
     def scores(self, weights: NDArray[np.float64], unit: float) -> "Rows":
@@ -152,20 +161,20 @@ def product_sum(rows: Rows, plan: GradientPlan) -> NDArray[np.int64]:
     return weighted
 
 
-def gradient_sum(rows: Rows, weights: NDArray[np.float64], cut: float, *, manhattan: bool) -> NDArray[np.int64]:
-    """Return the exact gradient at weights of steps: each record's part has a norm of at most ``LARGEST_STEP``.
+def gradient_sum(rows: Rows, weights: NDArray[np.float64], cut: float, *, uses_l1_norm: bool) -> NDArray[np.int64]:
+    """Return the exact gradient at weights of steps: each record's part has a norm of at most ``MAX_GRADIENT_NORM``.
 
     That norm stands for a gradient of ``cut`` times ``ROW_UNIT``.
     """
     gradient = np.zeros(weights.shape, dtype=np.int64)
-    unit, sizes = LARGEST_STEP / (cut * ROW_UNIT), np.maximum(rows.sizes, 1)
-    limits = LARGEST_STEP // sizes if manhattan else LARGEST_STEP**2 // sizes
+    unit, sizes = MAX_GRADIENT_NORM / (cut * ROW_UNIT), np.maximum(rows.sizes, 1)
+    limits = MAX_GRADIENT_NORM // sizes if uses_l1_norm else MAX_GRADIENT_NORM**2 // sizes
     if len(weights) == 1:
-        if not manhattan:
+        if not uses_l1_norm:
             limits = np.sqrt(limits).astype(np.int64)  # at most 2^48: the root of a double is exact enough to floor
         add_gradient(rows.steps, limits, rows.codes, weights, unit, gradient)
     else:
-        add_softmax_gradient(rows.steps, limits, rows.codes, weights, unit, manhattan, gradient)
+        add_softmax_gradient(rows.steps, limits, rows.codes, weights, unit, uses_l1_norm, gradient)
     return gradient
 
 
@@ -194,7 +203,7 @@ def descend(
     coef = weights[:, : plan.features] / (moments.norm * scaling.table[1])
     intercept = np.zeros(plan.outputs)
     if plan.intercept:
-        intercept = weights[:, -1] * (plan.ones / ROW_UNIT) - coef @ (
+        intercept = weights[:, -1] * (plan.intercept_entry / ROW_UNIT) - coef @ (
             scaling.table[0] + moments.centre * scaling.table[1]
         )
     return Weights(coef=coef, intercept=intercept, noise_scale=scale)
@@ -203,7 +212,7 @@ def descend(
 def _cut(plan: GradientPlan, records: float) -> float:
     """Where a record's gradient is cut: the more there is to hear above the noise, the farther out."""
     target = plan.target
-    if plan.manhattan:
+    if plan.uses_l1_norm:
         heard = records * float(target.epsilon) / plan.width
         most = plan.bound / ROW_UNIT
     else:
@@ -216,20 +225,20 @@ def _steps(
     rows: Rows, plan: GradientPlan, moments: Moments, cut: float, penalty: float, source: Source
 ) -> tuple[NDArray[np.float64], float]:
     noise = plan.step_noise()
-    scale = math.sqrt(noise.variance) / LARGEST_STEP
+    scale = math.sqrt(noise.variance) / MAX_GRADIENT_NORM
     ridges = np.full(plan.width, _ridge(plan, cut) + penalty / moments.norm**2)
     weights = np.zeros((plan.outputs, plan.width))
     if plan.intercept:
         ridges[-1] = 0.0
         start = np.log(moments.shares) / 2  # half way to what classes alone would tell: their shares are noisy
-        weights[:, -1] = (start[1] - start[0] if plan.outputs == 1 else start) / (plan.ones / ROW_UNIT)
+        weights[:, -1] = (start[1] - start[0] if plan.outputs == 1 else start) / (plan.intercept_entry / ROW_UNIT)
     curved = _curvature(rows, plan, moments, source) / (4 if plan.outputs == 1 else 2)
     inverse = np.linalg.inv(curved + np.diag(ridges))
     total, kept = np.zeros_like(weights), 0
     for step in range(plan.steps):
-        exact = gradient_sum(rows, weights / ROW_UNIT, cut, manhattan=plan.manhattan)
+        exact = gradient_sum(rows, weights / ROW_UNIT, cut, uses_l1_norm=plan.uses_l1_norm)
         noisy = noise.release(exact.reshape(1, -1), source).reshape(weights.shape)
-        weights = weights - (noisy * (cut / LARGEST_STEP) + ridges * weights) @ inverse
+        weights = weights - (noisy * (cut / MAX_GRADIENT_NORM) + ridges * weights) @ inverse
         if 2 * step >= plan.steps or step == plan.steps - 1:
             total, kept = total + weights, kept + 1
     return total / kept, scale
@@ -237,16 +246,16 @@ def _steps(
 
 def _ridge(plan: GradientPlan, cut: float) -> float:
     """The penalty for the noise of the mean gradient."""
-    noise = math.sqrt(plan.step_noise().variance / plan.steps) * cut / LARGEST_STEP
-    return _RIDGE * noise / (math.sqrt(plan.width) if plan.manhattan else 1.0)
+    noise = math.sqrt(plan.step_noise().variance / plan.steps) * cut / MAX_GRADIENT_NORM
+    return _RIDGE * noise / (math.sqrt(plan.width) if plan.uses_l1_norm else 1.0)
 
 
 def _curvature(rows: Rows, plan: GradientPlan, moments: Moments, source: Source) -> NDArray[np.float64]:
     """Return the noisy products of columns, raised by their noise: four times what the loss curves at most."""
-    typical = moments.count * (2 / plan.features**2 if plan.manhattan else 1 / 3)
+    typical = moments.count * (2 / plan.features**2 if plan.uses_l1_norm else 1 / 3)
     guess = np.full(plan.width, typical)
     if plan.intercept:
-        guess[-1] = moments.count * (plan.ones / ROW_UNIT) ** 2
+        guess[-1] = moments.count * (plan.intercept_entry / ROW_UNIT) ** 2
     if not plan.has_curvature:
         return np.diag(guess)
     noise = plan.curvature_noise()
@@ -257,9 +266,9 @@ def _curvature(rows: Rows, plan: GradientPlan, moments: Moments, source: Source)
     matrix[first, second] = noisy / np.where(first == second, squares, others) / ROW_UNIT**2
     matrix += np.triu(matrix, 1).T
     values, vectors = np.linalg.eigh(matrix)
-    raised = _RAISED[plan.manhattan] * math.sqrt(noise.variance * plan.width) / squares / ROW_UNIT**2
+    raised = _RAISED[plan.uses_l1_norm] * math.sqrt(noise.variance * plan.width) / squares / ROW_UNIT**2
     found: NDArray[np.float64] = (vectors * (np.maximum(values, 0.0) + raised)) @ vectors.T
-    if not plan.manhattan:
+    if not plan.uses_l1_norm:
         return found
     trust = 1 / (1 + (raised * plan.features / moments.count) ** 2)  # Laplace noise can drown the products
     return trust * found + (1 - trust) * np.diag(guess)
@@ -272,15 +281,15 @@ def _calibrate(
     direction = weights[0].copy()
     direction[-1] = 0.0
     unit = float(np.linalg.norm(direction)) / (2 * math.sqrt(plan.features)) + 1e-9
-    line = np.array([[unit, weights[0, -1] * plan.ones / ROW_UNIT]])
+    line = np.array([[unit, weights[0, -1] * plan.intercept_entry / ROW_UNIT]])
     scores, noise = rows.scores(direction, unit), plan.calibration_noise()
-    size = 0.25 * moments.count + 0.7 * math.sqrt(noise.variance) / LARGEST_STEP
+    size = 0.25 * moments.count + 0.7 * math.sqrt(noise.variance) / MAX_GRADIENT_NORM
     for _ in range(plan.calibrations):
-        exact = gradient_sum(scores, line / ROW_UNIT, 1.0, manhattan=True)
-        noisy = noise.release(exact, source) / LARGEST_STEP
+        exact = gradient_sum(scores, line / ROW_UNIT, 1.0, uses_l1_norm=True)
+        noisy = noise.release(exact, source) / MAX_GRADIENT_NORM
         line = line - noisy / size * np.array([0.6, 1.0])
     found = weights * max(float(line[0, 0]), 0.05) / unit
-    found[0, -1] = line[0, 1] * ROW_UNIT / plan.ones
+    found[0, -1] = line[0, 1] * ROW_UNIT / plan.intercept_entry
     return found
 
 
