@@ -20,8 +20,8 @@ Numbers = NDArray[np.float64]
 
 _LEVELS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999, 1.0)
 _FIRST_COORDINATES = 3
-_DIFFERENT = 6
-_FREQUENT = 16
+_MAX_CHANGED_COORDINATES = 6
+_MAX_FREQUENT_CODES = 16
 _RATIOS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 _BITS = (10, 20, 30, 40, 53)
 _MANTISSA = 53
@@ -90,7 +90,7 @@ def _features(first: Draws, second: Draws, a: object, b: object) -> Iterator[_Fe
 def _coordinates(first: Draws, second: Draws, difference: Numbers | None) -> list[int]:
     """Return the coordinates to look at: the first few, and those in which the neighbours' inputs differ."""
     width = _width(first, second)
-    changed = [] if difference is None else np.flatnonzero(difference)[:_DIFFERENT].tolist()
+    changed = [] if difference is None else np.flatnonzero(difference)[:_MAX_CHANGED_COORDINATES].tolist()
     return sorted({*range(min(_FIRST_COORDINATES, width)), *changed})
 
 
@@ -219,7 +219,9 @@ def _equalities(first: Draws, second: Draws) -> Iterator[Clue]:
     here = np.bincount(codes[: len(first)], minlength=keys.size) / len(first)
     there = np.bincount(codes[len(first) :], minlength=keys.size) / len(second)
     lead = (here - there) / np.sqrt(here + there)  # in standard deviations, up to a factor
-    chosen = np.unique(np.concatenate([np.argsort(lead)[:_FREQUENT], np.argsort(lead)[-_FREQUENT:]]))
+    chosen = np.unique(
+        np.concatenate([np.argsort(lead)[:_MAX_FREQUENT_CODES], np.argsort(lead)[-_MAX_FREQUENT_CODES:]])
+    )
     for code in chosen.tolist():
         index = int(where[code])
         text = first.show(index) if index < len(first) else second.show(index - len(first))

@@ -26,7 +26,7 @@ Events = Mapping[str, Callable[[Any], ArrayLike]]
 Flags = NDArray[np.uint64]
 
 _SEARCHED = 1 << 16
-_BEAM = 6
+_BEAM_WIDTH = 6
 _DEPTH = 3
 _TESTED = 2
 
@@ -219,16 +219,16 @@ def _search(
 
     scores = score(_count(flags[0]), _count(flags[1]))
     found: list[tuple[tuple[int, ...], float]] = [
-        ((index,), float(scores[index])) for index in np.argsort(-scores)[:_BEAM].tolist()
+        ((index,), float(scores[index])) for index in np.argsort(-scores)[:_BEAM_WIDTH].tolist()
     ]
     beam = [members for members, _ in found]
     for _ in range(_DEPTH):
         scores = score(_joint(beam, flags[0]), _joint(beam, flags[1]))
-        order = np.argsort(-scores, axis=None)[: 4 * _BEAM].tolist()
+        order = np.argsort(-scores, axis=None)[: 4 * _BEAM_WIDTH].tolist()
         grown = {tuple(sorted({*beam[i // len(clues)], i % len(clues)})): float(scores.flat[i]) for i in order}
         fresh = [(members, value) for members, value in grown.items() if members not in dict(found)]
         found += fresh
-        beam = [members for members, _ in fresh[:_BEAM]]
+        beam = [members for members, _ in fresh[:_BEAM_WIDTH]]
         if not beam:
             break
     # A longer conjunction must earn its place: ties go to the shorter one.

@@ -54,10 +54,10 @@ class Repetitions(ReprMixin):
         self._set(mean=exact_positive(mean, name="mean"), distribution=distribution, eta=exact(eta, name="eta"))
         from celosia.core.events import LaplaceEvent
 
-        if self.mean > _MOST_RUNS or (distribution == "negative binomial" and self.mean <= 1):
-            raise ParameterError("mechanisms.mean_out_of_range", most=_MOST_RUNS, mean=safe_repr(mean))
-        if self.eta > _LARGEST_ETA:
-            raise ParameterError("mechanisms.eta_too_large", most=_LARGEST_ETA, eta=safe_repr(eta))
+        if self.mean > _MAX_RUNS or (distribution == "negative binomial" and self.mean <= 1):
+            raise ParameterError("mechanisms.mean_out_of_range", most=_MAX_RUNS, mean=safe_repr(mean))
+        if self.eta > _MAX_ETA:
+            raise ParameterError("mechanisms.eta_too_large", most=_MAX_ETA, eta=safe_repr(eta))
         self.event(LaplaceEvent(scale=1, sensitivity=1))  # raises if there is no such law
 
     @property
@@ -81,8 +81,8 @@ class Repetitions(ReprMixin):
         return _negative_binomial(self.eta, gamma, source)
 
 
-_MOST_RUNS = 10_000
-_LARGEST_ETA = 1_000
+_MAX_RUNS = 10_000
+_MAX_ETA = 1_000
 
 
 def one_of(count: int, source: "Source | None" = None) -> int:

@@ -25,7 +25,7 @@ _WORD = 64
 _DIGITS = 32  # of the probability that the kernel compares with; one coin in 2^32 is still tied then
 _CHUNK = 1 << 14  # random words at a time: 128 KiB stay in the cache
 _WORDS_PER_LANE = 8  # random words that 64 coins take, and a little more
-_MOST_TIED = 256
+_MAX_TIES = 256
 
 
 def packed_bernoulli(probability: Exact, rows: int, bits: int, source: "Source | None" = None) -> "NDArray[np.uint64]":
@@ -69,7 +69,7 @@ def _draw_packed(probability: Enclosure, rows: int, bits: int, source: "Source |
         return out
     digits = np.array([-(prefix >> place & 1) % (1 << _WORD) for place in reversed(range(_DIGITS))], dtype=np.uint64)
     flat = out.reshape(-1)
-    where, which = np.empty(_MOST_TIED, dtype=np.int64), np.empty(_MOST_TIED, dtype=np.uint64)
+    where, which = np.empty(_MAX_TIES, dtype=np.int64), np.empty(_MAX_TIES, dtype=np.uint64)
     done = 0
     while done < flat.size:
         words = source.words(min(_CHUNK, _WORDS_PER_LANE * (flat.size - done) + _DIGITS))

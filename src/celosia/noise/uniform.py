@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 _MAX_BOUND = 2**63
-_MOST_MARKS = 1 << 26
-_LARGEST_DIGIT = 1 << 32
+_MAX_MARKS = 1 << 26
+_MAX_DIGIT = 1 << 32
 _CHUNK = 1 << 16  # digits of 32 bits at a time
 _SPARE_BITS = 8  # fewer than one draw in 2^7 is rejected where a wider type exists
 
@@ -121,7 +121,7 @@ def subsets(size: int, chosen: int, count: int, source: "Source | None" = None) 
     source = source_or_system(source)
     out = np.empty((count, chosen), dtype=np.int64)
     marked = chosen * chosen > size  # else insertion is quicker than looking through all marks
-    if size > (_MOST_MARKS if marked else _LARGEST_DIGIT):
+    if size > (_MAX_MARKS if marked else _MAX_DIGIT):
         for row in range(count):
             out[row] = subset(size, chosen, source)
         return out

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], "tuple[NDArray[Any], NDArray[Any]]"]
 
-_MOST_SHOWN = 20
-_MOST_BARS = 200
+_MAX_SHOWN = 20
+_MAX_BARS = 200
 _SHOWN_LEVEL = 0.95
 
 
@@ -177,8 +177,8 @@ class TableRelease(Release["pa.Table"]):
         from celosia.plots import Labels, intervals
 
         name = self._draw_chart(column)
-        if self.value.num_rows > _MOST_BARS:
-            raise ParameterError("query.too_many_bars", most=_MOST_BARS)
+        if self.value.num_rows > _MAX_BARS:
+            raise ParameterError("query.too_many_bars", most=_MAX_BARS)
         low, high = self.intervals[name](exact_level(level))
         keys = [key for key in self.value.column_names if key in self.keys]
         rows = (
@@ -210,15 +210,15 @@ class TableRelease(Release["pa.Table"]):
         head: list[str] = []
         columns: list[Sequence[object]] = []
         for name in self.value.column_names:
-            values = self.value.slice(0, _MOST_SHOWN)[name].to_pylist()
+            values = self.value.slice(0, _MAX_SHOWN)[name].to_pylist()
             head.append(name)
             columns.append([str(value) for value in values] if name in self.keys else values)
             for intervals in (self.intervals, self.true_intervals or {}):
                 if name in intervals:
                     low, high = (end.tolist() for end in intervals[name](_SHOWN_LEVEL))
                     head.append(self.name_interval(_SHOWN_LEVEL, true=intervals is not self.intervals))
-                    columns.append([write_interval(*ends) for ends in zip(low, high, strict=True)][:_MOST_SHOWN])
-        more = [f"… {self.value.num_rows - _MOST_SHOWN:,} more rows"] if self.value.num_rows > _MOST_SHOWN else []
+                    columns.append([write_interval(*ends) for ends in zip(low, high, strict=True)][:_MAX_SHOWN])
+        more = [f"… {self.value.num_rows - _MAX_SHOWN:,} more rows"] if self.value.num_rows > _MAX_SHOWN else []
         rows = list(zip(*columns, strict=True))
         return draw_table(head, rows, notes=[*more, str(self.guarantee), *self.notes])
 

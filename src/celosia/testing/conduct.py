@@ -19,7 +19,7 @@ from celosia.testing.streams import check_fork_safety, check_thread_safety
 
 _LEVEL = 0.95
 _CHANCE = 1e-12
-_MOST_RELEASES = 4096
+_MAX_RELEASES = 4096
 _LARGE_INTEGER = 2**62
 
 
@@ -105,7 +105,7 @@ def enough_releases(draws: Draws, pairs: int) -> int:
     if equal >= 1:
         return 0
     needed = max(8, math.ceil(math.log(_CHANCE / pairs) / math.log(equal)))
-    return needed if needed <= _MOST_RELEASES else 0
+    return needed if needed <= _MAX_RELEASES else 0
 
 
 def check_extremes(mechanism: Mechanism, value: Any) -> str:

@@ -82,12 +82,12 @@ def test_without_squares_the_corners_are_the_bound_itself(found: list[RecordPoly
 @settings(max_examples=40)
 def test_the_bound_holds_with_too_many_control_points_too(found: list[RecordPolynomial], most: int) -> None:
     records = list(itertools.product([Fraction(0), Fraction(1, 2), Fraction(1)], repeat=3))
-    before = control_points._MOST_POINTS  # so that a small case takes the other way
-    control_points._MOST_POINTS = most
+    before = control_points._MAX_POINTS  # so that a small case takes the other way
+    control_points._MAX_POINTS = most
     try:
         assert not_below(extent_of(found), reached(found, records))
     finally:
-        control_points._MOST_POINTS = before
+        control_points._MAX_POINTS = before
 
 
 def test_numbers_that_do_not_fit_into_64_bits_are_exact() -> None:
@@ -110,7 +110,9 @@ def test_a_bound_that_looked_at_corners_alone_would_be_caught(monkeypatch: pytes
     assert not not_below(extent_of(parabola), reached(parabola, records))
 
 
-@given(polynomials(squares=True), st.sampled_from(["_MOST_NUMBERS", "_MOST_PAIRS", "_MOST_LONG"]), st.booleans())
+@given(
+    polynomials(squares=True), st.sampled_from(["_MAX_NUMBERS", "_MAX_PAIRS", "_MAX_BIG_INTEGER_PAIRS"]), st.booleans()
+)
 @settings(max_examples=40)
 def test_the_bound_holds_where_the_rest_would_take_too_long(
     found: list[RecordPolynomial],

@@ -27,7 +27,7 @@ _SCAN_LIMIT = 150.0  # in the stretched variable: about 1e65 times the scale of 
 _SCAN = 4_001
 _NEGLIGIBLE = 60.0  # powers of e below the largest value
 _RESOLVED = 32.0
-_ENOUGH = 64
+_MIN_HEAVY_POINTS = 64
 _PANELS = 65
 _TOLERANCE = 1e-12
 _HALVINGS = 50
@@ -112,7 +112,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         heavy = np.flatnonzero(values >= top - _NEGLIGIBLE)
         first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(t) - 1)
         low, high = float(t[first]), float(t[last])
-        if len(heavy) >= _ENOUGH:
+        if len(heavy) >= _MIN_HEAVY_POINTS:
             return low, high, top
     raise InputError("divergences.densities_too_concentrated")
 

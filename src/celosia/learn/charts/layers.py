@@ -22,7 +22,7 @@ _TILES = 40  # along each side of the ground: more would only make the picture s
 _SIDE = 400
 _TURN = np.linspace(0.0, 2 * np.pi, 73)
 _SHAPES = ("circle", "triangle-up", "square", "diamond", "triangle-down", "triangle-right", "triangle-left")
-_MOST_DRAWN = 2000  # records in one picture: more would only be ink
+_MAX_DRAWN_RECORDS = 2000  # records in one picture: more would only be ink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,7 +130,7 @@ def cloud(columns: Mapping[str, Any], frame: Frame | None = None) -> "alt.Chart"
     import altair as alt
 
     size = len(columns["x"])
-    kept = np.unique(np.linspace(0, size - 1, min(size, _MOST_DRAWN)).round().astype(np.int64))
+    kept = np.unique(np.linspace(0, size - 1, min(size, _MAX_DRAWN_RECORDS)).round().astype(np.int64))
     lists = {name: np.asarray(column)[kept].tolist() for name, column in columns.items()}
     rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     chart = alt.Chart({"values": rows})

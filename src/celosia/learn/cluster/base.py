@@ -1,7 +1,8 @@
 """What private clustering has in common: parameters, fitting in passes, and what centres say about new points.
 
 A fitted model holds noisy centres. With privacy it has no ``labels_`` and no ``inertia_``: they are functions of the
-records themselves. Whoever holds records may ask ``predict`` about them; that is theirs, and not the model's.
+records themselves. The holder of records may call ``predict`` on them; the result belongs to the holder, and is not
+part of the model.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from celosia.learn.cluster.passes import Add
 
 _REFINING = 3
-_MOST_MORE = 5
-_MOST_BY_DEFAULT = 15
+_MAX_EXTRA_PASSES = 5  # beyond `_REFINING`, with many clusters
+_MAX_DEFAULT_PASSES = 15
 _ROWS_OF_A_CLUSTER = 250  # supposed where no number is public
-_MOST_REFINING = 1000
-_MOST_CLUSTERS = 2**16
+_MAX_REFINING_PASSES = 1000
+_MAX_CLUSTERS = 2**16
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -113,19 +114,19 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
         There are as many as the noise bears; that follows from public numbers only: see ``_rows_of_a_cluster``.
         """
-        more = min(int(self.n_clusters) // 4, _MOST_MORE)  # many centres are not all in the right place at once
+        more = min(int(self.n_clusters) // 4, _MAX_EXTRA_PASSES)  # many centres are not all in the right place at once
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
-        if refining > _MOST_REFINING:
-            raise ParameterError("learn.too_many_iterations", most=_MOST_REFINING, value=safe_repr(self.max_iter))
-        if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
-            raise ParameterError("learn.too_many_clusters", most=_MOST_CLUSTERS, value=safe_repr(self.n_clusters))
+        if refining > _MAX_REFINING_PASSES:
+            raise ParameterError("learn.too_many_iterations", most=_MAX_REFINING_PASSES, value=safe_repr(self.max_iter))
+        if self.n_clusters > _MAX_CLUSTERS:  # a public limit, whatever the number of records
+            raise ParameterError("learn.too_many_clusters", most=_MAX_CLUSTERS, value=safe_repr(self.n_clusters))
         targets = [privacy]
         if privacy.kind == "approximate":
             targets.append(replace(privacy, delta=Fraction(0)))
         plans = [self._plan_passes(features, target, refining) for target in targets]
         found, target = min(zip(plans, targets, strict=True), key=lambda plan: plan[0].push)
         if self.max_iter is None:
-            most = min(found.bears(refining, self._rows_of_a_cluster(privacy, rows)), _MOST_BY_DEFAULT)
+            most = min(found.bears(refining, self._rows_of_a_cluster(privacy, rows)), _MAX_DEFAULT_PASSES)
             found = self._plan_passes(features, target, refining, max(most - refining, 0))
         found.check()
         return found

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _GRID = Fraction(1, 2**20)
 _ITERATIONS = 10  # of the method of Algorithm 6 in its source, which names no number
-_MOST_ITERATIONS = 10_000
+_MAX_ITERATIONS = 10_000
 _CONVERGED = 1e-10
-_MOST_FUZZY = 1000  # of two memberships of a half to that power, doubles still tell something
+_MAX_FUZZINESS = 1000  # of two memberships of a half to that power, doubles still tell something
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -97,8 +97,8 @@ class FuzzyCMeans(Clusterer):
         super()._check_parameters()
         m: object = self.m
         known = isinstance(m, int | float | np.integer | np.floating) and not isinstance(m, bool)
-        if not known or not 1 < m <= _MOST_FUZZY or float(m) == 1:  # type: ignore[operator,arg-type] # a number
-            raise ParameterError("learn.fuzziness_out_of_range", most=_MOST_FUZZY, value=safe_repr(m))
+        if not known or not 1 < m <= _MAX_FUZZINESS or float(m) == 1:  # type: ignore[operator,arg-type] # a number
+            raise ParameterError("learn.fuzziness_out_of_range", most=_MAX_FUZZINESS, value=safe_repr(m))
         check_method(self.method, ("auto", "published"))
 
     def _add(self) -> "Add":
@@ -130,7 +130,7 @@ class FuzzyCMeans(Clusterer):
 
         start = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state).fit(values)
         centres: NDArray[np.float64] = start.cluster_centers_
-        most = _MOST_ITERATIONS if self.max_iter is None else self.max_iter
+        most = _MAX_ITERATIONS if self.max_iter is None else self.max_iter
         self.n_iter_, moving = 0, True
         while moving and self.n_iter_ < most:
             before, centres = centres, self._means(values, self._memberships(self._squares(values, centres)))

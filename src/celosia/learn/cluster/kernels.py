@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_FAR = 2.0**200
+_MAX_LENGTH = 2.0**200
 _BELOW = 1.0 - 2.0**-40  # rounding to doubles must not lift a scaled displacement above the reach
 
 
@@ -82,9 +82,9 @@ def _displacement(
         length += step * step if euclidean else step
     if euclidean:
         length = np.sqrt(length)
-    if not length < _FAR:  # bounds exclude it; nor may anything rest on what becomes of infinities
+    if not length < _MAX_LENGTH:  # bounds exclude it; nor may anything rest on what becomes of infinities
         out[:] = 0
-        return _FAR
+        return _MAX_LENGTH
     factor = 1.0 if length <= reach * _BELOW else reach / length * _BELOW
     size = 0
     for i in range(len(inside)):

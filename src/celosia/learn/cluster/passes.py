@@ -52,7 +52,7 @@ EDGES: Final = 2.0 ** (np.arange(-10, 1) / 2)
 """The bins of the histogram, as parts of the largest radius; beyond the last is one more."""
 
 _BLOCK = 2**16  # rows that are copied at a time, where they cannot be read as they lie in memory
-_MOST_ROWS = 2**28  # with shares of 2^17 parts all sums stay below 2^62
+_MAX_ROWS = 2**28  # with shares of 2^17 parts all sums stay below 2^62
 _FIRST_RADIUS = 0.4
 _BIAS = 0.5  # what is cut off points to all sides: about half of it counts
 _HEARD = 4.0  # standard deviations that votes must be above their noise
@@ -328,5 +328,5 @@ class _Seen:
 
 def check_rows(rows: int) -> None:
     """Refuse more records than integers can be summed over; the error does not state the number."""
-    if rows > _MOST_ROWS:
+    if rows > _MAX_ROWS:
         raise InputError("learn.too_many_records_to_cluster")

@@ -27,7 +27,7 @@ _BLOCK: Final = 65_536  # records whose coefficients are in memory together
 _MAX_COEFFICIENT_STEPS: Final = Fraction(
     2**38
 )  # steps of one record's largest coefficient: sums of millions of records fit 62 bits
-_LARGEST_L1: Final = Fraction(2**46)
+_MAX_L1: Final = Fraction(2**46)
 _FINEST: Final = Fraction(2**34)
 
 
@@ -50,7 +50,7 @@ class Coefficients:
             sum((abs(number) for _, number in found), Fraction(0)) / abs(unit)
             for (_, found), unit in zip(objective.terms, objective.units, strict=True)
         ]
-        most = min(_MAX_COEFFICIENT_STEPS / max(sizes), _LARGEST_L1 / (2 * sum(sizes, Fraction(0))), _FINEST)
+        most = min(_MAX_COEFFICIENT_STEPS / max(sizes), _MAX_L1 / (2 * sum(sizes, Fraction(0))), _FINEST)
         fine = Fraction(2) ** (most.numerator.bit_length() - most.denominator.bit_length())
         fine = fine if fine <= most else fine / 2
         noised = tuple(place for place, public in enumerate(objective.public) if adjacency is AddRemove or not public)

@@ -22,10 +22,10 @@ Places: TypeAlias = tuple[int, ...]
 RecordPolynomial: TypeAlias = Mapping[Places, Fraction]
 """A polynomial of the columns of one record, each between 0 and 1."""
 
-_MOST_POINTS = 1024  # control points of all coordinates together: a million pairs, in an instant
-_MOST_NUMBERS = 2**22  # control points times products: beyond, every coordinate is bounded alone
-_MOST_PAIRS = 2**30  # of control points, times coordinates: beyond, two are as far apart as both are from 0; a few
-_MOST_LONG = 2**26  # seconds, of numbers beyond 64 bits too
+_MAX_POINTS = 1024  # control points of all coordinates together: a million pairs, in an instant
+_MAX_NUMBERS = 2**22  # control points times products: beyond, every coordinate is bounded alone
+_MAX_PAIRS = 2**30  # of control points, times coordinates: beyond, two are as far apart as both are from 0; a few
+_MAX_BIG_INTEGER_PAIRS = 2**26  # seconds, of numbers beyond 64 bits too
 _SAFE = 2**61
 
 
@@ -97,7 +97,7 @@ def _joint(points: NDArray[Any], unit: int) -> Extent:
     """The furthest control point, and the two furthest apart."""
     l1, l2 = int(np.abs(points).sum(axis=1).max()), int((points * points).sum(axis=1).max())
     replace_l1, replace_l2 = 2 * l1, 4 * l2
-    if points.size * len(points) <= (_MOST_PAIRS if points.dtype == np.int64 else _MOST_LONG):
+    if points.size * len(points) <= (_MAX_PAIRS if points.dtype == np.int64 else _MAX_BIG_INTEGER_PAIRS):
         replace_l1 = replace_l2 = 0
         for place, point in enumerate(points):
             apart = np.abs(points[place:] - point)
@@ -115,7 +115,7 @@ def _points(polynomials: Sequence[RecordPolynomial]) -> tuple[NDArray[Any], int]
     """Return control points, points by polynomials, as integers of a common unit; None if they are too many."""
     degrees = _degrees(polynomials)
     count, products = math.prod(degree + 1 for degree in degrees.values()), sum(map(len, polynomials))
-    if count > _MOST_POINTS or count * products > _MOST_NUMBERS:
+    if count > _MAX_POINTS or count * products > _MAX_NUMBERS:
         return None
     unit = math.lcm(*(number.denominator for polynomial in polynomials for number in polynomial.values()))
     along = {places: _bernstein(places, degrees) for places in {(), *itertools.chain.from_iterable(polynomials)}}

@@ -26,7 +26,7 @@ Loss: TypeAlias = Callable[..., Any]
 """A function of the weights ``w``, the features ``x`` and the target ``y``: what one record adds to the objective."""
 
 _HIGHEST_RECORD = 8  # factors of one product, and
-_MOST_TERMS = 4096  # products of one coefficient: so few that doubles compute it without an error to speak of
+_MAX_TERMS = 4096  # products of one coefficient: so few that doubles compute it without an error to speak of
 _MAX_COEFFICIENT = Fraction(2) ** 500  # a coefficient, and the inverse of a unit: far from where doubles end
 _TAYLOR = {1: Fraction(1, 2), 2: Fraction(1, 8), 4: Fraction(-1, 192), 6: Fraction(1, 2880)}
 """The Taylor coefficients of log(1 + exp(z)) at 0, but the first, which does not move the minimum."""
@@ -181,8 +181,8 @@ def _check_terms(objective: Objective) -> None:
     _check_products([monomial for monomial, _ in objective.terms], weights, least=1)
     for _, found in objective.terms:
         _check_products([places for places, _ in found], columns, least=0)
-        if len(found) > _MOST_TERMS or max(len(places) for places, _ in found) > _HIGHEST_RECORD:
-            raise ParameterError("learn.coefficient_too_long", most=_MOST_TERMS, factors=_HIGHEST_RECORD)
+        if len(found) > _MAX_TERMS or max(len(places) for places, _ in found) > _HIGHEST_RECORD:
+            raise ParameterError("learn.coefficient_too_long", most=_MAX_TERMS, factors=_HIGHEST_RECORD)
     if not all(_is_between(number, Fraction(0)) for _, found in objective.terms for _, number in found):
         raise ParameterError("learn.coefficient_out_of_range")
     units = objective.units

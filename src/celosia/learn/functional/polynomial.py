@@ -21,8 +21,8 @@ Variable: TypeAlias = tuple[str, int]
 Powers: TypeAlias = tuple[Variable, ...]
 """Variables that are multiplied, in order; a square names its variable twice, and 1 names none."""
 
-_MOST_TERMS = 50_000
-_MOST_PRODUCTS = 2_000_000
+_MAX_TERMS = 50_000
+_MAX_PRODUCTS = 2_000_000
 _HIGHEST = 64
 
 
@@ -36,8 +36,8 @@ class Polynomial:
     def of(cls, terms: Mapping[Powers, Fraction]) -> "Polynomial":
         """Return the sum of the terms that are not 0, in a fixed order."""
         kept = {powers: number for powers, number in terms.items() if number}
-        if len(kept) > _MOST_TERMS:
-            raise ParameterError("learn.polynomial_too_long", most=_MOST_TERMS)
+        if len(kept) > _MAX_TERMS:
+            raise ParameterError("learn.polynomial_too_long", most=_MAX_TERMS)
         return cls(tuple(sorted(kept.items())))
 
     @property
@@ -55,7 +55,7 @@ class Polynomial:
         factors = _polynomial(other).terms
         if self.degree + _polynomial(other).degree > _HIGHEST:
             raise ParameterError("learn.polynomial_degree_too_high", most=_HIGHEST)
-        if len(self.terms) * len(factors) > _MOST_PRODUCTS:
+        if len(self.terms) * len(factors) > _MAX_PRODUCTS:
             raise ParameterError("learn.too_many_products", terms=len(self.terms), factors=len(factors))
         found: dict[Powers, Fraction] = {}
         for powers, number in self.terms:

@@ -21,7 +21,7 @@ from celosia.statistics.base.products import Monomial, Products
 Affine: TypeAlias = Mapping[Monomial, int]
 """A sum of products of centred columns, with integers before them."""
 
-_MOST_COLUMNS = 350
+_MAX_COLUMNS = 350
 _WIDE = 64  # columns beyond which they are stretched less, so that their noise can still be drawn
 
 
@@ -42,8 +42,8 @@ class Stretched:
     @classmethod
     def of(cls, kinds: Sequence[Kind], *, fit_intercept: bool) -> "Stretched":
         """Return how columns of these kinds are counted."""
-        if len(kinds) > _MOST_COLUMNS:
-            raise ParameterError("learn.too_many_columns", most=_MOST_COLUMNS, found=len(kinds))
+        if len(kinds) > _MAX_COLUMNS:
+            raise ParameterError("learn.too_many_columns", most=_MAX_COLUMNS, found=len(kinds))
         measure = Products(tuple(axis_of(kind) for kind in kinds), ())
         unit = 2**18 if len(kinds) <= _WIDE else 2**17
         return cls(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
-_MOST_NUMBERS: Final = 2**27  # of one array: a gigabyte of doubles
+_MAX_NUMBERS: Final = 2**27  # of one array: a gigabyte of doubles
 _MAX_DEPTH: Final = 16
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _TYPES: Final = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -206,8 +206,8 @@ def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":
     kind, shape = inner["type"], inner["shape"]
     if kind not in (*_TYPES, *_TEXTS) or not isinstance(shape, list) or len(shape) > _MAX_DEPTH:
         raise TypeError
-    if not all(type(side) is int and 0 <= side <= _MOST_NUMBERS for side in shape) or math.prod(shape) > _MOST_NUMBERS:
-        raise FormatError("learn.stored_array_too_large", name=name, most=_MOST_NUMBERS)
+    if not all(type(side) is int and 0 <= side <= _MAX_NUMBERS for side in shape) or math.prod(shape) > _MAX_NUMBERS:
+        raise FormatError("learn.stored_array_too_large", name=name, most=_MAX_NUMBERS)
     column = _column(inner["arrow"], math.prod(shape), kind)
     if kind in _TEXTS:
         texts = np.array(column.to_pylist(), dtype=object).reshape(shape)

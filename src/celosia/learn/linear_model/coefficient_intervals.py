@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 
-_FAR = 1e6  # slopes beyond, between columns of the same width, are none
+_MAX_SLOPE = 1e6  # slopes beyond, between columns of the same width, are none
 _TINY = 1e-12
 _CLOSE = 1e-3
 _ASTRAY = 1e9  # steps of the size of the noise, beyond which the search stops
@@ -160,7 +160,7 @@ def _edge(statistic: "Callable[[float], float]", middle: float, step: float, mos
     """Return where the statistic becomes too large on the way out; infinity if it never does."""
     from scipy.optimize import brentq
 
-    far = middle + math.copysign(max(_FAR, 1e3 * abs(step)), step)
+    far = middle + math.copysign(max(_MAX_SLOPE, 1e3 * abs(step)), step)
     if statistic(far) <= most:
         return math.copysign(math.inf, step)
     inner, outer = middle, middle + step

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 _CURVATURE = 0.25  # the logistic loss curves by no more, for rows no longer than 1
 _FOR_PENALTY = 0.2  # part of epsilon that the determinant may take
-_MOST_FOR_PENALTY = 10.0  # beyond, the penalty would be nothing beside rounding
+_MAX_PENALTY_EPSILON = 10.0  # beyond, the penalty would be nothing beside rounding
 _WIDER = 1 + 1e-9  # constants are worked out in doubles: the noise is this much larger
 _NEAR = 1e-5  # of the weights: from here on whole steps converge
-_MOST_STEPS = 200
+_MAX_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Perturbation:
         if target.kind not in {"pure", "approximate"}:
             raise ParameterError("learn.objective_takes_no_rho")
         epsilon = float(target.epsilon)
-        stiffness = max(stiffness, _CURVATURE / math.expm1(min(_FOR_PENALTY * epsilon, _MOST_FOR_PENALTY)))
+        stiffness = max(stiffness, _CURVATURE / math.expm1(min(_FOR_PENALTY * epsilon, _MAX_PENALTY_EPSILON)))
         left = epsilon - math.log1p(_CURVATURE / stiffness)
         records = 1 if target.adjacency is AddRemove else 2
         scale = records / left if target.kind == "pure" else _normal_scale(left, float(target.delta), records)
@@ -59,7 +59,7 @@ class Perturbation:
 
     @property
     def event(self) -> Event:
-        """What is promised, for real arithmetic."""
+        """The guarantee, for real arithmetic."""
         guarantee = self.target.guarantee
         assert guarantee is not None  # noqa: S101 - for the type checker: seen when it was made
         return GuaranteedEvent(guarantee=guarantee, arithmetic="real")
@@ -93,7 +93,7 @@ def minimiser(
     """
     weights = np.zeros(rows.shape[1])
     value = _objective(rows, codes, stiffness, vector, weights)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         chances = expit(rows @ weights)
         gradient = rows.T @ (chances - codes) + stiffness * weights + vector
         curved = (rows * (chances * (1 - chances))[:, None]).T @ rows + stiffness * np.eye(len(weights))

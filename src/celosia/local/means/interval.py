@@ -27,7 +27,7 @@ DEFAULT_GRID = 1 << 20
 """The number of steps of a grid, unless a protocol is given another."""
 
 _PARTS = 1 << PART_BITS
-_LARGEST_GRID = 1 << 30
+_MAX_GRID = 1 << 30
 _MAX_RANGE = 1e150
 _NUMBERS = int | float | np.integer | np.floating
 
@@ -44,7 +44,7 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
 def exact_grid(grid: int) -> int:
     """Return a number of steps, from 1 to 2^30."""
     steps = exact_integer(grid, name="grid")
-    if steps > _LARGEST_GRID:
+    if steps > _MAX_GRID:
         raise ParameterError("local.grid_too_fine", value=safe_repr(grid))
     return steps
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.statistics.base.target import Target
 
-_MOST_LINES = 7
+_MAX_LINES = 7
 _COLUMNS = (
     *("query.limit_groups", "query.limit_rows", "query.limit_rows_kept", "query.limit_persons_kept"),
     *("query.limit_bias", "query.limit_noise", "query.limit_error"),
@@ -106,9 +106,9 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         from celosia.plots import Curve, Labels, curves
 
         groups = sorted({candidate.groups for candidate in self.value})
-        first = max(0, min(groups.index(self.best.groups) - _MOST_LINES // 2, len(groups) - _MOST_LINES))
+        first = max(0, min(groups.index(self.best.groups) - _MAX_LINES // 2, len(groups) - _MAX_LINES))
         lines = []
-        for most in groups[first : first + _MOST_LINES]:
+        for most in groups[first : first + _MAX_LINES]:
             own = [candidate for candidate in self.value if candidate.groups == most]
             lines.append(
                 Curve(

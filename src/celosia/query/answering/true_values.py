@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 Interval: TypeAlias = Callable[[float], Ends]
 
-_LARGEST_VARIANCE: Final = 0.25  # of values between 0 and 1
+_MAX_VARIANCE: Final = 0.25  # of values between 0 and 1
 _STRETCHES: Final = np.linspace(0.0, 1.0, 33) ** 2  # finer where little was cut off: there quotients change most
 
 
@@ -151,7 +151,7 @@ class _Bounds:
         size = float(axis.high) - float(axis.low)
         if self.quantity == "std":
             low, high = low**2, high**2
-        least = np.maximum((1 - weight) * low - weight * self._rounding * _LARGEST_VARIANCE * size**2, 0.0)
-        most = np.minimum((1 - weight) * high + weight * size**2, _LARGEST_VARIANCE * size**2)
+        least = np.maximum((1 - weight) * low - weight * self._rounding * _MAX_VARIANCE * size**2, 0.0)
+        most = np.minimum((1 - weight) * high + weight * size**2, _MAX_VARIANCE * size**2)
         most = np.maximum(most, high)
         return (np.sqrt(least), np.sqrt(most)) if self.quantity == "std" else (least, most)

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _ORDERED: Final = ("number", "date", "timestamp", "text")
 _EQUAL: Final = (*_ORDERED, "truth")
-_MOST_DECIMALS = 15
+_MAX_DECIMALS = 15
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
-_FARTHEST = 10_000_000  # days, more than the calendar has
+_MAX_MOVED_DAYS = 10_000_000  # days, more than the calendar has
 _ALMOST_LARGEST = 1.001 * MAX_INTEGER  # where doubles are sure that an integer is beyond
 
 
@@ -135,7 +135,7 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
     if name == "-" and day is b:
         raise QueryError("query.date_subtracted_from_number", found=day.description)
     unit = _SECONDS_A_DAY if day.family == "timestamp" else 1
-    moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_FARTHEST, _FARTHEST) * unit)
+    moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_MAX_MOVED_DAYS, _MAX_MOVED_DAYS) * unit)
     beyond = (moved < _EARLIEST * unit) | (moved >= (_LATEST + 1) * unit)
     return Vector(day.family, moved, a.null | b.null | beyond)
 
@@ -276,8 +276,8 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
 
 
 def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
-    if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
-        raise QueryError("query.invalid_round_decimals", most=_MOST_DECIMALS)
+    if type(decimals) is not int or not 0 <= decimals <= _MAX_DECIMALS:
+        raise QueryError("query.invalid_round_decimals", most=_MAX_DECIMALS)
     if a.is_integer:
         return a
     scale = 10.0**decimals

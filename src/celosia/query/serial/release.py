@@ -49,7 +49,7 @@ LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 _MAX_VALUES = 50_000_000
 _MAX_DEPTH = 64
 _MAX_TEXT_LENGTH = 2**24
-_MOST_64 = 2**63
+_INT64_END = 2**63
 _FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals", "true_intervals", "cut_off")
 _OLDER_VERSIONS: Final = (2,)  # notes were texts; ledgers hold answers of that version
 
@@ -178,7 +178,7 @@ def _reader_of(kind: type) -> "Callable[[object], Any]":
 
 
 def _whole(value: object) -> int:
-    if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
+    if type(value) is not int or not -_INT64_END <= value < _INT64_END:
         raise FormatError("query.release_integer_out_of_range", value=safe_repr(value))
     return value
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay integers of 64 bits
+_MAX_END = 2**61  # then the numbers of nodes, and their sums, stay integers of 64 bits
 
 
 def tree_limits(low: int, high: int) -> tuple[int, int]:
     """Return the least and the largest number of a tree, or raise ``ParameterError``."""
-    first, last = exact_integer(low, name="low", least=-_FARTHEST), exact_integer(high, name="high", least=-_FARTHEST)
-    if not first <= last <= _FARTHEST:
+    first, last = exact_integer(low, name="low", least=-_MAX_END), exact_integer(high, name="high", least=-_MAX_END)
+    if not first <= last <= _MAX_END:
         raise ParameterError("sketches.high_out_of_range", high=safe_repr(high))
     return first, last
 

@@ -19,7 +19,7 @@ from celosia.local.base.protocol import Protocol
 
 _TOLERANCE = 1e-9
 _MAX_BITS = 24
-_MOST_PAIRS = 6
+_MAX_PAIRS = 6
 
 
 def check_reports(
@@ -28,7 +28,7 @@ def check_reports(
     """Check that a search for distinguishing events among the bits of reports proves no more than epsilon."""
     payloads = [protocol.privatize([value] * samples, source=source).payload for value in values]
     drawn = [np.unpackbits(payload, axis=1, bitorder="little") for payload in payloads]
-    pairs = list(combinations(range(len(values)), 2))[:_MOST_PAIRS]
+    pairs = list(combinations(range(len(values)), 2))[:_MAX_PAIRS]
     best, words = 0.0, "nothing"
     for one, two in pairs:
         columns = _telling(drawn[one], drawn[two])

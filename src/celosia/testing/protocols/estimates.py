@@ -24,7 +24,7 @@ from celosia.testing.protocols.law import Law, read_law
 
 Floats = NDArray[np.float64]
 
-_MOST_LISTED = 1_536
+_MAX_LISTED = 1_536
 _SEEDS = 300
 _FEWEST_SEEDS = 8
 _FIRST_SEED = 1_000_003
@@ -94,7 +94,7 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
 
     Return None if the reports are too many, or an estimate is not a sum over reports.
     """
-    if len(law.outputs) > _MOST_LISTED or _kind(protocol) == "other":
+    if len(law.outputs) > _MAX_LISTED or _kind(protocol) == "other":
         return None
     values = law.values
     seeds = _seeds(protocol, max(_FEWEST_SEEDS, min(_SEEDS, samples // _ESTIMATE // len(law.outputs))))
