@@ -1,6 +1,6 @@
 """A MkDocs hook that brings ``proofs/`` into the site.
 
-Proofs stand at the root of the repository, where whoever reviews a mechanism looks for them, and MkDocs reads one
+Proofs stand at the root of the repository, where a reviewer of a mechanism looks for them, and MkDocs reads one
 folder only. A symbolic link would do on some systems; this does on all, and fills the navigation as well.
 """
 

@@ -35,12 +35,12 @@ def test_every_room_has_its_place(contracts: dict[str, dict[str, Any]], rooms: s
 
 
 def test_every_room_but_noise_is_kept_from_randomness(contracts: dict[str, dict[str, Any]], rooms: set[str]) -> None:
-    contract = contracts["Nobody adds noise by hand: randomness comes from celosia.noise"]
+    contract = contracts["No noise is added by hand: randomness comes from celosia.noise"]
     assert set(contract["source_modules"]) == {f"celosia.{room}" for room in rooms - {"noise"}}
 
 
 def test_every_sampler_is_kept_from_the_rooms_that_only_ask(contracts: dict[str, dict[str, Any]], root: Path) -> None:
-    contract = contracts["Nobody adds noise by hand: these packages leave drawing to mechanisms"]
+    contract = contracts["No noise is added by hand: these packages leave drawing to mechanisms"]
     folder = root / "src" / "celosia"
     names = {".".join(file.relative_to(folder).with_suffix("").parts) for file in (folder / "noise").rglob("*.py")}
     modules = {f"celosia.{name.removesuffix('.__init__')}" for name in names} - {"celosia.noise.source"}

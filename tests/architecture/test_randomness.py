@@ -1,4 +1,4 @@
-"""Nobody adds noise by hand: no module outside ``celosia.noise`` draws randomness, however it is spelt.
+"""No noise is added by hand: no module outside ``celosia.noise`` draws randomness, however it is spelt.
 
 Ruff's banned imports and import-linter hold the same rule for what they can see; this scan also sees ``np.random``
 behind an alias, SciPy's ``.rvs`` and imports by name. Within ``celosia.noise`` only the operating system may be asked.

@@ -277,7 +277,7 @@ def test_the_classical_calibration_is_never_less_than_what_is_needed() -> None:
 
 
 def p_value(noise: Any, variance: float) -> float:
-    """Chi-square of whole-number noise against the discrete Gaussian, in about sixty cells, tails pooled."""
+    """Chi-square of integer noise against the discrete Gaussian, in about sixty cells, tails pooled."""
     sigma = math.sqrt(variance)
     edges = np.unique(np.linspace(-4 * sigma, 4 * sigma, 60).astype(int))
     if sigma > 1000:  # a midpoint sum of the normal density: right to 1e-7

@@ -113,7 +113,7 @@ def test_the_table_is_scipys_distribution() -> None:
 
 
 def p_value(noise: Any, scale: float) -> float:
-    """Chi-square of whole-number noise against SciPy's discrete Laplace of a scale, tails pooled."""
+    """Chi-square of integer noise against SciPy's discrete Laplace of a scale, tails pooled."""
     reach = int(8 * scale)
     edges = np.unique(np.linspace(-reach, reach, min(2 * reach, 60)).astype(int))
     cumulative = np.concatenate([[0], stats.dlaplace(1 / scale).cdf(edges), [1]])

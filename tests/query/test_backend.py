@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Elsewhere:
-    """Whoever has tables and never answers."""
+    """A backend that has tables and never answers."""
 
     def __init__(self, *tables: Table) -> None:
         self.tables: Mapping[str, Table] = {table.name: table for table in tables}

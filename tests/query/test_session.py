@@ -66,7 +66,7 @@ class _FailingCheck(Pretending):
         raise QueryError(message)
 
 
-class _Meter(RuleBasedStateMachine):
+class _SessionMachine(RuleBasedStateMachine):
     """A session whose engine pretends, and sometimes fails."""
 
     budget: cl.Guarantee
@@ -158,15 +158,15 @@ class _Meter(RuleBasedStateMachine):
         assert [entry.cost for entry in session.history] == self.paid
 
 
-class _Pure(_Meter):
+class _Pure(_SessionMachine):
     budget = cl.PureDP(epsilon=1)
 
 
-class _Approximate(_Meter):
+class _Approximate(_SessionMachine):
     budget = cl.ApproxDP(epsilon=1, delta="1e-6")
 
 
-class _Zero(_Meter):
+class _Zero(_SessionMachine):
     budget = cl.ZCDP(rho=1)
 
 

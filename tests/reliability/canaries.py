@@ -1,7 +1,7 @@
 """Values that stand in the data, in keys and in passwords and nowhere else; whoever finds one has found a leak.
 
-``Watcher`` sends requests as a program or as a browser does, and keeps every byte that came back. ``leaks`` looks for
-the canaries in any text, numbers in all the ways in which people write them.
+``RecordingClient`` sends requests as a program or as a browser does, and keeps every byte that came back. ``leaks``
+looks for the canaries in any text, numbers in all the ways in which people write them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["FOLDER", "NUMBERS", "PASSWORD", "SCHEMA", "TEXTS", "Exchange", "Watcher", "leaks", "write_rows"]
+__all__ = ["FOLDER", "NUMBERS", "PASSWORD", "SCHEMA", "TEXTS", "Exchange", "RecordingClient", "leaks", "write_rows"]
 
 ROWS, WOMEN = 104_729, 50_021
 NUMBERS = (ROWS, WOMEN, ROWS - WOMEN)
@@ -113,7 +113,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Watcher:
+class RecordingClient:
     """Somebody who sends requests to a server, and keeps what comes back."""
 
     url: str

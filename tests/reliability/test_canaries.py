@@ -30,7 +30,7 @@ from tests.reliability.canaries import (
     SCHEMA,
     TEXTS,
     Exchange,
-    Watcher,
+    RecordingClient,
     leaks,
     write_rows,
 )
@@ -70,7 +70,7 @@ class Everything:
 
     served: Served
     names: list[str]
-    watchers: dict[str, Watcher]
+    watchers: dict[str, RecordingClient]
     shown: dict[str, Exchange] = field(default_factory=dict)
     stored: bytes = b""
     exported: str = ""
@@ -138,7 +138,7 @@ class Turn:
     full: list[str]
     roles: tuple[str, ...] = (*ROLES, "nobody")
 
-    def questions(self, one: Watcher, dataset: str) -> list[str]:
+    def questions(self, one: RecordingClient, dataset: str) -> list[str]:
         """All of them by those who may ask; to the others one is refused as the next."""
         if one.who != "analyst" or dataset not in self.names:
             return [QUESTIONS[0], WRONG[0]]
@@ -146,12 +146,12 @@ class Turn:
         right = QUESTIONS if dataset in self.full or not self.full else QUESTIONS[:1]
         return [*right, *(WRONG if dataset in self.full else WRONG[:1])]
 
-    def questions_on_pages(self, one: Watcher, dataset: str) -> list[str]:
+    def questions_on_pages(self, one: RecordingClient, dataset: str) -> list[str]:
         """All of them of one data set: a page shows what the API tells."""
         return self.questions(one, dataset) if dataset in self.full[:1] else [QUESTIONS[0], WRONG[0]]
 
 
-def ask_the_api(one: Watcher, turn: Turn) -> None:
+def ask_the_api(one: RecordingClient, turn: Turn) -> None:
     """Every route with something right and something wrong."""
     names = turn.names
     one.api("GET", "/v1/health")
@@ -211,7 +211,7 @@ def ask_the_api(one: Watcher, turn: Turn) -> None:
         one.api("GET", path)
 
 
-def ask_the_pages(one: Watcher, turn: Turn) -> None:
+def ask_the_pages(one: RecordingClient, turn: Turn) -> None:
     """Every page with something right and something wrong."""
     names = turn.names
     pages = [page.path for page in PAGES if page.method == "GET" and "{id}" not in page.path]
@@ -281,8 +281,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
             for name in names:
                 budget = Policy(limit=ApproxDP(epsilon=1, delta="1e-6"), approval_above=Fraction(1, 2))
                 guard.set_budget(LOCAL, budget, dataset=name)
-        watchers = {role: Watcher(served.url, role, served.keys[role]) for role in ROLES}
-        watchers["nobody"] = Watcher(served.url, "nobody")
+        watchers = {role: RecordingClient(served.url, role, served.keys[role]) for role in ROLES}
+        watchers["nobody"] = RecordingClient(served.url, "nobody")
         asked = Everything(served, names, watchers)
         ask(asked, Turn(1, names, [names[0], names[-1]]))
         files["taken"].unlink()

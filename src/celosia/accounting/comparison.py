@@ -93,7 +93,7 @@ def comparison_table(
     Gaussian             (0.5, 1e-05)-DP       (4, 0.0404477)-RDP
     """
     alpha, rate = _order(order), exact_epsilon(epsilon)
-    promise, chance = PureDP(epsilon=rate), exact_probability(probability, name="probability")
+    pure, chance = PureDP(epsilon=rate), exact_probability(probability, name="probability")
     general = _at(alpha, lambda orders: closed_forms.pure(rate, orders))
     size = 2 ** exact_integer(doublings, name="doublings", least=0)
     approximate = ApproxDP(epsilon=rate, delta=delta)
@@ -104,17 +104,17 @@ def comparison_table(
             differential=min(1.0, float(chance) * math.exp(min(rate, Fraction(700))) * _SAFE),
             renyi=_bound_probability(general, chance),
         ),
-        Row(name="post-processing", differential=promise, renyi=general),
-        Row(name="two mechanisms", differential=promise + promise, renyi=general + general),
+        Row(name="post-processing", differential=pure, renyi=general),
+        Row(name="two mechanisms", differential=pure + pure, renyi=general + general),
         Row(
             name=f"a group of {size}",
-            differential=promise.group(size),
+            differential=pure.group(size),
             renyi=general.group(size) if size == 1 or alpha >= 2 * size else None,
         ),
-        Row(name="randomized response", differential=promise, renyi=general),
+        Row(name="randomized response", differential=pure, renyi=general),
         Row(
             name="Laplace",
-            differential=promise,
+            differential=pure,
             renyi=_at(alpha, lambda orders: closed_forms.laplace(1 / rate, orders)),
         ),
         Row(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Task: TypeAlias = Literal["counts", "ranges", "words", "mean", "distinct"]
 """What a protocol estimates; ``words`` are the counts of values that are not listed beforehand."""
 
-Needs: TypeAlias = Literal["domain", "bounds", "spelling", "nothing"]
+RequiredInput: TypeAlias = Literal["domain", "bounds", "spelling", "nothing"]
 """What must be stated about values before collection."""
 
 _DEFAULT_BITS = 4  # of dBitFlip
@@ -54,7 +54,7 @@ class Entry:
     kind: "type[Protocol[Any]]"
     summary: str
     task: Task
-    needs: Needs = "nothing"
+    requires: RequiredInput = "nothing"
     options: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -63,13 +63,13 @@ class Entry:
 def _over_domain(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str, **more: Any) -> Entry:
     """Return the entry of a protocol for counts over a known domain, with its options besides the domain."""
     every = ("domain", *options) if options else ()
-    return Entry(name=name, kind=kind, summary=summary, task="counts", needs="domain", options=every, **more)
+    return Entry(name=name, kind=kind, summary=summary, task="counts", requires="domain", options=every, **more)
 
 
 def _of_mean(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str) -> Entry:
     """Return the entry of a protocol for a mean, with its options besides the bounds."""
     every = ("low", "high", *options) if options else ()
-    return Entry(name=name, kind=kind, summary=summary, task="mean", needs="bounds", options=every)
+    return Entry(name=name, kind=kind, summary=summary, task="mean", requires="bounds", options=every)
 
 
 def _of_sketch(name: str, kind: "type[Protocol[Any]]", summary: str) -> Entry:
@@ -86,7 +86,7 @@ _ENTRIES = (
         kind=SequenceFragmentPuzzle,
         summary=Message("local.about_sfp"),
         task="words",
-        needs="spelling",
+        requires="spelling",
         options=(
             *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
             *("fragment_hashes", "fragment_width", "seed"),
@@ -123,7 +123,7 @@ _ENTRIES = (
         kind=HierarchicalHistogram,
         summary=Message("local.about_hierarchy"),
         task="ranges",
-        needs="domain",
+        requires="domain",
         options=("domain", "fanout", "oracle"),
     ),
     Entry(
@@ -131,7 +131,7 @@ _ENTRIES = (
         kind=PrefixExtension,
         summary=Message("local.about_pem"),
         task="words",
-        needs="spelling",
+        requires="spelling",
         options=("domain", "alphabet", "length", "step", "hashes", "seed"),
     ),
     _over_domain(
@@ -168,7 +168,7 @@ def find(name: str) -> Entry:
 def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":
     """Return the protocol of a short name; options that are None keep their defaults."""
     entry = find(name)
-    stated = _STATED[entry.needs]
+    stated = _STATED[entry.requires]
     known = entry.options or stated
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:

@@ -133,7 +133,7 @@ class RandomizedResponse(ReprMixin):
         >>> RandomizedResponse(epsilon=1).guarantee
         PureDP(epsilon=1, adjacency=ReplaceOne)
         """
-        return _promise(self.epsilon, self.unit)
+        return _make_guarantee(self.epsilon, self.unit)
 
     def release(self, answers: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return randomized answers: a bool for a bool, an int for an int, an array of the same shape and kind.
@@ -254,7 +254,7 @@ def _event(
 
 
 @lru_cache(maxsize=256)
-def _promise(epsilon: Fraction, unit: str) -> PureDP:
+def _make_guarantee(epsilon: Fraction, unit: str) -> PureDP:
     return PureDP(epsilon=epsilon, adjacency=ReplaceOne, unit=unit)
 
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-_LARGEST_TOTAL = 2**63 - 1
+_MAX_TOTAL = 2**63 - 1
 _COVER_BITS = 61  # the sum of all covers stays below 2^62
 _SLACK = 2.0**-36
 _WORD, _COIN = 64, 52  # a coin of 52 bits is exact in a double
 
 
 def categorical(weights: "ArrayLike", count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
-    """Draw ``count`` indices, each with probability proportional to its whole-number weight.
+    """Draw ``count`` indices, each with probability proportional to its integer weight.
 
     >>> from celosia.noise import Seeded
     >>> np.bincount(categorical([1, 0, 3], 4000, Seeded(7))).tolist()
@@ -42,7 +42,7 @@ def categorical(weights: "ArrayLike", count: int, source: "Source | None" = None
     if numbers.ndim != 1 or numbers.dtype.kind not in "ui" or (numbers < 0).any():
         raise ParameterError("noise.weights_not_natural")
     total = sum(numbers.tolist())
-    if not 0 < total <= _LARGEST_TOTAL:
+    if not 0 < total <= _MAX_TOTAL:
         raise ParameterError("noise.weight_sum_out_of_range")
     ends = np.cumsum(numbers, dtype=np.int64)
     return np.searchsorted(ends, uniform_below(total, count, source), side="right").astype(np.int64, copy=False)

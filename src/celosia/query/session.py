@@ -722,13 +722,13 @@ class Session(Closing, NonCopyable):
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> Strategy:
-        question, limit = analyze_plan(plan, self._context.tables), self._limit
+        analyzed, limit = analyze_plan(plan, self._context.tables), self._limit
         if error is None:
             target = read_target(limit, epsilon=epsilon, delta=delta, rho=rho)
-            return check_noise(best_of(strategies_for(question, target)))
+            return check_noise(best_of(strategies_for(analyzed, target)))
         if epsilon is not None or rho is not None:
             raise ParameterError("query.both_cost_and_error")
-        return check_noise(strategy_within(question, limit, error, delta=delta, confidence=confidence, rows=rows))
+        return check_noise(strategy_within(analyzed, limit, error, delta=delta, confidence=confidence, rows=rows))
 
     @property
     def _limit(self) -> Guarantee:

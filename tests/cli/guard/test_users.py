@@ -74,7 +74,7 @@ def test_keys_are_listed_renewed_and_revoked(folder: Path) -> None:
         (("key", "nobody"), "There is no user 'nobody'"),
         (("revoke", "nobody", "--yes"), "There is no user or key 'nobody'"),
         (("revoke", "owner", "--yes"), "the last valid key of an owner"),
-        (("revoke", "owner"), "This revokes owner at once and for good. Nothing was done"),
+        (("revoke", "owner"), "This revokes owner at once and permanently. Nothing was done"),
     ],
 )
 def test_mistakes_are_told_in_a_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:

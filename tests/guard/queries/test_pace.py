@@ -52,8 +52,8 @@ def test_the_phase_of_the_clock_does_not_matter() -> None:
         assert time.monotonic_ns() - begun >= NANOSECONDS // 2
 
 
-class Asking:
-    """Questions of analysts that wait for turns, end when told to, and are listed as they begin."""
+class FakeQueries:
+    """Fake queries of analysts: they wait for turns, end when told to, and are listed as they begin."""
 
     def __init__(self, places: int) -> None:
         self.turns, self.begun, self.ends = Turns(places), list[str](), dict[str, threading.Event]()
@@ -105,24 +105,24 @@ class Asking:
 
 
 def test_an_analyst_who_asks_much_delays_no_other() -> None:
-    asking = Asking(places=2)
-    asking.ask(*(f"a{number}" for number in range(40)))
-    assert asking.begun == ["a0"]  # a second question of the same analyst waits, though a place is free
-    asking.ask("b0")
-    assert asking.begun == ["a0", "b0"]
-    asking.finish()
-    assert sorted(asking.begun) == sorted(asking.ends)
+    queries = FakeQueries(places=2)
+    queries.ask(*(f"a{number}" for number in range(40)))
+    assert queries.begun == ["a0"]  # a second question of the same analyst waits, though a place is free
+    queries.ask("b0")
+    assert queries.begun == ["a0", "b0"]
+    queries.finish()
+    assert sorted(queries.begun) == sorted(queries.ends)
 
 
 def test_analysts_take_turns() -> None:
-    asking = Asking(places=1)
-    asking.ask("a0", "a1", "a2", "b0", "b1", "c0")
-    asking.end("a0", then=["b0"])  # b and c have waited longer than a for their next question
-    asking.end("b0", then=["c0"])
-    asking.end("c0", then=["a1"])
-    asking.end("a1", then=["b1"])
-    asking.end("b1", then=["a2"])
-    asking.finish()
+    queries = FakeQueries(places=1)
+    queries.ask("a0", "a1", "a2", "b0", "b1", "c0")
+    queries.end("a0", then=["b0"])  # b and c have waited longer than a for their next question
+    queries.end("b0", then=["c0"])
+    queries.end("c0", then=["a1"])
+    queries.end("a1", then=["b1"])
+    queries.end("b1", then=["a2"])
+    queries.finish()
 
 
 def test_a_turn_ends_with_an_error_too() -> None:

@@ -11,10 +11,10 @@ from celosia.learn.charts.facts import (
     band_of,
     belonging,
     check_fitted,
+    describe_guarantee,
     drawn_bounds,
     feature_name,
     height_of,
-    promise_of,
     records_of,
     targets_of,
     two_places,
@@ -50,8 +50,8 @@ def test_what_a_model_says() -> None:
 
 def test_names_and_promises() -> None:
     model = SimpleNamespace(feature_names_in_=np.array(["age", "income"]), guarantee_=PRIVATE)
-    assert (feature_name(model, 1), promise_of(model)) == ("income", "PureDP(epsilon=1)")
-    assert promise_of(model, records=True) == "PureDP(epsilon=1); the dots are records, and not private"
+    assert (feature_name(model, 1), describe_guarantee(model)) == ("income", "PureDP(epsilon=1)")
+    assert describe_guarantee(model, records=True) == "PureDP(epsilon=1); the dots are records, and not private"
     assert axis_titles(model, [0, 1], None) == ("age", "income")
     assert axis_titles(model, [0, 1], Labels(title="", x="Years")) == ("Years", "income")
 

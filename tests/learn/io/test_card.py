@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_model_has_one(name: str) -> None:
     model = shared_model(name)
     for text in (model.card(), model.card("html")):
-        for words in (name, "Promise", "Data bounds", "Noise", "Post-processing", "Proof", "Provenance", "Seeded"):
+        for words in (name, "Guarantee", "Data bounds", "Noise", "Post-processing", "Proof", "Provenance", "Seeded"):
             assert words in text
         assert "None" not in text
         assert "nothing was clipped" not in text
@@ -120,7 +120,7 @@ def test_a_logistic_model_from_a_session_has_its_own_method() -> None:
 def test_no_privacy_is_said_first() -> None:
     model = cl.learn.StandardScaler(epsilon=float("inf")).fit(X)
     text = card(model)
-    assert text.startswith("# StandardScaler, fitted without privacy\n\n## No promise\n\n> **Warning.**")
+    assert text.startswith("# StandardScaler, fitted without privacy\n\n## No guarantee\n\n> **Warning.**")
     assert "nothing was clipped" in text
     assert "Proof" not in text
 

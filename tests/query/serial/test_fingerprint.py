@@ -29,12 +29,14 @@ COUNT = Aggregate(kind="count", name="count")
 PLAN = Plan(relation=Base("deaths"), filter=parse_expression("age < 18 AND alive"), aggregates=(COUNT,))
 JOINED = replace(PLAN, relation=Join(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),)))
 EVENT = LaplaceEvent(scale=10, sensitivity=1)
-PROMISE = cl.PureDP(epsilon="0.1")
+GUARANTEE = cl.PureDP(epsilon="0.1")
 
 
-def mark(plan: Plan = PLAN, *tables: Table, event: Any = EVENT, promise: Any = PROMISE, **options: Any) -> str | None:
+def mark(
+    plan: Plan = PLAN, *tables: Table, event: Any = EVENT, guarantee: Any = GUARANTEE, **options: Any
+) -> str | None:
     named = {table.name: table for table in (tables or (rows_table(),))}
-    return fingerprint(plan, named, event, promise, **{"version": "1", **options})
+    return fingerprint(plan, named, event, guarantee, **{"version": "1", **options})
 
 
 def test_equal_questions_have_equal_fingerprints() -> None:
@@ -55,8 +57,8 @@ def test_whatever_an_answer_depends_on_is_seen() -> None:
         {"plan": replace(PLAN, aggregates=(replace(COUNT, name="n"),), outputs=())},
         {"version": "2"},
         {"event": LaplaceEvent(scale=5, sensitivity=1)},
-        {"promise": cl.PureDP(epsilon="0.2")},
-        {"promise": cl.ApproxDP(epsilon="0.1", delta=0)},
+        {"guarantee": cl.PureDP(epsilon="0.2")},
+        {"guarantee": cl.ApproxDP(epsilon="0.1", delta=0)},
         {"table": rows_table(schema=FULL)},
         {"table": rows_table(adjacency=cl.ReplaceOne)},
         {"table": persons_table()},

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from celosia.query.plan.nodes import Plan
 
 EVENT = LaplaceEvent(scale=10, sensitivity=1)
-PROMISE = cl.PureDP(epsilon="0.1")
+GUARANTEE = cl.PureDP(epsilon="0.1")
 
 
 def sent(release: TableRelease) -> TableRelease:
@@ -90,7 +90,7 @@ def made_up() -> TableRelease:
     return TableRelease(
         value=pa.table(columns),
         event=EVENT,
-        guarantee=PROMISE,
+        guarantee=GUARANTEE,
         keys=("string",),
         notes=(Message("One measurement."),),
         intervals={
@@ -191,7 +191,7 @@ def test_beyond_the_highest_level_there_is_nothing(level: float) -> None:
 
 
 def test_a_column_of_another_type_is_not_written() -> None:
-    odd = TableRelease(value=pa.table({"x": pa.array([b"raw"])}), event=EVENT, guarantee=PROMISE)
+    odd = TableRelease(value=pa.table({"x": pa.array([b"raw"])}), event=EVENT, guarantee=GUARANTEE)
     with pytest.raises(FormatError, match="no JSON form"):
         release_to_json(odd)
 
@@ -201,9 +201,9 @@ def test_a_column_of_another_type_is_not_written() -> None:
 
 def test_records_are_read_as_what_they_should_be() -> None:
     assert record_from_json(Event, record_to_json(EVENT)) == EVENT
-    assert record_from_json(Guarantee, record_to_json(PROMISE)) == PROMISE  # type: ignore[type-abstract]
+    assert record_from_json(Guarantee, record_to_json(GUARANTEE)) == GUARANTEE  # type: ignore[type-abstract]
     odd: list[object] = [{}, None, [], "x", {"kind": "LaplaceEvent"}, {"a": math.nan}, {"a": object()}]
-    for wrong in [record_to_json(PROMISE), *odd]:
+    for wrong in [record_to_json(GUARANTEE), *odd]:
         with pytest.raises(FormatError):
             record_from_json(Event, wrong)
 
@@ -211,7 +211,7 @@ def test_records_are_read_as_what_they_should_be() -> None:
 SMALL = TableRelease(
     value=pa.table({"sex": ["F", "M"], "count": [3, 4], "share": [0.5, None]}),
     event=EVENT,
-    guarantee=PROMISE,
+    guarantee=GUARANTEE,
     keys=("sex",),
     notes=(Message("query.values_clipped", columns="age"),),
     intervals={"count": lambda level: (np.array([1, 2]), np.array([5.5, 6]))},  # noqa: ARG005 - the same at all

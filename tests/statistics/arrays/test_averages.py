@@ -27,8 +27,8 @@ from celosia.core import (
 from celosia.noise import Seeded
 from celosia.statistics.arrays.averages import mean, sum  # noqa: A004 - the field's word
 from celosia.testing import check_mechanism
-from tests.statistics.asked import Asked
 from tests.statistics.coverage import believable
+from tests.statistics.function_mechanism import FunctionMechanism
 
 SURE = 50_000  # an epsilon at which the noise is hardly anything
 AGES = np.random.default_rng(1).integers(0, 121, 1_000)
@@ -181,8 +181,8 @@ def test_what_is_run_does_not_depend_on_the_data(items: list[Any]) -> None:
     ],
 )
 @pytest.mark.sampled(2)
-def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
-    mechanism = Asked(function, pair[0], bounds=(0, 1), epsilon=1, **terms)
+def test_the_guarantee_is_kept(function: Any, pair: Any, terms: Any) -> None:
+    mechanism = FunctionMechanism(function, pair[0], bounds=(0, 1), epsilon=1, **terms)
     report = check_mechanism(mechanism, [pair], samples=1_000, processes=2)
     assert report.lower_bound <= 1
 
@@ -190,13 +190,13 @@ def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
 def test_a_sum_that_forgets_that_rows_are_replaced_is_caught() -> None:
     def forgetful(array: Any, *, source: Any = None) -> Any:
         release = sum(array, bounds=(-1, 1), epsilon=2, source=source)  # noised for an added row
-        promise = PureDP(epsilon=2, adjacency=ReplaceOne)
+        guarantee = PureDP(epsilon=2, adjacency=ReplaceOne)
         event = LaplaceEvent(scale="1/2", sensitivity=1, adjacency=ReplaceOne)
-        return type(release)(value=release.value, event=event, guarantee=promise, seeded=release.seeded)
+        return type(release)(value=release.value, event=event, guarantee=guarantee, seeded=release.seeded)
 
     pair = (np.array([0, 1]), np.array([0, -1]))
     with pytest.raises(ConformanceError, match="sampling"):
-        check_mechanism(Asked(forgetful, pair[0]), [pair], samples=1_000, processes=2)
+        check_mechanism(FunctionMechanism(forgetful, pair[0]), [pair], samples=1_000, processes=2)
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input

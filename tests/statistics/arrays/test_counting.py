@@ -16,7 +16,7 @@ from celosia.core import ConformanceError, LaplaceEvent, ParameterError, PureDP,
 from celosia.noise import Seeded
 from celosia.statistics.arrays.counting import count, count_distinct, histogram
 from celosia.testing import check_mechanism
-from tests.statistics.asked import Asked
+from tests.statistics.function_mechanism import FunctionMechanism
 
 SURE = 50_000  # an epsilon at which the noise is nothing
 
@@ -109,8 +109,8 @@ def test_the_histogram_of_the_bundled_ages() -> None:
         (histogram, (np.array([1.0, 5.0]), np.array([1.0, 1.0])), {"edges": [0, 4, 6], "adjacency": ReplaceOne}),
     ],
 )
-def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
-    mechanism = Asked(function, pair[0], epsilon=1, **terms)
+def test_the_guarantee_is_kept(function: Any, pair: Any, terms: Any) -> None:
+    mechanism = FunctionMechanism(function, pair[0], epsilon=1, **terms)
     report = check_mechanism(mechanism, [pair], samples=1_000, processes=2)
     assert report.lower_bound <= 1
 
@@ -118,13 +118,13 @@ def test_the_promise_is_kept(function: Any, pair: Any, terms: Any) -> None:
 def test_a_histogram_that_forgets_the_second_bin_is_caught() -> None:
     def forgetful(array: Any, *, source: Any = None) -> Any:
         release = histogram(array, epsilon=2, edges=[0, 4, 6], source=source)  # noised for an added row
-        promise = PureDP(epsilon=2, adjacency=ReplaceOne)
+        guarantee = PureDP(epsilon=2, adjacency=ReplaceOne)
         event = LaplaceEvent(scale="1/2", sensitivity=1, dimension=2, adjacency=ReplaceOne)
-        return type(release)(value=release.value, event=event, guarantee=promise, seeded=release.seeded)
+        return type(release)(value=release.value, event=event, guarantee=guarantee, seeded=release.seeded)
 
     pair = (np.array([1.0, 5.0]), np.array([1.0, 1.0]))
     with pytest.raises(ConformanceError, match="sampling"):
-        check_mechanism(Asked(forgetful, pair[0]), [pair], samples=1_000, processes=2)
+        check_mechanism(FunctionMechanism(forgetful, pair[0]), [pair], samples=1_000, processes=2)
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input

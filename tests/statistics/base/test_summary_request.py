@@ -23,15 +23,15 @@ from celosia.statistics import (
     unit_sensitivity,
 )
 
-FOOTPRINT = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
+SENSITIVITY = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
 
 
 def build_request(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> SummaryRequest:
     width = 3 if combination is None else combination.shape[0]
-    noise = Noise.laplace(1, unit_sensitivity(FOOTPRINT, ContributionBounds()), 1, width, ContributionBounds())
+    noise = Noise.laplace(1, unit_sensitivity(SENSITIVITY, ContributionBounds()), 1, width, ContributionBounds())
     return SummaryRequest(
         parts=(Part(measure=RowCount(), columns=(), by_class=True), Part(measure=RowCount(), columns=())),
-        row_sensitivity=FOOTPRINT,
+        row_sensitivity=SENSITIVITY,
         bounding=ContributionBounds(),
         noise=noise,
         event=noise.event,
@@ -52,12 +52,12 @@ def build_request(combination: Any = None, classes: tuple[int, ...] = (0, 1)) ->
     ],
 )
 def test_how_far_a_unit_reaches(adjacency: Adjacency, rows: int, droppable: bool, l1: int, l2_squared: int) -> None:  # noqa: FBT001 - a case
-    found = unit_sensitivity(FOOTPRINT, ContributionBounds(rows=rows, adjacency=adjacency), droppable=droppable)
+    found = unit_sensitivity(SENSITIVITY, ContributionBounds(rows=rows, adjacency=adjacency), droppable=droppable)
     assert (found.l1, found.l2_squared) == (l1, l2_squared)
 
 
 def test_groups_count_as_rows() -> None:
-    found = unit_sensitivity(FOOTPRINT, ContributionBounds(rows=2, groups=3, cells=5))
+    found = unit_sensitivity(SENSITIVITY, ContributionBounds(rows=2, groups=3, cells=5))
     assert (found.l1, found.l2_squared) == (18, 180)
 
 

@@ -64,7 +64,7 @@ def _command(protocol: "Protocol[Any]") -> str | None:
         return None
     epsilon = format_exact(protocol.epsilon).strip("'")
     for name, entry in load_catalogue().items():
-        known = entry.kind is type(protocol) and entry.needs == "domain"
+        known = entry.kind is type(protocol) and entry.requires == "domain"
         if known and build(name, epsilon=epsilon, domain=domain) == protocol:
             options = f"--protocol {name} --domain {shown} --epsilon {epsilon}"
             return f"celosia collect simulate {options} --data FILE --column NAME"

@@ -219,7 +219,7 @@ def _protocols() -> None:
 
     needs = {"domain": "--domain", "bounds": "--low --high", "spelling": "", "nothing": ""}
     rows = [
-        [entry.name, entry.summary, " ".join([needs[entry.needs], *_flags(entry.options)]).strip()]
+        [entry.name, entry.summary, " ".join([needs[entry.requires], *_flags(entry.options)]).strip()]
         for entry in load_catalogue().values()
     ]
     codes = ("cli_collect.name", "cli_collect.description", "cli_collect.options")

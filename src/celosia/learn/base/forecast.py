@@ -44,8 +44,8 @@ class Forecast:
     method: str = ""
 
     def __str__(self) -> str:
-        promise = "no privacy" if self.guarantee is None else repr(self.guarantee)
+        guarantee = "no privacy" if self.guarantee is None else repr(self.guarantee)
         return (
-            f"With {self.rows} rows and {promise}: {self.what} is off by about {self.error:.3g}, supposing "
+            f"With {self.rows} rows and {guarantee}: {self.what} is off by about {self.error:.3g}, supposing "
             f"{self.assumption}.{' ' if self.method else ''}{self.method}"
         )

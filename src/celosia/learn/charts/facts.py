@@ -1,6 +1,6 @@
 """The facts that charts need of a fitted model: its bounds, its predictions, and its guarantee.
 
-Pictures run between public bounds. Those of records are taken only where nothing was promised anyway.
+Pictures run between public bounds. Those of records are taken only where there is no guarantee anyway.
 """
 
 from typing import Any
@@ -74,7 +74,7 @@ def check_fitted(model: Any, attribute: str, features: int | None = None) -> Non
 
 
 def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 - a model and records
-    """Return the public bounds of the features; without any, those of the records, as nothing is promised then."""
+    """Return the public bounds of the features; without any, those of the records, as there is no guarantee then."""
     count = int(model.n_features_in_)
     if getattr(model, "bounds", None) is not None:
         axes = [axis_of(kind) for kind in feature_kinds(model.bounds, count, getattr(model, "feature_names_in_", None))]
@@ -124,8 +124,8 @@ def feature_name(model: Any, place: int) -> str:
     return f"Feature {place + 1}" if names is None else str(names[place])
 
 
-def promise_of(model: Any, *, records: bool = False) -> str:
+def describe_guarantee(model: Any, *, records: bool = False) -> str:
     """Return the guarantee of a model as text; of a chart with records, also that these are not private."""
     guarantee = getattr(model, "guarantee_", None)
-    promise = "Without privacy" if guarantee is None else repr(guarantee)
-    return promise + ("; the dots are records, and not private" if records else "")
+    stated = "Without privacy" if guarantee is None else repr(guarantee)
+    return stated + ("; the dots are records, and not private" if records else "")

@@ -17,10 +17,10 @@ from celosia.learn.charts.facts import (
     band_of,
     belonging,
     check_fitted,
+    describe_guarantee,
     drawn_bounds,
     feature_name,
     height_of,
-    promise_of,
     records_of,
     targets_of,
     two_places,
@@ -90,7 +90,7 @@ def fit_chart(
     classes, band = getattr(model, "classes_", None), band_of(model, grid, confidence)
     shown = labels or Labels(
         title="Private fit" if plain is None else "Private and non-private fit",
-        subtitle=promise_of(model, records=show_points)
+        subtitle=describe_guarantee(model, records=show_points)
         + ("" if band is None else f"; grey: {100 * confidence:.3g} % interval at each place"),
         x=feature_name(model, 0),
         y="Target" if classes is None else f"Probability of {classes[1]}",
@@ -145,7 +145,7 @@ def clusters_chart(
         check_fitted(plain, "cluster_centers_", features=centres.shape[1])
         others = np.asarray(plain.cluster_centers_)[:, both]
     layers += [marks(frame, centres[:, both], others), *words(frame, centres[:, both])]
-    return _add_title(layers, "Clusters", promise_of(model, records=show_points), labels)
+    return _add_title(layers, "Clusters", describe_guarantee(model, records=show_points), labels)
 
 
 def regions_chart(
@@ -191,7 +191,7 @@ def regions_chart(
         own = [classes[int(place)] for place in targets_of(y, len(values), model.classes_)]
         layers.append(cloud({"x": values[:, 0], "y": values[:, 1], "name": own}, frame))
     layers += words(frame, model.theta_ if normal else middles(frame, found))
-    return _add_title(layers, "Regions of the classes", promise_of(model, records=show_points), labels)
+    return _add_title(layers, "Regions of the classes", describe_guarantee(model, records=show_points), labels)
 
 
 def accuracy_chart(rows: Iterable[Mapping[str, Any]], *, labels: Labels | None = None) -> "alt.LayerChart":
@@ -261,7 +261,10 @@ def _class_densities(
         height = np.exp(-((grid - mean[0]) ** 2) / (2 * variance[0])) / np.sqrt(2 * np.pi * variance[0])
         lines.append(Curve(name=name, x=grid, y=prior * height))
     shown = labels or Labels(
-        title="Densities of the classes", subtitle=promise_of(model), x=feature_name(model, 0), y="Share times density"
+        title="Densities of the classes",
+        subtitle=describe_guarantee(model),
+        x=feature_name(model, 0),
+        y="Share times density",
     )
     return curves(lines, labels=shown)
 

@@ -1,4 +1,4 @@
-"""A model's card: what it was promised, what bounds and noise it has, and what accuracy that cost.
+"""A model's card: its guarantee, its bounds and noise, and their cost in accuracy.
 
 Everything on it is public already: parameters, the event that was paid for, and forecasts made without data. It is
 meant to travel with the model, so it states in plain words what the guarantee means and where its proof is.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _STATED: Final = (1_000, 10_000, 100_000)  # rows, where nothing public says how many there were
 _DELTA: Final = Fraction(1, 10**6)
 _MAX_NUMBER_LENGTH: Final = 16  # characters of an exact number
-_MOST_ROWS: Final = 200  # features that are listed
+_MAX_LISTED_FEATURES: Final = 200  # features that are listed
 
 _AFTERWARDS: Final[dict[str, str]] = {
     "CategoricalNB": "The noisy counts of all features were made to agree on the size of every class, counts below 0 "
@@ -93,7 +93,7 @@ def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  #
     name = type(model).__name__
     title = f"{name}, fitted {'with differential privacy' if private else 'without privacy'}"
     sections = [
-        *_promise(model),
+        *_guarantee(model),
         _bounds(model),
         *_noise(model),
         *_accuracy(model, known),
@@ -103,19 +103,19 @@ def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  #
     return markdown(title, sections) if format == "markdown" else html_page(title, sections)
 
 
-# ------------------------------------------------------------------------------------------------------------- promise
+# ----------------------------------------------------------------------------------------------------------- guarantee
 
 
-def _promise(model: "PrivateEstimator") -> list[Section]:
+def _guarantee(model: "PrivateEstimator") -> list[Section]:
     stated, event = model.guarantee_, model.event_
     if stated is None or event is None:
         told = (
             "Fitted with epsilon=inf, for comparison: the model may reveal the records that it was fitted on. Do not "
             "publish it."
         )
-        return [Section(title="No promise", paragraphs=(told,), warning=True)]
+        return [Section(title="No guarantee", paragraphs=(told,), warning=True)]
     guarantee = price_event(event, stated)  # the price of the event, not the number stated beside it
-    sections = [Section(title="Promise", paragraphs=(*_in_words(guarantee), f"Guarantee: {guarantee}."))]
+    sections = [Section(title="Guarantee", paragraphs=(*_in_words(guarantee), f"Guarantee: {guarantee}."))]
     if model.seeded_:
         told = (
             "The noise came from a stream that can be repeated (a seeded source): anyone who knows the seed can "
@@ -140,10 +140,10 @@ def _promise(model: "PrivateEstimator") -> list[Section]:
 def _in_words(guarantee: Guarantee) -> tuple[str, ...]:
     whose = f"any one {guarantee.unit}{'' if guarantee.unit == 'row' else ', with all its rows,'}"
     if guarantee.adjacency is AddRemove:
-        common = f"Whoever sees the model comes to nearly the same conclusions whether or not {whose} was in the data."
+        common = f"A reader of the model comes to nearly the same conclusions whether or not {whose} was in the data."
     else:
         common = (
-            f"Whoever sees the model comes to nearly the same conclusions whatever {whose} held; how many there were "
+            f"A reader of the model comes to nearly the same conclusions whatever {whose} held; how many there were "
             "is public."
         )
     rest, spent, slack = "", getattr(guarantee, "epsilon", None), getattr(guarantee, "delta", None)
@@ -180,9 +180,9 @@ def _up(number: float) -> str:
 def _bounds(model: "PrivateEstimator") -> Section:
     columns = _columns(model)
     if not columns:
-        return Section(title="Data bounds", paragraphs=("Nobody gave any: nothing was clipped.",))
-    listed = list(columns.items())[:_MOST_ROWS]
-    more = (f"And {len(columns) - _MOST_ROWS} more.",) if len(columns) > _MOST_ROWS else ()
+        return Section(title="Data bounds", paragraphs=("No bounds were given; nothing was clipped.",))
+    listed = list(columns.items())[:_MAX_LISTED_FEATURES]
+    more = (f"And {len(columns) - _MAX_LISTED_FEATURES} more.",) if len(columns) > _MAX_LISTED_FEATURES else ()
     told = "Stated by the owner of the data, and not read from them. Values outside were clipped."
     return Section(title="Data bounds", paragraphs=(told, *more), header=("Column", "What it may be"), rows=listed)
 

@@ -1,7 +1,7 @@
 """Least squares from noisy sums: the moments of the features and the target, and the line that fits them best.
 
 A row's columns are centred integers z, between -r and r. Summed are the count, z, the products z z' of every two
-columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Whole-number weights decide how one joint noise is
+columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Integer weights decide how one joint noise is
 divided: the products with the target matter most for the coefficients, those of two features less, the more there are.
 How far one row moves all of it is known by formula (``proofs/least-squares.md``). After Wang 2018, without the smallest
 eigenvalue, which costs more than it gains.
@@ -379,7 +379,7 @@ def _places(products: Products) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _steps(products: Products, features: int) -> list[int]:
-    """Return the whole-number weights; the roots are where the sum of the errors is least, for slopes of about 1/2."""
+    """Return the integer weights; the roots are where the sum of the errors is least, for slopes of about 1/2."""
     weight = {
         "count": 0.75,
         "feature": (0.3 / features) ** 0.25,

@@ -60,9 +60,9 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
         epsilon, spent = (Fraction(0), amount) if privacy.kind == "approximate" else (amount, None)
         target = Target(epsilon=epsilon, rho=spent, adjacency=privacy.adjacency, unit=privacy.unit)
         noise = target.noise(scoring.sensitivity, scoring.width(privacy.adjacency))
-        promised = target.guarantee
-        assert promised is not None  # noqa: S101 - for the type checker: it was just given
-        fit = GuaranteedEvent(guarantee=promised, arithmetic="real" if real else "integer")
+        stated = target.guarantee
+        assert stated is not None  # noqa: S101 - for the type checker: it was just given
+        fit = GuaranteedEvent(guarantee=stated, arithmetic="real" if real else "integer")
         search = repetitions.event(ParallelEvent(events=(fit, noise.event), fixed=True))
         return Run(target=target, noise=noise, event=_certify(search, privacy), real=real)
 
@@ -94,8 +94,8 @@ def _within(event: Event, target: Target) -> bool:
 
     plain = simplify(event)
     spent: Guarantee = ZCDP(rho=rho(plain)) if target.rho is not None else PureDP(epsilon=basic(plain)[0])
-    promised = target.guarantee
-    return promised is not None and replace(spent, adjacency=promised.adjacency, unit=promised.unit) <= promised
+    stated = target.guarantee
+    return stated is not None and replace(spent, adjacency=stated.adjacency, unit=stated.unit) <= stated
 
 
 def _largest(enough: Callable[[Fraction], bool], whole: Fraction) -> Fraction:

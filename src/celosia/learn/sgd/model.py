@@ -38,7 +38,7 @@ _EVEN = 1 / 3  # the mean square of a uniform value from -1 to 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Promise(Target):
+class _CurveTarget(Target):
     """A target that is a Rényi curve."""
 
     curve: RenyiDP | None = None
@@ -168,7 +168,7 @@ class PNSGDModel(PrivateEstimator):
             raise ParameterError("learn.not_a_renyi_curve", unit=repr(unit), value=safe_repr(curve))
         if self.rho is not None or self.delta is not None or self.epsilon not in (None, 1):
             raise ParameterError("learn.renyi_not_alone")
-        return _Promise(curve=curve, adjacency=ReplaceOne, unit=unit)
+        return _CurveTarget(curve=curve, adjacency=ReplaceOne, unit=unit)
 
     def _scaling(self, count: int) -> UnitRows:
         kinds = feature_kinds(self.bounds, count, self._names())
@@ -221,7 +221,7 @@ class PNSGDModel(PrivateEstimator):
         """Return how far off a coefficient would be with ``n`` rows: noise at rest, and the way that is left to go."""
         rows, count = exact_integer(n, name="n"), self._feature_count(n_features)
         privacy, other = self._privacy(), epsilon is not None or rho is not None
-        if other and isinstance(privacy, _Promise):  # a curve gives way to the given target
+        if other and isinstance(privacy, _CurveTarget):  # a curve gives way to the given target
             privacy = Target(adjacency=ReplaceOne, unit=privacy.unit)
         privacy = privacy.with_amount(epsilon, delta, rho)
         assumption = "features spread evenly between their bounds, with coefficients that fill the range together"

@@ -148,17 +148,17 @@ def _measure_moments(
     aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "ContributionBounds"
 ) -> Measurement:
     wanted = {aggregate.kind for aggregate in aggregates}
-    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    answers = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
     if wanted == {"count"}:
-        return Measurement(measure=RowCount(), columns=(column,), answers=serves)
+        return Measurement(measure=RowCount(), columns=(column,), answers=answers)
     axis = _axis(column, kind)
     if wanted & {"variance", "std"}:
-        return Measurement(measure=SecondMoments(axis=axis), columns=(column,), answers=serves)
+        return Measurement(measure=SecondMoments(axis=axis), columns=(column,), answers=answers)
     if wanted <= {"sum", "mean"} and not kind.nullable and _rows_are_public(plan, bounding):
-        return Measurement(measure=CentredSum(axis=axis, rows=1), columns=(column,), answers=serves, public_rows=True)
+        return Measurement(measure=CentredSum(axis=axis, rows=1), columns=(column,), answers=answers, public_rows=True)
     if wanted == {"sum"}:
-        return Measurement(measure=Total(axis=axis), columns=(column,), answers=serves)
-    return Measurement(measure=FirstMoments(axis=axis), columns=(column,), answers=serves)
+        return Measurement(measure=Total(axis=axis), columns=(column,), answers=answers)
+    return Measurement(measure=FirstMoments(axis=axis), columns=(column,), answers=answers)
 
 
 def _measure_present(aggregates: list[Aggregate], column: Expression) -> Measurement:
@@ -168,8 +168,8 @@ def _measure_present(aggregates: list[Aggregate], column: Expression) -> Measure
     few of many rows would all count, shares would be too large and those of opposite conditions add up to more than 1.
     """
     there = Call("case", (Call("is_null", (column,)), Literal(0), Literal(1)))
-    serves = tuple((aggregate.name, "sum") for aggregate in aggregates)
-    return Measurement(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), answers=serves)
+    answers = tuple((aggregate.name, "sum") for aggregate in aggregates)
+    return Measurement(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), answers=answers)
 
 
 def _share_measurements(found: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Measurement]:
@@ -197,7 +197,7 @@ def _join(measurements: list[Measurement], kinds: Mapping[str, Kind], *, with_ro
     )
     nullable = tuple(_is_nullable(measurement, kinds) for measurement in measurements)
     measure = SharedMoments(axes, nullable, with_rows or not all(nullable))
-    serves = [
+    answers = [
         (name, f"{quantity} {place}")
         for place, measurement in enumerate(measurements)
         for name, quantity in measurement.answers
@@ -205,7 +205,7 @@ def _join(measurements: list[Measurement], kinds: Mapping[str, Kind], *, with_ro
     return Measurement(
         measure=measure,
         columns=tuple(column for measurement in measurements for column in measurement.columns),
-        answers=tuple(serves),
+        answers=tuple(answers),
     )
 
 
@@ -214,8 +214,8 @@ def _measure_pair(
 ) -> Measurement:
     x, y = (_axis(column, kind_of(column, kinds)) for column in columns)
     degree = 2 if any(aggregate.kind == "correlation" for aggregate in aggregates) else 1
-    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
-    return Measurement(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, answers=serves)
+    answers = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    return Measurement(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, answers=answers)
 
 
 def _rows_are_public(plan: Plan, bounding: "ContributionBounds") -> bool:
@@ -231,12 +231,12 @@ def _measure_quantiles(
     fixed = [_QUANTILES[aggregate.kind] for aggregate in aggregates]
     wanted = [Fraction(a.parameters[0]) if q is None else q for a, q in zip(aggregates, fixed, strict=True)]
     chosen = tuple(sorted(set(wanted)))
-    serves = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
+    answers = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
     # How many private keys will be shown is not known yet; when it is, the bins are cut again (``for_cells``).
     cells = bounding.cells if bounding.cells < MAX_CELLS else EXPECTED_KEYS
     unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
     measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
-    return Measurement(measure=measure, columns=(column,), answers=serves, labels=labels, unit=unit)
+    return Measurement(measure=measure, columns=(column,), answers=answers, labels=labels, unit=unit)
 
 
 def _measure_alone(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Measurement:
@@ -266,15 +266,15 @@ def _measure_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measur
     if values is None:
         code = "query.values_not_public" if isinstance(kind, Text) else "query.too_many_values"
         raise QueryError(code, aggregate=aggregate.kind, column=render(aggregate.columns[0]), kind=repr(kind))
-    serves = ((aggregate.name, "0"),)
+    answers = ((aggregate.name, "0"),)
     if aggregate.kind == "mode":
         return Measurement(
-            measure=Mode(candidates=len(values)), columns=aggregate.columns, answers=serves, labels=values
+            measure=Mode(candidates=len(values)), columns=aggregate.columns, answers=answers, labels=values
         )
     if not isinstance(k, int) or not 1 <= k <= len(values):
         raise QueryError("query.top_k_out_of_range", most=len(values))
     return Measurement(
-        measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, answers=serves, labels=values
+        measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, answers=answers, labels=values
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from celosia.core import Event, Guarantee, Release, Source
 
 
-class Asked:
+class FunctionMechanism:
     """``function(array, **terms)`` with the members of a mechanism; ``like`` is any array of the type that comes."""
 
     def __init__(self, function: Callable[..., Release[Any]], like: Any, **terms: Any) -> None:
