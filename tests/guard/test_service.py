@@ -27,7 +27,8 @@ from celosia.core.errors import (
     SchemaError,
 )
 from celosia.guard.auth.identity import Identity
-from celosia.guard.config.settings import Config, Limits
+from celosia.guard.config.sections import Limits
+from celosia.guard.config.settings import Config
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.queries.pace import delay_end, delay_until_visible
 from celosia.guard.roles import Role

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from anyio.from_thread import start_blocking_portal
 
-from celosia.guard.config.settings import Config, Limits
+from celosia.guard.config.sections import Limits
+from celosia.guard.config.settings import Config
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.serving.access_log import AccessLog

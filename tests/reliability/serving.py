@@ -22,7 +22,8 @@ from urllib.parse import urlsplit
 from celosia.core import PureDP
 from celosia.core.errors import ParameterError
 from celosia.guard.auth.identity import Identity
-from celosia.guard.config.settings import Config, Limits
+from celosia.guard.config.sections import Limits
+from celosia.guard.config.settings import Config
 from celosia.guard.server.serve import serve
 from celosia.guard.service import Guard
 from tests.reliability.forked import ForkedProcess

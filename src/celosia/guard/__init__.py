@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from celosia.guard.auth.directory import KeyCard, UserCard
     from celosia.guard.auth.identity import Identity
     from celosia.guard.client.connection import connect
-    from celosia.guard.config.settings import Config, Limits, Oidc
+    from celosia.guard.config.sections import Limits, Oidc
+    from celosia.guard.config.settings import Config
     from celosia.guard.datasets.dataset import PublicTable
     from celosia.guard.roles import Permission, Role
     from celosia.guard.schema.replies import Answer, ColumnCard, DatasetCard, TableCard

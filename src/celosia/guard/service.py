@@ -40,12 +40,12 @@ from celosia.guard.datasets.policies import explain_rules, scope_policy
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries import saved
-from celosia.guard.queries.analysis import OpenDataset, Sessions
 from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.approvals import STATES, Approvals
 from celosia.guard.queries.cancellation import INTERRUPTED, cancel, is_cancelled
 from celosia.guard.queries.fits import fit_model, preview_model
 from celosia.guard.queries.pace import Turns, delay_end
+from celosia.guard.queries.sessions import OpenDataset, Sessions
 from celosia.guard.roles import Permission, Role, require
 from celosia.guard.schema.replies import Answer, Approval, DatasetCard
 from celosia.guard.schema.requests import FitRequest, QueryRequest
@@ -344,7 +344,7 @@ class Guard(Closing):
     def _pay(
         self, analyst: str, query: QueryRequest | FitRequest, request: "Request", opened: OpenDataset
     ) -> "Reservation":
-        with opened.lend() as shared:
+        with opened.borrow_session() as shared:
             session, limits = shared.for_analyst(analyst), self.config.limits
             if isinstance(query, FitRequest):
                 return fit_model(session, query, limits, request)

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.directory import INVALID
 from celosia.guard.auth.oidc import ALGORITHMS, PublicKeys, TokenChecker, fetch
-from celosia.guard.config.settings import Oidc
+from celosia.guard.config.sections import Oidc
 from celosia.guard.roles import Role
 
 if TYPE_CHECKING:

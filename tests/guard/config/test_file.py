@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.config.file import read_config, write_config
-from celosia.guard.config.settings import Config, Limits, Oidc
+from celosia.guard.config.file import write_config
+from celosia.guard.config.sections import Limits, Oidc
+from celosia.guard.config.settings import Config
 from celosia.guard.roles import Role
 
 FOLDER = Path("/srv/guard")
@@ -40,7 +41,7 @@ CONFIGS = st.builds(
 
 @given(CONFIGS)
 def test_what_was_written_is_read(config: Config) -> None:
-    assert read_config(tomllib.loads(write_config(config)), FOLDER) == config
+    assert Config.from_document(tomllib.loads(write_config(config)), FOLDER) == config
 
 
 def test_every_line_that_is_left_out_is_shown_as_a_comment() -> None:
@@ -63,14 +64,14 @@ def test_paths_are_relative_to_the_folder() -> None:
         "data_folders": ["data", "/srv/more"],
         "oidc": oidc,
     }
-    config = read_config(given_, FOLDER)
+    config = Config.from_document(given_, FOLDER)
     assert config.store == "sqlite:////srv/guard/ledger.db"
     assert (config.certificate, config.private_key) == (FOLDER / "tls/a.pem", Path("/etc/b.pem"))
     assert config.data_folders == (FOLDER / "data", Path("/srv/more"))
     assert config.oidc is not None
     assert config.oidc.jwks == "/srv/guard/keys.json"
-    assert read_config({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
-    assert read_config({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
+    assert Config.from_document({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
+    assert Config.from_document({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
 
 
 def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
@@ -91,4 +92,4 @@ def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
     ]
     for document, words in cases:
         with pytest.raises(ParameterError, match=words):
-            read_config(document, FOLDER)
+            Config.from_document(document, FOLDER)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from celosia.core.errors import ParameterError
-from celosia.guard.config.settings import Config, Limits, Oidc
+from celosia.guard.config.sections import Limits, Oidc
+from celosia.guard.config.settings import Config
 from celosia.guard.roles import Role
 
 OIDC: dict[str, Any] = {

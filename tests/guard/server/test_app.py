@@ -18,7 +18,8 @@ from anyio.from_thread import start_blocking_portal
 from celosia.core import PureDP
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.auth.identity import Identity
-from celosia.guard.config.settings import Config, Limits
+from celosia.guard.config.sections import Limits
+from celosia.guard.config.settings import Config
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from celosia.serving.access_log import AccessLog

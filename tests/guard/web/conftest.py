@@ -8,7 +8,8 @@ import pytest
 
 from celosia.core import ApproxDP
 from celosia.guard.auth.identity import Identity
-from celosia.guard.config.settings import Config, Limits
+from celosia.guard.config.sections import Limits
+from celosia.guard.config.settings import Config
 from celosia.guard.service import Guard
 from tests.guard.copies import dump_store, open_copy
 from tests.guard.web.browser import ROLES, SCHEMA, Site

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.guard.config.settings import Limits
+from celosia.guard.config.sections import Limits
 from celosia.guard.server.app import create_app
 from celosia.serving.access_log import AccessLog
 from tests.guard.web.browser import Browser

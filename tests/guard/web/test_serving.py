@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.core.errors import EngineError, LedgerError
-from celosia.guard.config.settings import Limits
+from celosia.guard.config.sections import Limits
 from celosia.guard.server.app import create_app
 from celosia.guard.web.cookies import ANONYMOUS_COOKIE, LANGUAGE_COOKIE, SESSION_COOKIE, form_token
 from celosia.guard.web.routes import PAGES

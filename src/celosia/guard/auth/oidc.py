@@ -18,7 +18,7 @@ from celosia.core.extras import require
 from celosia.core.strict_json import read_json
 from celosia.guard.auth.directory import INVALID
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
-from celosia.guard.config.settings import Oidc
+from celosia.guard.config.sections import Oidc
 from celosia.guard.roles import Role
 
 ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {

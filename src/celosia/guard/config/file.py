@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.config.settings import Config, Limits, Oidc
+from celosia.guard.config.sections import Limits, Oidc
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from celosia.guard.config.settings import Config
 
-def read_config(document: Mapping[str, Any], folder: Path) -> Config:
-    """Return the configuration of a TOML document; paths are relative to ``folder``."""
-    given = _check_names(document, Config, "")
+
+def parse_settings(document: Mapping[str, Any], settings: type, folder: Path) -> dict[str, Any]:
+    """Return the fields of ``settings`` from a TOML document; paths are relative to ``folder``."""
+    given = _check_names(document, settings, "")
     if not isinstance(given.get("store"), str):
         raise ParameterError("guard.missing_store")
     given["store"] = _resolve_store(given["store"], folder)
@@ -32,7 +34,7 @@ def read_config(document: Mapping[str, Any], folder: Path) -> Config:
         given["limits"] = Limits(**_check_names(_section(given, "limits"), Limits, "limits."))
     if "oidc" in given:
         given["oidc"] = _oidc(_section(given, "oidc"), folder)
-    return Config(**given)
+    return given
 
 
 def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
@@ -77,7 +79,7 @@ def _resolve_store(store: str, folder: Path) -> str:
     return store if path == store or not path else f"sqlite:///{folder / path}"
 
 
-def write_config(config: Config) -> str:
+def write_config(config: "Config") -> str:
     """Return the text of a configuration file."""
     from celosia.serving.pages.templates import open_templates
 

@@ -11,7 +11,7 @@ from celosia.core.errors import QueryError
 from celosia.guard.queries.analysis import check_nodes
 
 if TYPE_CHECKING:
-    from celosia.guard.config.settings import Limits
+    from celosia.guard.config.sections import Limits
     from celosia.guard.schema.requests import FitRequest
     from celosia.ledger import Request, Reservation
     from celosia.query import Preview, Session
