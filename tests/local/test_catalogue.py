@@ -24,7 +24,7 @@ STATED: dict[str, dict[str, Any]] = {
 
 def made(name: str, **options: Any) -> Protocol[Any]:
     epsilon = None if name == "rappor" else 2
-    return build(name, epsilon=epsilon, **{**STATED[CATALOGUE[name].needs], **options})
+    return build(name, epsilon=epsilon, **{**STATED[CATALOGUE[name].requires], **options})
 
 
 def test_every_name_builds_its_protocol() -> None:

@@ -26,7 +26,7 @@ def test_counts_are_near_the_truth_and_the_errors_are_as_stated() -> None:
     for name in [name for name, entry in CATALOGUE.items() if entry.task in ("counts", "ranges")]:
         entry = CATALOGUE[name]
         small: dict[str, Any] = {"hashes": 64, "width": 128} if "width" in entry.options else {}
-        options = {"domain": 6} if entry.needs == "domain" else small
+        options = {"domain": 6} if entry.requires == "domain" else small
         protocol = build(name, epsilon=None if name == "rappor" else 4, **options)
         found = simulate(protocol, VALUES, task=entry.task, source=Seeded(7))
         assert dict(zip(found.keys, found.true, strict=True)) == {0: 4000, 1: 2000, 2: 1000, 3: 500, 4: 250, 5: 250}

@@ -28,7 +28,7 @@ Each has a stable ``code`` and ``fields``, from which :mod:`celosia.core.message
 The sentence names the value that the caller passed, and the remedy. It never quotes the data.
 """
 
-from celosia.core.messages.message import Message, freeze_fields
+from celosia.core.messages.message import Field, Message, freeze_field, freeze_fields
 
 
 class CelosiaError(Exception):
@@ -59,6 +59,11 @@ class CelosiaError(Exception):
 
     def __str__(self) -> str:
         return str(self.message)
+
+
+@freeze_field.register(CelosiaError)
+def _(error: CelosiaError) -> Field:
+    return error.message
 
 
 class ParameterError(CelosiaError, ValueError):

@@ -31,7 +31,7 @@ from celosia.core.exact import (
     safe_repr,
     short_at_least,
 )
-from celosia.core.messages.message import Message
+from celosia.core.messages.message import Field, Message, freeze_field
 from celosia.core.record import Record
 
 
@@ -127,6 +127,11 @@ class Guarantee(Record, ABC):
                 "core.different_adjacencies", left=repr(self), right=repr(other), operation=Message(operation)
             )
         return other
+
+
+@freeze_field.register(Guarantee)
+def _(guarantee: Guarantee) -> Field:
+    return guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

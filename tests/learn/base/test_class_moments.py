@@ -19,7 +19,7 @@ from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Integer, Kind, Real
 from celosia.learn.base.class_moments import UNIT, ClassMoments, moments_of, moments_request
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.statistics import ContributionBounds, Noise, SummaryRequest
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.target import Target

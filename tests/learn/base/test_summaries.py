@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 import celosia as cl
 from celosia.core import BudgetExceededError, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.base.fit_spec import FitSpec
+from celosia.learn.base.summaries import SummaryEstimator
 from celosia.learn.privacy.parameters import axis_of
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from celosia.core import AddRemove, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
 from celosia.data.schema.columns import Boolean, Integer, Kind, Real, Text
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.functional.sums import linear_request, logistic_request, solve_linear, solve_logistic
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, unit_sensitivity

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.linear_model.adassp import AdaSSPRequest, adassp_request, least_eigenvalue
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds

@@ -15,7 +15,7 @@ from celosia.core import AddRemove, InputError, ReplaceOne
 from celosia.data.schema.axis import Axis, axis_between
 from celosia.data.schema.columns import Integer, Real
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.linear_model.least_squares import Plan, Sizes, expected_sums, plan_for
 from celosia.noise import Seeded
 from celosia.statistics import ContributionBounds, Products, Sensitivity

@@ -8,7 +8,7 @@ import pytest
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.data.schema.columns import Real
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.linear_model.logistic_forecast import (

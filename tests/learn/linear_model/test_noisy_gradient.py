@@ -117,7 +117,7 @@ def test_a_gradient_that_is_not_cut_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(noisy_gradient, "add_gradient", uncut)
     assert moved().l2_squared > MAX_GRADIENT_NORM**2
     monkeypatch.undo()
-    monkeypatch.setattr(GradientPlan, "reach", 2**15 - 1)  # rows that are longer than stated
+    monkeypatch.setattr(GradientPlan, "max_row_norm", 2**15 - 1)  # rows that are longer than stated
     rows = Rows.of(np.full((1, 3), 1.0), codes, plan, _scaling(), moments)
     monkeypatch.undo()
     stated = plan.curvature_sensitivity()

@@ -192,15 +192,15 @@ def complete_options(entry: "Entry", values: "pa.Array", given: dict[str, Any]) 
     """Return the options, with those that are not given read from the data of the simulation."""
     options = dict(given)
     remarks: list[Message] = []
-    if entry.needs == "domain" and "domain" not in options:
+    if entry.requires == "domain" and "domain" not in options:
         options["domain"], words = _domain_of(values, ordered=entry.task == "ranges")
         remarks.append(words)
-    if entry.needs == "bounds":
+    if entry.requires == "bounds":
         for name, least in (("low", True), ("high", False)):
             if name not in options:
                 options[name] = _bound(values, least=least)
                 remarks.append(Message("cli_collect.bound_is", name=name, bound=options[name]))
-    if entry.needs == "spelling":
+    if entry.requires == "spelling":
         remarks += _spelling(entry, values, options)
     return KnownOptions(options=options, remarks=tuple(remarks))
 

@@ -6,7 +6,7 @@ each field. Programs compare codes and fields, and never read the sentence.
 
 import re
 import tomllib
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from importlib import resources
 from operator import index
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, Union
@@ -131,19 +131,16 @@ def separate(parts: "Sequence[str]", *, semicolon: bool = False) -> "tuple[str, 
 
 def freeze_fields(fields: "Mapping[str, object]") -> "dict[str, Field]":
     """Return fields as values that cannot change; other objects become texts, so that no message keeps data alive."""
-    return {name: _freeze(value) for name, value in fields.items()}
+    return {name: freeze_field(value) for name, value in fields.items()}
 
 
-def _freeze(value: object) -> Field:
-    from celosia.core.errors import CelosiaError
-    from celosia.core.guarantees import Guarantee
-
-    if isinstance(value, CelosiaError):
-        return value.message
-    if value is None or isinstance(value, Message | Numeral | Guarantee) or type(value) in (str, int, float):
+@singledispatch
+def freeze_field(value: object) -> Field:
+    """Return one field as a value that cannot change; errors and guarantees register themselves."""
+    if value is None or isinstance(value, Message | Numeral) or type(value) in (str, int, float):
         return value  # type: ignore[return-value] # one of these
     if isinstance(value, tuple | list):
-        return tuple(_freeze(each) for each in value)
+        return tuple(freeze_field(each) for each in value)
     if isinstance(value, float):
         return float(value)
     if hasattr(value, "__index__") and not isinstance(value, bool):

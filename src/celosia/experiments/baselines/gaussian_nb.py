@@ -20,7 +20,7 @@ from celosia.statistics.base.target import Target
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
     from celosia.statistics.base.summary_request import SummaryRequest
 
 _GRID = "1/1048576"

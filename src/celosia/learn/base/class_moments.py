@@ -16,7 +16,7 @@ import numpy as np
 from celosia.core.adjacency import AddRemove
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Real
-from celosia.learn.base.summaries import FitSpec
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.privacy.parameters import axis_of
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import Products, SolvedSums

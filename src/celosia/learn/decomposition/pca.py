@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.base.summaries import SummaryEstimator
 from celosia.learn.privacy.parameters import axis_of, ends_of, feature_kinds
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import REACH, Products, moments_up_to

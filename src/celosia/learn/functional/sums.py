@@ -29,7 +29,7 @@ from celosia.statistics.base.products import Monomial, Products, moments_up_to
 from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
 
 Sense: TypeAlias = Literal["tight", "published"]
 

@@ -24,7 +24,7 @@ from celosia.statistics.base.summary_request import Part, SummaryRequest, unit_s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
     from celosia.statistics.base.noise import Noise
 
 Numbers = NDArray[np.float64]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from celosia.data.schema.axis import Axis
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
     from celosia.statistics.base.noise import Noise
 
 Numbers = NDArray[np.float64]

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import check_method
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.base.summaries import SummaryEstimator
 from celosia.learn.linear_model.adassp import AdaSSPRequest, adassp_request
 from celosia.learn.linear_model.least_squares import LeastSquares, Moments, plan_for
 from celosia.learn.privacy.parameters import axis_of, feature_kinds, target_kind

@@ -15,7 +15,7 @@ from celosia.statistics.base.products import Products
 from celosia.statistics.base.summary_request import Provenance
 
 if TYPE_CHECKING:
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
 
 Numbers = NDArray[np.float64]
 

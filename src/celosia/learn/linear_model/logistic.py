@@ -16,8 +16,9 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
 from celosia.learn.base.estimator import check_method
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.forecast import ExpectedError
-from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.base.summaries import SummaryEstimator
 from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
 from celosia.learn.linear_model.gradient_plan import MAX_GRADIENT_NORM, GradientPlan
 from celosia.learn.linear_model.logistic_forecast import (

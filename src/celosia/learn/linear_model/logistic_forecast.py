@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.learn.base.summaries import FitSpec
+    from celosia.learn.base.fit_spec import FitSpec
 
 SUPPOSED = 300
 """Records that methods are compared for, because how many there are is private."""

@@ -16,9 +16,9 @@ from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.class_normals import least_count
 from celosia.learn.base.estimator import check_method
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_values
-from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.learn.naive_bayes.categories import category_kinds, places_in
 from celosia.statistics.base.noise import ContributionBounds, RowSensitivity

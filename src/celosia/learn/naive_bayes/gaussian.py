@@ -15,8 +15,8 @@ from celosia.core.exact import safe_repr
 from celosia.learn.base.class_moments import UNIT, expect_mean_error, moments_of, moments_request
 from celosia.learn.base.class_normals import class_normals
 from celosia.learn.base.estimator import check_method
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.forecast import ExpectedError
-from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, check_priors
 from celosia.statistics.base.summary_request import SummaryRequest
 

@@ -18,9 +18,10 @@ from celosia.core.exact import safe_repr
 from celosia.learn.base.class_moments import UNIT, expect_mean_error, moments_of, moments_request
 from celosia.learn.base.class_normals import column_normals
 from celosia.learn.base.estimator import check_method
+from celosia.learn.base.fit_spec import FitSpec
 from celosia.learn.base.forecast import ExpectedError
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.base.summaries import SummaryEstimator
 from celosia.learn.privacy.parameters import ends_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.local.base.hashed_rows import build_hash_family
-from celosia.local.longitudinal.rappor import Rappor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
+
+    from celosia.local.longitudinal.rappor import Rappor
 
     Floats = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ class Equations:
     reports: int
 
     @classmethod
-    def of(cls, protocol: Rappor, ones: "NDArray[np.int64]", sizes: "NDArray[np.int64]") -> "Equations":
+    def of(cls, protocol: "Rappor", ones: "NDArray[np.int64]", sizes: "NDArray[np.int64]") -> "Equations":
         """Return the equations of counted ones (cohorts, bits), and numbers of reports, of an aggregate."""
         each = np.repeat(sizes, protocol.bits).astype(np.float64)
         _, if_zero = protocol.report_probabilities
@@ -50,7 +51,7 @@ class Equations:
         return cls(each[kept], centred[kept], kept, int(sizes.sum()))
 
 
-def build_design(protocol: Rappor, words: "NDArray[np.uint64]") -> "sparse.csc_array":
+def build_design(protocol: "Rappor", words: "NDArray[np.uint64]") -> "sparse.csc_array":
     """Return the bits that each candidate sets, over all cohorts: a row for each bit, a column for each candidate."""
     from scipy import sparse
 
@@ -77,7 +78,7 @@ def _side(design: "sparse.csc_array", density: float, people: "Floats") -> "Floa
     return np.asarray(design.T @ people - density * people.sum())
 
 
-def solve(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "tuple[Floats, Floats, Floats]":
+def solve(protocol: "Rappor", equations: Equations, design: "sparse.csc_array") -> "tuple[Floats, Floats, Floats]":
     """Return the candidates' shares, their variances, and their variances if the candidate is absent."""
     density = protocol.density
     count = design.shape[1]
@@ -98,7 +99,7 @@ def solve(protocol: Rappor, equations: Equations, design: "sparse.csc_array") ->
 
 
 def _together(
-    protocol: Rappor, equations: Equations, rows: "sparse.csc_array", shares: "Floats", inverse: "Floats"
+    protocol: "Rappor", equations: Equations, rows: "sparse.csc_array", shares: "Floats", inverse: "Floats"
 ) -> "tuple[Floats, Floats, Floats]":
     density, sizes = protocol.density, equations.sizes
     fitted = sizes * (rows @ shares - density * shares.sum())
@@ -124,7 +125,7 @@ def _together(
     return shares, variances, variances + own * max(if_zero - if_one, 0.0)
 
 
-def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
+def chance_hits(protocol: "Rappor", reports: int, null_variance: float) -> float:
     """Return the number of chance hits in the count of an absent candidate, given its variance.
 
     It is that of the Poisson law with the third moment of that count. Coins show single bits; the variance beyond the
@@ -141,7 +142,7 @@ def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
     return 1 / skewness**2 if skewness else math.inf
 
 
-def _draw_covariance(protocol: Rappor, equations: Equations, rows: "sparse.csc_array", shares: "Floats") -> "Floats":
+def _draw_covariance(protocol: "Rappor", equations: Equations, rows: "sparse.csc_array", shares: "Floats") -> "Floats":
     """Return the covariance of the normal equations that is due to the draw of cohorts.
 
     A cohort of N people out of n is a sample without replacement: the counts of values in it have the covariance
@@ -159,7 +160,7 @@ def _draw_covariance(protocol: Rappor, equations: Equations, rows: "sparse.csc_a
     return total - weighted @ spread @ weighted / equations.reports
 
 
-def solve_non_negative(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "Floats":
+def solve_non_negative(protocol: "Rappor", equations: Equations, design: "sparse.csc_array") -> "Floats":
     """Return the best non-negative shares with sum at most 1, from a square root of the normal equations."""
     from scipy.optimize import nnls
 
