@@ -16,7 +16,7 @@ from celosia.accounting.calibration import Calibration, calibrate
 from celosia.accounting.comparison import budget_curves, comparison_table, renyi_advanced
 from celosia.accounting.filters import Filter, Odometer
 from celosia.accounting.game import Game, game
-from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, plain
+from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, release_every_step
 from celosia.accounting.iteration.simulation import contractive_iteration
 from celosia.accounting.presets import PRESETS, suggest_budget, suggest_delta
 from celosia.accounting.prices.basic import basic
@@ -60,7 +60,7 @@ __all__ = [
     "expected_runs",
     "game",
     "mu",
-    "plain",
+    "release_every_step",
     "renyi",
     "renyi_advanced",
     "rho",

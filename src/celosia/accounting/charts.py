@@ -21,7 +21,7 @@ from celosia.accounting.accountants.sums import RenyiAccountant, ZCDPAccountant
 from celosia.accounting.checks import vector
 from celosia.accounting.comparison import budget_curves
 from celosia.accounting.game import game
-from celosia.accounting.iteration.contraction import plain
+from celosia.accounting.iteration.contraction import release_every_step
 from celosia.accounting.iteration.pnsgd import record_rhos
 from celosia.core import (
     ZCDP,
@@ -236,7 +236,7 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "", language: str
     known = dataclasses.replace(event, order="fixed", stop="fixed")
     secret = event if event != known else dataclasses.replace(event, order="secret permutation")
     whole_run = RenyiAccountant().spend(secret).epsilon(delta)
-    released = ZCDPAccountant().spend(plain(known)).epsilon(delta)
+    released = ZCDPAccountant().spend(release_every_step(known)).epsilon(delta)
     lines = [
         Curve(
             name=Message("accounting.last_weights_only").render(language),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from celosia.data.sources.text_format import TextFormat
 
 data = commands("data", "Make synthetic data sets for experiments, by name, and dummy rows for a schema.")
-"""The sub-command."""
+"""The command ``celosia data`` with its sub-commands."""
 
 _SUFFIXES = (".csv", ".parquet")
 

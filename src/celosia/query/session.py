@@ -473,7 +473,7 @@ class Session(Closing, NonCopyable):
         (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
         """
         fitting = self.plan_fit(estimator, features, target, table=table, where=where)
-        release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy, kind="model")
+        release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.measure, kind="model")
         fitted: L = fitting.finish(release.value, seeded=release.seeded)
         return fitted
 
@@ -554,7 +554,7 @@ class Session(Closing, NonCopyable):
             return reservation
         self._costs[reservation.id] = guarantee
         with self._settle(reservation) as payment:
-            noisy = fitting.noisy(engine, self._context.secret, source)
+            noisy = fitting.measure(engine, self._context.secret, source)
             text = write(fitting.finish(noisy, seeded=source.seeded))
             payment.deliver(Release(value=noisy, event=event, guarantee=guarantee, seeded=source.seeded), text)
         return replace(reservation, state="committed", answer=text)
@@ -600,7 +600,7 @@ class Session(Closing, NonCopyable):
         >>> session = cl.Session(suggestion.apply(visits), budget=session.remaining)
         """
         plan = self._plan_limits(group_by, keys, where, table, planned, most_rows, target)
-        return plan.suggestion(self._measure(plan.analyzed.plan, plan.event, plan.text, plan.noisy))
+        return plan.suggest(self._measure(plan.analyzed.plan, plan.event, plan.text, plan.measure))
 
     def preview_limits(
         self,

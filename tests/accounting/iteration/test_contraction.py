@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, iteration_curve, plain
+from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, iteration_curve, release_every_step
 from celosia.core import AddRemove, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
 from celosia.core.errors import NotPricedError
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
@@ -106,7 +106,7 @@ def test_pnsgd_by_its_name() -> None:
 
 def test_plain_composition_is_offered_for_pnsgd() -> None:
     event = PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4, epochs=3, unit="person")
-    fine = plain(event, dimension=4)
+    fine = release_every_step(event, dimension=4)
     assert isinstance(fine, RepeatedEvent)
     assert fine.times == 3
     step = fine.event
@@ -115,26 +115,26 @@ def test_plain_composition_is_offered_for_pnsgd() -> None:
     assert step.grid == Fraction(1, 1024)
     assert step.variance == 4 * 1024**2
     assert step.sensitivity_squared == (2 * 1024 + 2) ** 2, "rounding four coordinates moves two steps"
-    once = plain(PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4))
+    once = release_every_step(PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4))
     assert isinstance(once, GaussianEvent)
 
 
 def test_plain_composition_is_offered_for_contractions() -> None:
     event = ContractiveIterationEvent(steps=[(1, 4, 2), (0, 4, 5), (3, 9, 1)])
-    parts = plain(event, grid=1)
+    parts = release_every_step(event, grid=1)
     assert isinstance(parts, ComposedEvent)
     assert parts.adjacency is AddRemove
     assert parts.events == (
         RepeatedEvent(event=GaussianEvent(variance=4, sensitivity_squared=4), times=2),
         GaussianEvent(variance=9, sensitivity_squared=16),
     )
-    apart = plain(ContractiveIterationEvent(steps=[(1, 4, 2)], start=2), grid=1)
+    apart = release_every_step(ContractiveIterationEvent(steps=[(1, 4, 2)], start=2), grid=1)
     assert isinstance(apart, ComposedEvent)
     assert apart.events[0] == GaussianEvent(variance=4, sensitivity_squared=16)
     assert apart.events[1] == GaussianEvent(variance=4, sensitivity_squared=4)
-    laplace = plain(ContractiveIterationEvent(steps=[(1, 4, 1)], noise="laplace"), grid=0.5, dimension=3)
+    laplace = release_every_step(ContractiveIterationEvent(steps=[(1, 4, 1)], noise="laplace"), grid=0.5, dimension=3)
     assert laplace == LaplaceEvent(scale=8, sensitivity=5, grid=0.5, dimension=3)
-    nothing = plain(ContractiveIterationEvent(steps=[(0, 4, 9)]))
+    nothing = release_every_step(ContractiveIterationEvent(steps=[(0, 4, 9)]))
     assert isinstance(nothing, GaussianEvent)
     assert nothing.sensitivity_squared == 0
 
@@ -158,7 +158,7 @@ def test_other_events_are_no_iterations() -> None:
         with pytest.raises(NotPricedError, match="is not an iteration"):
             iteration_curve(thing, [2.0])  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=r"^event must be an iteration"):
-            plain(thing)  # type: ignore[arg-type]
+            release_every_step(thing)  # type: ignore[arg-type]
 
 
 def test_iterations_without_a_meaning_are_refused() -> None:
@@ -191,9 +191,9 @@ def test_pnsgd_and_plain_refuse_by_name() -> None:
     with pytest.raises(ParameterError, match=r"^step_size must be"):
         PNSGD(records=1, step_size=3, lipschitz=1, smoothness=1, sigma=1)
     with pytest.raises(ParameterError, match=r"^grid must be"):
-        plain(EVENT, grid=0)
+        release_every_step(EVENT, grid=0)
     with pytest.raises(ParameterError, match=r"^dimension must be"):
-        plain(EVENT, dimension=0)
+        release_every_step(EVENT, dimension=0)
 
 
 def test_prices_beyond_the_doubles_are_refused() -> None:

@@ -118,7 +118,7 @@ def check_case(case: dict[str, Any], placed: Placed, frame: pa.Table) -> None:
     fitting = planned(learner, table, features, target, where)
     with open_engine({table.name: table}) as engine:
         engine.check(fitting.plan)
-        found = fitting.exact(engine, SECRET)
+        found = fitting.read_sums(engine, SECRET)
     rows = frame if where is None else kept(frame, where)
     keyed = options.get("by_class", False)
     names = features if keyed or target is None else [*features, target]
@@ -180,9 +180,9 @@ def test_sums_beyond_64_bits_stay_exact() -> None:
     learner = Adding(degree=2)
     fitting = planned(learner, declared(patients(1)), ["age"])
     huge = [np.array([[2**70, -(2**80), 3]], dtype=object)]
-    assert fitting.exact(Pretending(huge), SECRET).tolist() == [2**70, -(2**80), 3]
+    assert fitting.read_sums(Pretending(huge), SECRET).tolist() == [2**70, -(2**80), 3]
     with pytest.raises(InputError, match="more rows than can be added up"):
-        fitting.noisy(Pretending(huge), SECRET, Seeded(7))
+        fitting.measure(Pretending(huge), SECRET, Seeded(7))
 
 
 @given(
@@ -199,7 +199,7 @@ def test_any_bounds_and_numbers(ages: list[int | None], low: int, width: int) ->
     table = cl.table(frame, schema=schema, name="t")
     fitting = planned(Adding(), table, ["a", "b"])
     with open_engine({"t": table}) as engine:
-        found = fitting.exact(engine, SECRET)
+        found = fitting.read_sums(engine, SECRET)
     assert found.tolist() == by_hand(fitting.request, values(frame, ["a", "b"]), list(schema.values()))
 
 
@@ -328,7 +328,7 @@ def all_exact(fitting: Fitting, tables: Sequence[Table]) -> list[Any]:
         mock.patch.multiple(row_level, Sums=WorldSums),
     ):
         found = engine.summaries(fitting.plan, fitting.measurements, fitting.bounding, SECRET, fitting.cells)
-    return [fitting.exact(Pretending(list(world)), SECRET) for world in zip(*found, strict=True)]
+    return [fitting.read_sums(Pretending(list(world)), SECRET) for world in zip(*found, strict=True)]
 
 
 def test_a_person_with_few_rows_counts_with_all_of_them() -> None:
@@ -344,7 +344,7 @@ def test_a_person_with_few_rows_counts_with_all_of_them() -> None:
         sums = []
         for fitting, table in ((alone, declared(frame)), (persons, declared(frame, **limits))):
             with open_engine({table.name: table}) as engine:
-                sums.append(fitting.exact(engine, SECRET).tolist())
+                sums.append(fitting.read_sums(engine, SECRET).tolist())
         assert sums[0] == sums[1]
 
 
@@ -358,7 +358,7 @@ def test_the_noise_is_the_sessions_and_only_noise_comes_out() -> None:
     assert isinstance(learner, Adding)
     fitting = planned(Adding(epsilon=2), declared(frame), NUMBERS, None, "age >= 18")
     with open_engine({"patients": declared(frame)}) as engine:
-        exact = fitting.exact(engine, SECRET)
+        exact = fitting.read_sums(engine, SECRET)
     assert learner.noisy is not None
     source = Seeded(7)
     source.words(4)  # what a session takes first: its secret

@@ -68,7 +68,7 @@ def exact(table: Table, *by: str, engine: Any = None) -> Any:
     plan = plan_for(table, *by)
     silent = dataclasses.replace(plan, noise=Silent(plan.noise))  # type: ignore[arg-type] # it stands for noise
     with engine or DuckDBEngine({"visits": table}) as opened:
-        found = silent.noisy(opened, (1, 2), Seeded(1))
+        found = silent.measure(opened, (1, 2), Seeded(1))
     return np.asarray(found).reshape(len(plan.groups), len(plan.rows) + 1)
 
 
@@ -227,9 +227,9 @@ def test_shares_and_errors_are_near_the_truth() -> None:
 def test_noise_hides_few_persons() -> None:
     plan = plan_for(visits(BASE), "sex", target=Target(epsilon=Fraction(1, 10)))
     made_up = [np.zeros((2, BUCKETS**2), dtype=np.int64)]
-    noisy = plan.noisy(Pretending(made_up), (1, 2), Seeded(3))
+    noisy = plan.measure(Pretending(made_up), (1, 2), Seeded(3))
     release = cl.Release(value=noisy, event=plan.event, guarantee=cl.PureDP(epsilon="0.1"))
-    found = plan.suggestion(release)
+    found = plan.suggest(release)
     assert {candidate.rows_kept for candidate in found.value} == {None}
     assert (found.best.groups, found.best.rows) == (1, 1)
     assert "No bucket shows enough persons" in str(found)

@@ -2,8 +2,8 @@
 
 Two runs on neighbouring data drift apart by at most s_t in step t; contractions never widen the gap, and every noise
 hides a part of it (Feldman, Mironov, Talwar and Thakurta 2018; Estrada Franco 2025, theorems 5.3 and 5.4;
-proofs/iteration.md). All of this is about real-valued noise, and the events are marked so. `plain` gives the event of
-the same run with noise on a grid and every step released, which needs no real-valued noise.
+proofs/iteration.md). All of this is about real-valued noise, and the events are marked so. `release_every_step` gives
+the event of the same run with noise on a grid and every step released, which needs no real-valued noise.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,8 @@ def _finite(curve: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return curve
 
 
-def _straight(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
+def _multiply_rho(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the Rényi curve of a zCDP guarantee: rho times each order, rounded up."""
     with np.errstate(over="ignore"):
         return orders * (rho * _SAFE)
 
@@ -56,7 +57,7 @@ def _curve(event: object, _orders: "NDArray[np.float64]") -> "NDArray[np.float64
 @_curve.register(ContractiveIterationEvent)
 def _(event: ContractiveIterationEvent, orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
     if event.noise == "gaussian":
-        return _straight(double_at_least(gaussian_rho(event.steps, event.start)), orders)
+        return _multiply_rho(double_at_least(gaussian_rho(event.steps, event.start)), orders)
     return np.array([laplace_price(order, event.steps, event.start) for order in orders.tolist()])
 
 
@@ -94,7 +95,7 @@ class ContractiveIteration:
         if sizes is None or (variances is not None and scales is not None):
             raise ParameterError("accounting.variances_or_scales")
         event = ContractiveIterationEvent(
-            steps=_runs(shifts, sizes, counts),
+            steps=_list_steps(shifts, sizes, counts),
             noise="gaussian" if scales is None else "laplace",
             start=start,
             adjacency=adjacency,
@@ -128,10 +129,10 @@ class ContractiveIteration:
         return tuple((amount, count) for amount, (_, _, count) in zip(amounts, event.steps, strict=True))
 
 
-def _runs(
+def _list_steps(
     shifts: Exact | Sequence[Exact], sizes: Exact | Sequence[Exact], counts: int | Sequence[int]
 ) -> list[tuple[Exact, Exact, int]]:
-    """Return runs from lists of one length, where a single number stands for as many."""
+    """Return (shift, size, count) of each step, from lists of equal length; a single number is repeated."""
     lengths = sorted({len(column) for column in (shifts, sizes, counts) if _is_list(column)} or {1})
     if len(lengths) > 1:
         raise ParameterError("accounting.step_lengths_differ", lengths=", ".join(map(str, lengths)))
@@ -197,16 +198,17 @@ class PNSGD:
         >>> PNSGD(records=1000, step_size=1, lipschitz=1, smoothness=1, sigma=2).record(991, [2.0]).round(6)
         array([0.1])
         """
-        return _finite(_straight(float(record_rhos(self.event, [position])[0]), check_orders(orders)))
+        return _finite(_multiply_rho(float(record_rhos(self.event, [position])[0]), check_orders(orders)))
 
 
-def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Event:
-    """Return the event of the same run with noise on a grid and every step released, priced by plain composition.
+def release_every_step(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Event:
+    """Return the event of the same run with noise on a grid and every step released, priced by composition alone.
 
     States have ``dimension`` coordinates and are rounded to multiples of ``grid`` (a thousandth of each shift when left
     out) before the noise; the sensitivity pays for that. Steps in which neighbours do not differ are free.
 
-    >>> plain(PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4, epochs=3), grid=0.5)
+    >>> event = PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4, epochs=3)
+    >>> release_every_step(event, grid=0.5)
     RepeatedEvent(event=GaussianEvent(variance=16, sensitivity_squared=25, grid=0.5, adjacency=ReplaceOne), times=3)
     """
     size = exact_integer(dimension, name="dimension")

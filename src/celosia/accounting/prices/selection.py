@@ -3,9 +3,9 @@
 With f the generating function of K, the best answer has f'(1 - a) times the probability that one run has, where a is
 the chance that a run is better. So a search leaks as much as one run, plus the largest difference of ln f' between the
 chances a and b of two neighbours; the chances come from a private mechanism, which keeps b near a. Papernot and Steinke
-2022 (theorems 2 and 6) bound that difference with one Rényi order; here the pairs (a, b) that *all* orders together
-allow are gone through, on a grid whose cells are taken at their worst corners. The proof, also of the closed forms for
-pure privacy and for zCDP, is ``proofs/repetition.md``.
+2022 (theorems 2 and 6) bound that difference with one Rényi order; the code here uses *all* orders: it bounds the
+difference over every pair (a, b) that they allow, on a grid whose cells count at their worst corners. The proof, also
+of the closed forms for pure privacy and for zCDP, is ``proofs/repetition.md``.
 """
 
 import math
@@ -42,13 +42,13 @@ def expected_runs(event: PrivateSelectionEvent) -> float:
     """
     if event.mean is not None:
         return float(event.mean)
-    assert event.eta is not None  # noqa: S101 - of every negative binomial
-    assert event.gamma is not None  # noqa: S101 - of every negative binomial
+    assert event.eta is not None  # noqa: S101 - for the type checker: a negative binomial has one
+    assert event.gamma is not None  # noqa: S101 - for the type checker: a negative binomial has one
     eta, tails = float(event.eta), 1 - event.gamma
     if event.eta == 1:
         return float(1 / event.gamma)
     odds = float(tails / event.gamma)
-    # A gamma near 1 has no digits left as a double; what it lacks of 1 has all of them.
+    # As a double, a gamma near 1 has lost its digits, and 1 - gamma has not.
     log = math.log1p(-float(tails)) if 2 * tails < 1 else math.log(float(event.gamma))
     # eta / (1 - gamma^eta), which at eta = 0 is 1 / ln(1/gamma); expm1 keeps its digits near 0.
     return odds * (eta / -math.expm1(eta * log) if abs(eta) > _NO_ETA else -1 / log)
@@ -91,8 +91,8 @@ def _log_slope(event: PrivateSelectionEvent, chance: Array) -> Array:
     """Return ln f'(1 - chance) less ln f'(1), where f generates the number of runs; it falls with the chance."""
     if event.mean is not None:
         return -double_at_most(event.mean) * chance
-    assert event.eta is not None  # noqa: S101 - of every negative binomial
-    assert event.gamma is not None  # noqa: S101 - of every negative binomial
+    assert event.eta is not None  # noqa: S101 - for the type checker: a negative binomial has one
+    assert event.gamma is not None  # noqa: S101 - for the type checker: a negative binomial has one
     # ln gamma - ln(gamma + (1 - gamma) chance)
     return -float(event.eta + 1) * np.log1p(float((1 - event.gamma) / event.gamma) * chance)
 

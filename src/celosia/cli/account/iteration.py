@@ -99,11 +99,11 @@ def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> N
     sentence = Message("cli_account.last_weights", run=describe_run(event, run.sigma))
     priced = PricedEvent(event=event, sentence=sentence)
     from celosia.accounting import best
-    from celosia.accounting.iteration.contraction import plain
+    from celosia.accounting.iteration.contraction import release_every_step
 
     with waiting("cli_account.pricing"):
         answer = best(event, delta)
-        grid = plain(event)
+        grid = release_every_step(event)
         released = best(grid, delta)
         places = {} if run.secret_order or run.secret_stop else _by_place(event, delta)
     if as_json:

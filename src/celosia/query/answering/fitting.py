@@ -65,7 +65,7 @@ class Fitting:
     where: str | None = None
     schema: str | None = None
 
-    def exact(self, engine: "Engine", secret: Sequence[int]) -> "NDArray[Any]":
+    def read_sums(self, engine: "Engine", secret: Sequence[int]) -> "NDArray[Any]":
         """Return the exact numbers; the event must have been paid for, and noise must come before anything else."""
         sums = engine.summaries(self.plan, self.measurements, self.bounding, secret, self.cells)
         # Python's integers, for a sum over classes could be beyond 64 bits where no class is.
@@ -75,9 +75,9 @@ class Fitting:
         ]
         return self.request.combine(whole)
 
-    def noisy(self, engine: "Engine", secret: Sequence[int], source: "Source") -> "NDArray[np.int64]":
+    def measure(self, engine: "Engine", secret: Sequence[int], source: "Source") -> "NDArray[np.int64]":
         """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
-        return self.request.release(self.exact(engine, secret), source)
+        return self.request.release(self.read_sums(engine, secret), source)
 
     def finish(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
         """Hand the noisy numbers to the estimator; what it does with them is post-processing."""

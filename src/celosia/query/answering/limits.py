@@ -44,7 +44,7 @@ _MEASUREMENT: Final = Measurement(measure=Bins(BUCKETS**2), columns=(), answers=
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsPlan:
-    """What one suggestion of limits measures, and for which queries the limits are meant.
+    """Plan of one suggestion of limits: its measurement, and the queries for which the limits are meant.
 
     ``groups`` and ``rows`` are the limits that are tried; the last bucket of rows is open. ``planned`` is what a later
     query spends.
@@ -71,7 +71,7 @@ class LimitsPlan:
         """The number of persons below which a bucket is taken as empty: noise alone rarely reaches it anywhere."""
         return self.noise.margin(1 - _FALSE_ALARM / self.noise.width) + 1
 
-    def noisy(self, engine: "Engine", secret: "Sequence[int]", source: "Source") -> "NDArray[np.int64]":
+    def measure(self, engine: "Engine", secret: "Sequence[int]", source: "Source") -> "NDArray[np.int64]":
         """Read the data through the engine and return the histogram with noise; the event must have been paid for."""
         cells, bounding = self.analyzed.cells, replace(self.analyzed.bounding, groups=1)
         assert cells is not None  # noqa: S101 - for the type checker: the keys are public
@@ -82,8 +82,8 @@ class LimitsPlan:
         rows = np.concatenate([square[:, :last], square[:, last:].sum(axis=1, keepdims=True)], axis=1)
         return self.noise.release(rows[: len(self.groups)].reshape(1, -1), source)
 
-    def suggestion(self, release: "Release[NDArray[np.int64]]") -> LimitSuggestion:
-        """Make a suggestion of the noisy histogram; this is post-processing."""
+    def suggest(self, release: "Release[NDArray[np.int64]]") -> LimitSuggestion:
+        """Return a suggestion of limits from the noisy histogram; this is post-processing."""
         persons = np.asarray(release.value).reshape(len(self.groups), len(self.rows) + 1)
         shown = np.where(persons >= self.threshold, persons, 0).astype(np.float64)
         assert self.analyzed.cells is not None  # noqa: S101 - for the type checker: the keys are public
@@ -165,7 +165,7 @@ def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: o
 
 
 def _doublings(most: int) -> tuple[int, ...]:
-    """The numbers 1, 2, 4 … and, last, ``most``."""
+    """Return the powers of two below ``most``, and ``most``."""
     return (*(2**place for place in range((most - 1).bit_length())), most)
 
 
@@ -177,7 +177,8 @@ def _row_limits(most: Any) -> tuple[int, ...]:
 
 
 def _middles(ends: "Sequence[int]") -> "NDArray[np.float64]":
-    """The geometric middle of each bucket, which begins after the end of the one before; few persons have many rows."""
+    """Return the geometric middle of each bucket; a bucket begins after the end of the one before."""
+    # Geometric, because few persons have many rows.
     return np.sqrt([(low + 1.0) * high for low, high in zip((0, *ends), ends, strict=False)])
 
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class CutOffMeasure(Measure):
-    """Base of two counts: kept and cut off by the limits. ``kept`` is the share of the former in all cells.
+    """Base of two counts: what the limits keep and what they cut off. ``kept`` is the share kept, over all cells.
 
-    Take its sensitivity for one cell and one row of a unit: the row sensitivity is that of a person.
+    ``row_sensitivity`` is that of a whole person, so compute the sensitivity for one cell and one row of a unit.
 
     >>> isinstance(CutPersons(), CutOffMeasure)
     True
@@ -35,7 +35,7 @@ class CutOffMeasure(Measure):
     __slots__ = ()
 
     width: ClassVar[int] = 2
-    """Kept and cut off."""
+    """The numbers of a cell: kept and cut off."""
 
     quantities: ClassVar[tuple[str, ...]] = ("kept",)
     """The names of the quantities that it answers."""
@@ -74,7 +74,7 @@ class CutOffMeasure(Measure):
 
 @dataclass(frozen=True, slots=True)
 class CutRows(CutOffMeasure):
-    """Rows kept and rows cut off in each cell; one person has at most ``most`` of them, in all cells together.
+    """Rows kept and rows cut off in each cell. One person has at most ``most`` rows over all cells.
 
     >>> from celosia.statistics.base.noise import ContributionBounds
     >>> CutRows(most=638).sensitivity(ContributionBounds(unit="person"))
@@ -88,13 +88,13 @@ class CutRows(CutOffMeasure):
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
-        """All of a person's rows, in any of the numbers."""
+        """At most ``most`` over all numbers: one person may have all its rows in any of them."""
         return simplex(self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class CutPersons(CutOffMeasure):
-    """Persons of whom all rows count and persons of whom some are cut off, in all cells together.
+    """Persons with no row cut off, and persons with some rows cut off, over all cells.
 
     >>> from celosia.statistics.base.noise import ContributionBounds
     >>> CutPersons().sensitivity(ContributionBounds(unit="person"))
@@ -103,7 +103,7 @@ class CutPersons(CutOffMeasure):
 
     @property
     def row_sensitivity(self) -> RowSensitivity:
-        """One person is in one of the two numbers."""
+        """At most 1: each person is counted in one of the two numbers."""
         return simplex(1)
 
 
