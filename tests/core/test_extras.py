@@ -1,6 +1,7 @@
 """Optional dependencies: what is missing is named, with the extra that brings it; what is broken is not hidden."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,3 +53,50 @@ def test_other_errors_of_a_module_pass_through(folder: Path) -> None:
     with pytest.raises(ImportError, match="shared library") as caught:
         require("celosia_test_raises", extra="spark")
     assert not isinstance(caught.value, MissingExtraError)
+
+
+# ------------------------------------------------------------- loading less, each in a process of its own
+
+
+def run_script(script: str) -> None:
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_names_of_a_package_on_demand_are_all_there() -> None:
+    run_script("""
+import sys
+from celosia.core.extras import load_on_demand
+load_on_demand("ibis.backends.sql.compilers")
+import ibis.backends.sql.compilers as compilers
+assert "ibis.backends.sql.compilers.trino" not in sys.modules
+assert compilers.duckdb.DuckDBCompiler is compilers.DuckDBCompiler
+assert all(hasattr(compilers, name) for name in compilers.__all__)
+assert not hasattr(compilers, "nothing_of_the_kind")
+""")
+
+
+def test_a_loaded_package_stays_as_it_is() -> None:
+    run_script("""
+import sys
+import json
+from celosia.core.extras import load_on_demand
+before = list(sys.meta_path)
+load_on_demand("json")
+assert sys.meta_path == before
+""")
+
+
+def test_a_module_is_hidden_in_the_block_and_there_after_it() -> None:
+    run_script("""
+import sys
+from celosia.core.extras import hide_module
+with hide_module("sqlite3"):
+    try:
+        import sqlite3
+    except ModuleNotFoundError as error:
+        assert error.name == "sqlite3"
+    else:
+        raise AssertionError
+    import colorsys
+import sqlite3
+""")

@@ -13,7 +13,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Final
 
-from celosia.core.on_demand import load_on_demand
+from celosia.core.extras import load_on_demand
 
 _SHORT: Final = ("query", "limits", "schema")
 _LIGHT: Final = ("account", "guard", "ledger")

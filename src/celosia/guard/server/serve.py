@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from celosia.core.on_demand import hide_module, load_on_demand
+from celosia.core.extras import hide_module, load_on_demand
 from celosia.guard.config.settings import Config
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
