@@ -1,4 +1,11 @@
-"""What all packages share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras."""
+"""What all packages share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras.
+
+Read ``adjacency``, ``guarantees`` and ``events`` first: what is protected, how much, and what was run. ``structure``,
+``iterations`` and ``repetitions`` have the events that are made of others; ``release`` and ``mechanism`` hold results
+and the protocols that produce them. Stored values build on ``record`` and ``strict_json``; ``exact`` and ``enclosure``
+have the arithmetic without rounding. ``errors`` and ``messages`` say what is wrong, in any language. ``extras``,
+``closing`` and ``html_table`` are small helpers.
+"""
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, SameChanges
 from celosia.core.errors import (
