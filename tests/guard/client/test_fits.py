@@ -393,7 +393,7 @@ def test_a_fit_is_reserved_before_data_are_read_and_stays_paid_for(
 
     before = spent(ana)
     with monkeypatch.context() as broken:
-        broken.setattr(Fitting, "noisy", die(ValueError("row 7: Anna")))
+        broken.setattr(Fitting, "measure", die(ValueError("row 7: Anna")))
         for _ in range(2):  # the retry is told the same, and reads nothing
             estimator = learn.Ridge(epsilon=7)
             with pytest.raises(EngineError) as caught:
@@ -401,7 +401,7 @@ def test_a_fit_is_reserved_before_data_are_read_and_stays_paid_for(
             assert "Anna" not in str(caught.value)
             assert not hasattr(estimator, "coef_")
         assert (states, spent(ana)) == (["reserved"], before + 7)
-        broken.setattr(Fitting, "noisy", die(KeyboardInterrupt()))
+        broken.setattr(Fitting, "measure", die(KeyboardInterrupt()))
         request = FitRequest(**RIDGE | {"parameters": {"epsilon": "7"}})
         with pytest.raises(KeyboardInterrupt):
             guard.ask(who, request, "killed")
