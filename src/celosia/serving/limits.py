@@ -253,9 +253,7 @@ class UserConcurrencyLimit:
             yield
         finally:
             with self._lock:
-                self._held[who] -= 1
-                if not self._held[who]:
-                    del self._held[who]
+                self._held -= Counter([who])  # forgets users who hold nothing
 
 
 class ConcurrencyLimit:

@@ -94,17 +94,12 @@ def steps(event: LaplaceEvent | KNormEvent) -> Fraction:
     return event.sensitivity if event.arithmetic == "real" else Fraction(math.floor(event.sensitivity))
 
 
-@basic.register(LaplaceEvent)
-@basic.register(KNormEvent)
+@basic.register
 def _(event: LaplaceEvent | KNormEvent) -> tuple[Fraction, Fraction]:
     return steps(event) / event.scale, Fraction(0)
 
 
-@basic.register(RandomizedResponseEvent)
-@basic.register(ExponentialEvent)
-@basic.register(PermuteAndFlipEvent)
-@basic.register(NoisyMaxEvent)
-@basic.register(AboveThresholdEvent)
+@basic.register
 def _(
     event: RandomizedResponseEvent | ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent,
 ) -> tuple[Fraction, Fraction]:
@@ -137,8 +132,7 @@ def _(event: GuaranteedEvent) -> tuple[Fraction, Fraction]:
             raise not_priced(event, "accounting.by_epsilon_and_delta")
 
 
-@basic.register(ComposedEvent)
-@basic.register(RepeatedEvent)
+@basic.register
 def _(event: ComposedEvent | RepeatedEvent) -> tuple[Fraction, Fraction]:
     total = ApproxDP(epsilon=0, delta=0)
     for part, times in leaves(event):
@@ -156,8 +150,7 @@ def _(event: ParallelEvent) -> tuple[Fraction, Fraction]:
     return sum(sorted(epsilons)[-most:], Fraction(0)), min(sum(sorted(deltas)[-most:], Fraction(0)), Fraction(1))
 
 
-@basic.register(PoissonSampledEvent)
-@basic.register(FixedSampledEvent)
+@basic.register
 def _(event: PoissonSampledEvent | FixedSampledEvent) -> tuple[Fraction, Fraction]:
     epsilon, delta = basic(inner(event))
     q = event.probability
@@ -173,9 +166,7 @@ def _(event: ShuffledEvent) -> tuple[Fraction, Fraction]:
     return basic(inner(event))
 
 
-@basic.register(GroupEvent)
-@basic.register(ReplacedEvent)
-@basic.register(PostProcessedEvent)
+@basic.register
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction, Fraction]:
     part, size = split_group(event)
     epsilon, delta = basic(part)

@@ -80,8 +80,7 @@ def _(event: GuaranteedEvent) -> Fraction:
             raise not_priced(event, "accounting.by_concentrated")
 
 
-@rho.register(ComposedEvent)
-@rho.register(RepeatedEvent)
+@rho.register
 def _(event: ComposedEvent | RepeatedEvent) -> Fraction:
     return sum((short_at_least(times * rho(part)) for part, times in leaves(event)), Fraction(0))
 
@@ -108,9 +107,7 @@ def _(event: PNSGDEvent) -> Fraction:
     return Fraction(pnsgd_rho(event))
 
 
-@rho.register(GroupEvent)
-@rho.register(ReplacedEvent)
-@rho.register(PostProcessedEvent)
+@rho.register
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> Fraction:
     part, size = split_group(event)
     return rho(part) * size**2

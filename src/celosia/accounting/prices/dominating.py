@@ -130,8 +130,7 @@ def _(event: GuaranteedEvent) -> Pair:
             raise not_priced(event, "accounting.by_loss_of_renyi_curve")
 
 
-@dominating.register(ComposedEvent)
-@dominating.register(RepeatedEvent)
+@dominating.register
 def _(event: ComposedEvent | RepeatedEvent) -> Pair:
     return _composed([(dominating(part), times) for part, times in leaves(event)])
 
@@ -173,8 +172,7 @@ def _atoms(pair: Pair) -> Atoms:
     return pair if isinstance(pair, Atoms) else loss_distribution([(pair, 1)]).atoms()[0]
 
 
-@dominating.register(PoissonSampledEvent)
-@dominating.register(FixedSampledEvent)
+@dominating.register
 def _(event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
     return sample_pair(dominating(inner(event)), event)
 

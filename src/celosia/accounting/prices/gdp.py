@@ -83,8 +83,7 @@ def _(event: GuaranteedEvent) -> float:
             raise not_priced(event, "accounting.by_gaussian")
 
 
-@mu.register(ComposedEvent)
-@mu.register(RepeatedEvent)
+@mu.register
 def _(event: ComposedEvent | RepeatedEvent) -> float:
     return math.sqrt(math.fsum(times * mu(part) ** 2 for part, times in leaves(event))) * _SAFE
 
@@ -99,9 +98,7 @@ def _(event: ShuffledEvent) -> float:
     return mu(inner(event))
 
 
-@mu.register(GroupEvent)
-@mu.register(ReplacedEvent)
-@mu.register(PostProcessedEvent)
+@mu.register
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> float:
     part, size = split_group(event)
     return mu(part) if size == 1 else mu(part) * size * _SAFE

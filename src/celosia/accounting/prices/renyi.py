@@ -96,8 +96,7 @@ def _of_pair(event: Event, orders: Array) -> Array:
     return _divergences(_pair(event), orders)
 
 
-@renyi.register(PoissonSampledEvent)
-@renyi.register(FixedSampledEvent)
+@renyi.register
 def _(event: PoissonSampledEvent | FixedSampledEvent, orders: Array) -> Array:
     part = inner(event)
     if all(isinstance(leaf, GaussianEvent) for leaf, _ in leaves(part)):
@@ -114,8 +113,7 @@ def _divergences(pair: Pair, orders: Array) -> Array:
     return np.maximum(curve, pair.swap().renyi(orders))
 
 
-@renyi.register(ContractiveIterationEvent)
-@renyi.register(PNSGDEvent)
+@renyi.register
 def _(event: ContractiveIterationEvent | PNSGDEvent, orders: Array) -> Array:
     return iteration_curve(event, orders)
 
@@ -143,8 +141,7 @@ def _between(known: RenyiDP, orders: Array) -> Array:
     return np.asarray(values[at])
 
 
-@renyi.register(ComposedEvent)
-@renyi.register(RepeatedEvent)
+@renyi.register
 def _(event: ComposedEvent | RepeatedEvent, orders: Array) -> Array:
     curves = [times * renyi(part, orders) for part, times in leaves(event)]
     return np.asarray(np.sum(curves, axis=0)) * _SAFE
@@ -157,9 +154,7 @@ def _(event: ParallelEvent, orders: Array) -> Array:
     return np.asarray(np.sort(curves, axis=0)[-count_touched(event) :].sum(axis=0))
 
 
-@renyi.register(GroupEvent)
-@renyi.register(ReplacedEvent)
-@renyi.register(PostProcessedEvent)
+@renyi.register
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent, orders: Array) -> Array:
     part, size = split_group(event)
     if size == 1:

@@ -158,8 +158,7 @@ def _(event: GroupEvent, size: int, adjacency: Adjacency) -> Event:
     return simplify_group(event.event, size * event.size, adjacency)
 
 
-@simplify_group.register(LaplaceEvent)
-@simplify_group.register(KNormEvent)
+@simplify_group.register
 def _(event: LaplaceEvent | KNormEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity=size * event.sensitivity, adjacency=adjacency)
 
@@ -169,10 +168,7 @@ def _(event: GaussianEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity_squared=size**2 * event.sensitivity_squared, adjacency=adjacency)
 
 
-@simplify_group.register(ExponentialEvent)
-@simplify_group.register(PermuteAndFlipEvent)
-@simplify_group.register(NoisyMaxEvent)
-@simplify_group.register(AboveThresholdEvent)
+@simplify_group.register
 def _(
     event: ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent, size: int, adjacency: Adjacency
 ) -> Event:

@@ -6,6 +6,7 @@ all connections, and lets no thread in meanwhile.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -18,7 +19,7 @@ class ForkGate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._inside: dict[int, int] = {}
+        self._inside: Counter[int] = Counter()
         self._shut = False
 
     @property
@@ -32,14 +33,12 @@ class ForkGate:
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: not self._shut or me in self._inside)
-            self._inside[me] = self._inside.get(me, 0) + 1
+            self._inside[me] += 1
         try:
             yield
         finally:
             with self._changed:
-                self._inside[me] -= 1
-                if not self._inside[me]:
-                    del self._inside[me]
+                self._inside -= Counter([me])  # forgets threads that are outside
                 self._changed.notify_all()
 
     def shut(self, patience: float = _MAX_WAIT_SECONDS) -> bool:
