@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
     Integers: TypeAlias = NDArray[np.int64]
+    Flags: TypeAlias = NDArray[np.bool_]
     Inside: TypeAlias = Callable[[Integers, Integers], Integers]
 
 _COVER_BITS = 60  # the covers of a row sum to less than twice 2^60
@@ -34,11 +35,7 @@ _ABSENT = -1
 
 
 def choose_each(
-    rate: Exact,
-    gaps: "Integers",
-    *,
-    allowed: "NDArray[np.bool_] | None" = None,
-    source: "Source | None" = None,
+    rate: Exact, gaps: "Integers", *, allowed: "Flags | None" = None, source: "Source | None" = None
 ) -> "Integers":
     """Draw one column in each row, with probability proportional to ``exp(-rate * gaps)`` among the allowed ones."""
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
@@ -76,11 +73,7 @@ def choose_in_segments(
 
 
 def flip_each(
-    rate: Exact,
-    gaps: "Integers",
-    *,
-    allowed: "NDArray[np.bool_] | None" = None,
-    source: "Source | None" = None,
+    rate: Exact, gaps: "Integers", *, allowed: "Flags | None" = None, source: "Source | None" = None
 ) -> "Integers":
     """Draw one column in each row by permute-and-flip, among the allowed ones; gaps count from the best of them."""
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
@@ -135,7 +128,7 @@ class _Proposals:
 
     def _point(
         self, rows: "Integers", segments: "Integers", offsets: "Integers", source: "Source"
-    ) -> "tuple[Integers, NDArray[np.bool_]]":
+    ) -> "tuple[Integers, Flags]":
         """Return the point on which each offset falls, and whether it is kept."""
         gaps = self._gaps[rows, segments][:, None] if self._inside is None else self._inside(rows, segments)
         gaps = np.where(gaps == _ABSENT, _ABSENT, gaps - self._least[rows][:, None])
@@ -157,7 +150,7 @@ class _Proposals:
         weights: "NDArray[np.float64]",
         covers: "Integers",
         source: "Source",
-    ) -> "NDArray[np.bool_]":
+    ) -> "Flags":
         """Keep each point with the exact ratio of its weight to its cover."""
         coins = (source.words(rows.size) >> np.uint64(_WORD - _COIN)).astype(np.float64)
         chances = weights / covers * 2.0**_COIN
@@ -172,7 +165,7 @@ class _Proposals:
             return np.exp(-float(self._slope) * gaps.astype(np.float64))
 
 
-def _least(gaps: "Integers", allowed: "NDArray[np.bool_]") -> "Integers":
+def _least(gaps: "Integers", allowed: "Flags") -> "Integers":
     """Return the least gap of each row among the allowed columns."""
     return np.asarray(np.where(allowed, gaps, np.iinfo(np.int64).max).min(axis=1))
 
@@ -190,7 +183,7 @@ def _below_each(bounds: "Integers", source: "Source") -> "Integers":
     return drawn
 
 
-def _check_gaps(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple[Integers, NDArray[np.bool_]]":
+def _check_gaps(gaps: "Integers", allowed: "Flags | None") -> "tuple[Integers, Flags]":
     gaps = np.asarray(gaps)
     allowed = np.ones(gaps.shape, dtype=np.bool_) if allowed is None else np.asarray(allowed)
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:
