@@ -230,3 +230,13 @@ def test_what_cannot_be_drawn_is_refused_at_once() -> None:
     for declared, options, error in cases:
         with pytest.raises(error):
             draw_dummy_batches(declared, **options)
+
+
+def test_a_table_has_at_most_ten_million_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for rows in (10_000_001, 10**9, 10**100):
+        with pytest.raises(ParameterError, match="at most 10,000,000 dummy rows.* in parts") as caught:
+            draw_dummy_rows(SCHEMA, rows=rows)
+        assert caught.value.code == "data.too_many_dummy_rows"
+    assert next(iter(draw_dummy_batches(SCHEMA, rows=10**9))).num_rows == 4096  # a stream is never whole
+    monkeypatch.setattr("celosia.data.dummy._MAX_TABLE_ROWS", 30)
+    assert draw_dummy_rows(SCHEMA, rows=30).num_rows == 30

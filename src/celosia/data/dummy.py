@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from celosia.core.exact import exact_integer
+from celosia.core.errors import ParameterError
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Timestamp, Value
 from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Declared: TypeAlias = "Table | SchemaFile | Mapping[str, Kind]"
 """The declarations that rows are drawn from: a table, of which no row is read, a schema file or a schema."""
 
+_MAX_TABLE_ROWS: Final = 10_000_000  # a table is whole in memory
 _BATCH_ROWS: Final = 1 << 12  # part of the recipe, as are the numbers below
 _ROWS_PER_NULL: Final = 20
 _MAX_PERSON_ROWS: Final = 10
@@ -52,7 +54,8 @@ def draw_dummy_rows(declared: Declared, *, rows: int = 1000, seed: int = 0) -> "
     declared
         A ``Table``, a ``SchemaFile`` or a ``Schema``.
     rows
-        The number of rows. A public table has no more than it has different keys.
+        The number of rows, at most ten million; ``draw_dummy_batches`` gives more in parts. A public table has no more
+        than it has different keys.
     seed
         Equal seeds give equal rows.
 
@@ -72,6 +75,8 @@ def draw_dummy_rows(declared: Declared, *, rows: int = 1000, seed: int = 0) -> "
     """
     import pyarrow as pa
 
+    if exact_integer(rows, name="rows") > _MAX_TABLE_ROWS:
+        raise ParameterError("data.too_many_dummy_rows", most=_MAX_TABLE_ROWS, rows=safe_repr(rows))
     return pa.Table.from_batches(draw_dummy_batches(declared, rows=rows, seed=seed))
 
 

@@ -233,6 +233,9 @@ def test_dummy_rows_are_those_that_the_guard_draws(served: Served, ana: Connecti
         ana.dummy("births")
     with pytest.raises(ParameterError, match="rows must be at least 1"):
         ana.dummy_session(rows=0)
+    for draw in (ana.dummy, ana.dummy_session):
+        with pytest.raises(ParameterError, match="at most 10,000,000 dummy rows"):
+            draw(rows=10**9)
 
 
 def test_joins_with_public_tables_are_tried_too(served: Served, tmp_path: Path) -> None:
