@@ -234,7 +234,7 @@ def test_what_cannot_be_drawn_is_refused_at_once() -> None:
 
 def test_a_table_has_at_most_ten_million_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     for rows in (10_000_001, 10**9, 10**100):
-        with pytest.raises(ParameterError, match="at most 10,000,000 dummy rows.* in parts") as caught:
+        with pytest.raises(ParameterError, match=r"at most 10,000,000 dummy rows.* in parts") as caught:
             draw_dummy_rows(SCHEMA, rows=rows)
         assert caught.value.code == "data.too_many_dummy_rows"
     assert next(iter(draw_dummy_batches(SCHEMA, rows=10**9))).num_rows == 4096  # a stream is never whole
