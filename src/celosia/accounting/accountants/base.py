@@ -15,7 +15,7 @@ Filters take only the first kind.
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -38,6 +38,7 @@ from celosia.core.exact import (
     format_exact,
     refuse_same_changes,
     safe_repr,
+    short_at_least,
 )
 from celosia.core.record import Record, field_names
 
@@ -245,6 +246,14 @@ def exact_bound(epsilon: Exact | None) -> Fraction:
     if epsilon is None:
         raise ParameterError("accounting.epsilon_missing")
     return exact_non_negative(epsilon, name="epsilon")
+
+
+def add_up(prices: Iterable[tuple[Fraction, int]]) -> Fraction:
+    """Return the sum of prices, each times its number, rounded up where it is too long to store."""
+    total = Fraction(0)
+    for price, times in prices:
+        total = short_at_least(total + short_at_least(times * price))
+    return total
 
 
 def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:

@@ -5,14 +5,21 @@ Dwork, Rothblum and Vadhan 2010; Kairouz, Oh and Viswanath 2015.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from celosia.accounting.accountants.base import Accountant, AdaptiveAccountant, exact_bound, exact_delta, least_epsilon
+from celosia.accounting.accountants.base import (
+    Accountant,
+    AdaptiveAccountant,
+    add_up,
+    exact_bound,
+    exact_delta,
+    least_epsilon,
+)
 from celosia.accounting.prices.basic import advanced_epsilon, basic, optimal_delta, pure
 from celosia.core import ApproxDP, Event, Guarantee, NotPricedError, PureDP
-from celosia.core.exact import Exact, double_at_least, double_at_most, short_at_least
+from celosia.core.exact import Exact, double_at_least, double_at_most
 
 
 class PureAccountant(AdaptiveAccountant):
@@ -35,10 +42,7 @@ class PureAccountant(AdaptiveAccountant):
 
     def total(self) -> PureDP:
         """Return the sum of the epsilons."""
-        total = PureDP(epsilon=0)
-        for epsilon, times in self.prices:
-            total += PureDP(epsilon=short_at_least(times * epsilon))
-        return total
+        return PureDP(epsilon=add_up(self.prices))
 
     def limit(self, budget: Guarantee) -> PureDP:
         """Return the budget's epsilon."""
@@ -142,12 +146,9 @@ class BasicAccountant(AdaptiveAccountant):
         return double_at_least(total.delta) if exact_bound(epsilon) >= total.epsilon else 1.0
 
 
-def _sum(prices: Iterable[tuple[tuple[Fraction, Fraction], int]]) -> ApproxDP:
-    total = ApproxDP(epsilon=0, delta=0)
-    for (epsilon, delta), times in prices:
-        most = min(short_at_least(times * delta), Fraction(1))
-        total += ApproxDP(epsilon=short_at_least(times * epsilon), delta=most)
-    return total
+def _sum(prices: Sequence[tuple[tuple[Fraction, Fraction], int]]) -> ApproxDP:
+    delta = add_up((delta, times) for (_, delta), times in prices)
+    return ApproxDP(epsilon=add_up((epsilon, times) for (epsilon, _), times in prices), delta=min(delta, Fraction(1)))
 
 
 def _check_delta(total: ApproxDP, delta: Fraction) -> ApproxDP:

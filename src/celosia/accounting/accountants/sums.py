@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from celosia.accounting.accountants.base import AdaptiveAccountant, exact_bound, exact_delta
+from celosia.accounting.accountants.base import AdaptiveAccountant, add_up, exact_bound, exact_delta
 from celosia.accounting.checks import Array
 from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.gaussian import concentrated_delta, largest_rho
@@ -27,7 +27,7 @@ from celosia.accounting.prices.renyi import (
 from celosia.accounting.prices.trade_off import gaussian_epsilon, gaussian_mu_for, gaussian_profile
 from celosia.core import ZCDP, ApproxDP, Event, GaussianDP, Guarantee, NotPricedError, ParameterError, RenyiDP
 from celosia.core.enclosure import root_at_most
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact, safe_repr, short_at_least
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact, safe_repr
 
 _REFINED = 41  # orders that are tried around the best one
 _ZOOMS = 5  # each narrows the search twentyfold
@@ -52,10 +52,7 @@ class ZCDPAccountant(AdaptiveAccountant):
 
     def total(self) -> ZCDP:
         """Return the sum of the rhos."""
-        total = ZCDP(rho=0)
-        for part, times in self.prices:
-            total += ZCDP(rho=short_at_least(times * part))
-        return total
+        return ZCDP(rho=add_up(self.prices))
 
     def limit(self, budget: Guarantee) -> ZCDP:
         """Return the budget's rho, or the largest rho that implies its epsilon and delta."""
