@@ -63,13 +63,7 @@ class Distinction:
 
 
 def lower_bound(
-    hits: int,
-    trials: int,
-    hits_neighbour: int,
-    trials_neighbour: int,
-    *,
-    delta: float = 0.0,
-    failure: float = 1e-6,
+    hits: int, trials: int, hits_neighbour: int, trials_neighbour: int, *, delta: float = 0.0, failure: float = 1e-6
 ) -> float:
     """Return a lower bound on epsilon from counts of one event, by Clopper and Pearson's exact intervals.
 

@@ -27,6 +27,11 @@ TableOption: TypeAlias = Annotated[
 ]
 """The name of a table."""
 
+DatabaseTableOption: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The table of a database, or of Spark's catalogue (spark:).")
+]
+"""The name of a table in a source that has several."""
+
 
 def refuse_nameless(file: str) -> None:
     """Refuse a database, or Spark's catalogue, without the name of a table."""

@@ -100,13 +100,7 @@ _ENTRIES = (
         task="counts",
         options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
     ),
-    _over_domain(
-        "dbitflip",
-        DBitFlip,
-        Message("local.about_dbitflip"),
-        *("d", "seed"),
-        renamed={"domain": "buckets"},
-    ),
+    _over_domain("dbitflip", DBitFlip, Message("local.about_dbitflip"), *("d", "seed"), renamed={"domain": "buckets"}),
     _of_mean("onebit", OneBitMean, Message("local.about_onebit")),
     _over_domain("grr", DirectEncoding, Message("local.about_grr")),
     _over_domain("oue", OptimizedUnary, Message("local.about_oue")),
@@ -134,12 +128,7 @@ _ENTRIES = (
         requires="spelling",
         options=("domain", "alphabet", "length", "step", "hashes", "seed"),
     ),
-    _over_domain(
-        "loloha",
-        LOLOHA,
-        Message("local.about_loloha"),
-        *("epsilon_infinity", "g", "functions", "seed"),
-    ),
+    _over_domain("loloha", LOLOHA, Message("local.about_loloha"), *("epsilon_infinity", "g", "functions", "seed")),
     Entry(
         name="distinct",
         kind=DistinctCount,

@@ -63,8 +63,7 @@ class Parameters:
     fragment_width: Annotated[int | None, typer.Option(metavar="M", help="sfp: of the fragments' sketches.")] = None
     step: Annotated[int | None, typer.Option(metavar="BITS", help="pem: the bits by which prefixes grow.")] = None
     epsilon_infinity: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="loloha: epsilon of all reports of an answer."),
+        str | None, typer.Option(metavar="NUMBER", help="loloha: epsilon of all reports of an answer.")
     ] = None
     g: Annotated[int | None, typer.Option("--g", metavar="N", help="loloha: the number of cells.")] = None
     functions: Annotated[int | None, typer.Option(metavar="N", help="loloha: the number of hash functions.")] = None

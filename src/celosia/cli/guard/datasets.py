@@ -13,7 +13,7 @@ import typer
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
-from celosia.cli.tables import pair_keys
+from celosia.cli.tables import DatabaseTableOption, pair_keys
 from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import safe_repr
@@ -41,16 +41,13 @@ class DatasetOptions:
         ),
     ]
     schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file; celosia schema SOURCE drafts one.")]
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or of Spark's catalogue (spark:).")
-    ] = None
+    table: DatabaseTableOption = None
     title: Annotated[str, typer.Option(metavar="TEXT", help="A line for people.")] = ""
     public: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A table without personal data, to join. May be repeated.")
     ] = None
     key: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMNS", help="For each --public the join column, or columns a,b."),
+        list[str] | None, typer.Option(metavar="COLUMNS", help="For each --public the join column, or columns a,b.")
     ] = None
     analyst: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only for these analysts; else for all. May be repeated.")

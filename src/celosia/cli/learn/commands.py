@@ -17,7 +17,7 @@ from celosia.cli.completion import methods, models, offer
 from celosia.cli.guard.opening import print_message, print_table
 from celosia.cli.learn_models import MODELS, Model, find_model
 from celosia.cli.query.commands import LedgerOptions, Spending, describe_spending
-from celosia.cli.tables import FileArgument, SchemaOption, open_table
+from celosia.cli.tables import DatabaseTableOption, FileArgument, SchemaOption, open_table
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
@@ -49,9 +49,7 @@ class Learned:
     features: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="The columns to learn from, a,b; by default all others.")
     ] = None
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of a database, or of Spark's catalogue (spark:).")
-    ] = None
+    table: DatabaseTableOption = None
     where: Annotated[
         str | None, typer.Option(metavar="CONDITION", help="Only some of the rows, such as 'age >= 18'.")
     ] = None

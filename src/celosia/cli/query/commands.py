@@ -64,8 +64,7 @@ class Spending:
     """The cost or the accuracy of the answer, as given on the command line."""
 
     epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The cost of the answer, such as 0.5; with --error, its limit."),
+        str | None, typer.Option(metavar="NUMBER", help="The cost of the answer, such as 0.5; with --error, its limit.")
     ] = None
     delta: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="A delta beside it, such as 1e-6: private keys need one.")
@@ -122,8 +121,7 @@ class LedgerOptions:
     """The ledger of the budget, as given on the command line."""
 
     ledger: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Pay from the budget in this ledger, such as sqlite:///budget.db."),
+        str | None, typer.Option(metavar="URL", help="Pay from the budget in this ledger, such as sqlite:///budget.db.")
     ] = None
     analyst: Annotated[str | None, typer.Option(metavar="NAME", help="With --ledger: the analyst.")] = None
     dataset: Annotated[

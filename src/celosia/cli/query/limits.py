@@ -37,8 +37,7 @@ class About:
     ] = None
     where: Annotated[str | None, typer.Option(metavar="CONDITION", help="Which rows count, as in SQL.")] = None
     planned: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The cost of a later query; by default that of this command."),
+        str | None, typer.Option(metavar="NUMBER", help="The cost of a later query; by default that of this command.")
     ] = None
     most_rows: Annotated[
         int, typer.Option(metavar="N", help="The largest limit of rows that is tried, a power of two.")

@@ -60,11 +60,7 @@ class Memoised(Protocol[E_co]):
     """
 
     def privatize(
-        self,
-        values: Any,
-        *,
-        secrets: "NDArray[np.uint8] | list[bytes] | None" = None,
-        source: "Source | None" = None,
+        self, values: Any, *, secrets: "NDArray[np.uint8] | list[bytes] | None" = None, source: "Source | None" = None
     ) -> Reports:
         """Return one report for each value.
 
@@ -88,13 +84,7 @@ class Memoised(Protocol[E_co]):
             payload[part] = self.sample_memoised(items[part], rows[part], source)
         return Reports(protocol=self, payload=payload, seeded=source.seeded)
 
-    def report(
-        self,
-        value: Any,
-        *,
-        secret: bytes | None = None,
-        source: "Source | None" = None,
-    ) -> bytes:
+    def report(self, value: Any, *, secret: bytes | None = None, source: "Source | None" = None) -> bytes:
         """Return the record of one value; memoised draws come from the client's ``secret``, if given.
 
         >>> from celosia.local.longitudinal.d_bit_flip import DBitFlip

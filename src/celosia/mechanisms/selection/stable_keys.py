@@ -86,22 +86,12 @@ class StableKeys(ScopedMechanism):
     groups: int = 1
 
     def __init__(
-        self,
-        *,
-        epsilon: Exact,
-        delta: Exact,
-        groups: int = 1,
-        adjacency: Adjacency = AddRemove,
-        unit: str = "row",
+        self, *, epsilon: Exact, delta: Exact, groups: int = 1, adjacency: Adjacency = AddRemove, unit: str = "row"
     ) -> None:
         chance = exact_positive(delta, name="delta")
         if chance >= 1:
             raise ParameterError("core.delta_too_large", delta=safe_repr(delta))
-        self._set(
-            epsilon=exact_epsilon(epsilon),
-            delta=chance,
-            groups=exact_integer(groups, name="groups"),
-        )
+        self._set(epsilon=exact_epsilon(epsilon), delta=chance, groups=exact_integer(groups, name="groups"))
         self._set_scope(adjacency, unit)
         if self._max_keys / self.epsilon > _MAX_NOISE_WIDTH:
             raise ParameterError(
