@@ -72,33 +72,31 @@ def _of_mean(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str
     return Entry(name=name, kind=kind, summary=summary, task="mean", requires="bounds", options=every)
 
 
-def _of_sketch(name: str, kind: "type[Protocol[Any]]", summary: str) -> Entry:
-    """Return the entry of a sketch of any values."""
-    options, defaults = ("hashes", "width", "seed"), {"hashes": 1024, "width": 1024}
-    return Entry(name=name, kind=kind, summary=summary, task="counts", options=options, defaults=defaults)
+def _of_any_values(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str, **more: Any) -> Entry:
+    """Return the entry of a protocol for counts of any values, with its options."""
+    return Entry(name=name, kind=kind, summary=summary, task="counts", options=options, **more)
 
+
+def _of_words(name: str, kind: "type[Protocol[Any]]", summary: str, *options: str, **more: Any) -> Entry:
+    """Return the entry of a protocol that discovers words, with its options."""
+    return Entry(name=name, kind=kind, summary=summary, task="words", requires="spelling", options=options, **more)
+
+
+_SKETCH = {"hashes": 1024, "width": 1024}
 
 _ENTRIES = (
-    _of_sketch("cms", CountMeanSketch, Message("local.about_cms")),
-    _of_sketch("hcms", HadamardCountMeanSketch, Message("local.about_hcms")),
-    Entry(
-        name="sfp",
-        kind=SequenceFragmentPuzzle,
-        summary=Message("local.about_sfp"),
-        task="words",
-        requires="spelling",
-        options=(
-            *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
-            *("fragment_hashes", "fragment_width", "seed"),
-        ),
+    _of_any_values("cms", CountMeanSketch, Message("local.about_cms"), *_SKETCH, "seed", defaults=_SKETCH),
+    _of_any_values("hcms", HadamardCountMeanSketch, Message("local.about_hcms"), *_SKETCH, "seed", defaults=_SKETCH),
+    _of_words(
+        "sfp",
+        SequenceFragmentPuzzle,
+        Message("local.about_sfp"),
+        *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
+        *("fragment_hashes", "fragment_width", "seed"),
         defaults={"alphabet": string.ascii_lowercase},
     ),
-    Entry(
-        name="rappor",
-        kind=Rappor,
-        summary=Message("local.about_rappor"),
-        task="counts",
-        options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
+    _of_any_values(
+        "rappor", Rappor, Message("local.about_rappor"), *("bits", "hashes", "cohorts", "f", "p", "q", "seed")
     ),
     _over_domain("dbitflip", DBitFlip, Message("local.about_dbitflip"), *("d", "seed"), renamed={"domain": "buckets"}),
     _of_mean("onebit", OneBitMean, Message("local.about_onebit")),
@@ -120,13 +118,11 @@ _ENTRIES = (
         requires="domain",
         options=("domain", "fanout", "oracle"),
     ),
-    Entry(
-        name="pem",
-        kind=PrefixExtension,
-        summary=Message("local.about_pem"),
-        task="words",
-        requires="spelling",
-        options=("domain", "alphabet", "length", "step", "hashes", "seed"),
+    _of_words(
+        "pem",
+        PrefixExtension,
+        Message("local.about_pem"),
+        *("domain", "alphabet", "length", "step", "hashes", "seed"),
     ),
     _over_domain("loloha", LOLOHA, Message("local.about_loloha"), *("epsilon_infinity", "g", "functions", "seed")),
     Entry(
