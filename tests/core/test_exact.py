@@ -25,6 +25,7 @@ from celosia.core.exact import (
     exact_positive,
     exact_probability,
     format_exact,
+    is_unicode,
     safe_repr,
     short_at_least,
 )
@@ -324,6 +325,21 @@ def test_quotes_fit_a_line() -> None:
     assert safe_repr("0.1") == "'0.1'"
     assert len(safe_repr("1" * 10**6)) == 60
     assert safe_repr(10**5000) == "a very long int"
+
+
+@given(st.text(st.characters(codec=None)))
+@example("\ud800")
+@example("a\udfff")
+@example("\ud7ff\ue000\U0010ffff")
+def test_unicode_is_what_utf_8_can_hold(text: str) -> None:
+    def encodes() -> bool:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    assert is_unicode(text) == encodes()
 
 
 def test_a_level_lies_between_zero_and_one() -> None:

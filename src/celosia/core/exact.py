@@ -24,6 +24,7 @@ Exact: TypeAlias = int | float | Fraction | Decimal | str
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+_HALF_A_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates
 _MAX_DIGITS = 1_000
 _MAX_RATIO_BITS = 3_300  # of numerator and denominator together: such a ratio fits in _MAX_DIGITS characters
 _ROUNDED_BITS = 128  # significant bits of a number that short_at_least rounds up
@@ -142,6 +143,11 @@ def exact_text(value: object, *, name: str) -> str:
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _MAX_NAME_LENGTH:
         raise ParameterError("core.not_printable_text", name=name, most=_MAX_NAME_LENGTH)
     return str.__str__(value)  # a NumPy string becomes a plain str
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a string can be encoded in UTF-8: whether no half of a surrogate pair is in it."""
+    return text.isascii() or _HALF_A_PAIR.search(text) is None
 
 
 def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjacency:

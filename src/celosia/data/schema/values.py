@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import exact_integer, is_unicode, safe_repr
 from celosia.core.messages.message import Message
 
 _MAX_INTEGER = 2**62
@@ -40,7 +40,7 @@ def as_text(value: object, *, name: str) -> str:
     if not isinstance(value, str):
         raise ParameterError("core.not_a_string", name=name, value=safe_repr(value))
     text = str.__str__(value)  # of an enumeration the value, not its name
-    if len(text) > _MAX_TEXT_LENGTH or "\0" in text or not _is_unicode(text):
+    if len(text) > _MAX_TEXT_LENGTH or "\0" in text or not is_unicode(text):
         raise ParameterError("data.text_too_long", name=name, most=_MAX_TEXT_LENGTH, value=safe_repr(text))
     return text
 
@@ -135,11 +135,3 @@ def _flatten_values(given: tuple[object, ...]) -> Iterable[object]:
 def _to_plain(value: object) -> object:
     """Convert a NumPy scalar to Python's own type."""
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import is_unicode, safe_repr
 
 ENCODINGS: Final = (
     *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "iso-8859-15"),
@@ -92,14 +92,14 @@ def _check_strings(value: object, name: str) -> tuple[str, ...]:
     if (
         not isinstance(items, Sequence)
         or len(items) > _MAX_ITEMS
-        or not all(isinstance(item, str) and len(item) <= _MAX_ITEM_LENGTH and _is_utf_8(item) for item in items)
+        or not all(isinstance(item, str) and len(item) <= _MAX_ITEM_LENGTH and _is_storable(item) for item in items)
     ):
         raise ParameterError("data.not_a_text_list", name=name, most=_MAX_ITEMS, value=safe_repr(value))
     return tuple(items)
 
 
-def _is_utf_8(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and is_unicode(text)
 
 
 def _check_date_format(text: str) -> None:

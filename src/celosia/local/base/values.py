@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.exact import exact_integer, is_unicode, safe_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
 
 def _is_encodable(value: str | int) -> bool:
     if isinstance(value, str):
-        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return is_unicode(value)
     return -(2**63) <= int(value) < 2**63
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_integer
+from celosia.core.exact import exact_integer, is_unicode
 from celosia.sketches.hashing.columns import Column, read_column
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def letter_type(alphabet: Alphabet) -> "np.dtype[np.unsignedinteger[Any]]":
 
 def _is_printable(letters: Alphabet) -> bool:
     if isinstance(letters, str):
-        return "\0" not in letters and not any("\ud800" <= letter <= "\udfff" for letter in letters)
+        return "\0" not in letters and is_unicode(letters)
     return 0 not in letters
 
 

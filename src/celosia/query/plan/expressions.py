@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, TypeVar
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import is_unicode, safe_repr
 from celosia.core.messages.message import Message
 from celosia.query.plan.intervals import MAX_INTEGER, MAX_REAL, MIN_REAL
 from celosia.query.plan.operations import OPERATIONS
@@ -243,6 +243,6 @@ def _check_range(value: _Value, usable: bool, code: str) -> _Value:  # noqa: FBT
 
 def _check_text(value: str) -> str:
     # Engines cannot receive a lone surrogate, and some cannot store a NUL.
-    if len(value) > _MAX_TEXT_LENGTH or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+    if len(value) > _MAX_TEXT_LENGTH or "\0" in value or not is_unicode(value):
         raise QueryError("query.literal_text_not_valid", most=_MAX_TEXT_LENGTH, value=safe_repr(value))
     return value

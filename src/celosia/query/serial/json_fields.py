@@ -7,12 +7,11 @@ infinities) are written as texts, so that every JSON reader accepts them.
 """
 
 import math
-import re
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from celosia.core.errors import FormatError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import is_unicode, safe_repr
 from celosia.core.messages.message import Message
 
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
@@ -22,7 +21,6 @@ FORMATS: Final = {"plan": 1, "preview": 3, "release": 3}
 """The versions of what a client and a guard send each other."""
 
 _MAX_INTEGER = 2**64
-_HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such text can be written down in UTF-8
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -67,7 +65,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
         case None | bool():
             return
         case str():
-            if len(value) <= longest and not _HALF_A_PAIR.search(value):
+            if len(value) <= longest and is_unicode(value):
                 return
             problem = Message("query.json_text_too_long", name=name, most=longest)
         case int():
