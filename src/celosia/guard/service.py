@@ -36,7 +36,7 @@ from celosia.guard.datasets.changes import Changes, explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.folders import find_file, list_files
-from celosia.guard.datasets.policies import explain_rules, scope_policy
+from celosia.guard.datasets.policies import change_rules, explain_rules, scope_policy
 from celosia.guard.log.export import export_lines
 from celosia.guard.log.search import LogFilter, find_pages
 from celosia.guard.queries import saved
@@ -452,13 +452,23 @@ class Guard(Closing):
         *,
         dataset: str | None = None,
         analyst: str | None = None,
+        rules: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Set the budget of a data set, of an analyst, or of an analyst on a data set."""
+        """Set the budget of a data set, of an analyst, or of an analyst on a data set.
+
+        ``rules`` are changes to the rules of the present budget, where 0 and None remove a rule; without them the
+        policy is taken as it is.
+        """
+        from celosia.ledger.budgets.scope import Scope
+
         require(identity, Permission.SET_BUDGETS)
         if analyst is not None:
             self._check_analyst(analyst)
         concerned = self.catalogue.all() if dataset is None else (self._find_visible(identity, dataset),)
         scoped = scope_policy(policy, concerned)
+        if rules is not None:
+            present = self.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))
+            scoped = change_rules(scoped, present, rules)
         self.ledger.set_budget(scoped, dataset=dataset, analyst=analyst, by=identity.name)
 
     # ----------------------------------------------------------------------------------------------------- users

@@ -75,6 +75,31 @@ def test_budgets_are_set_and_shown(folder: Path) -> None:
     assert "ε = 2, δ = 1e-6" in out
 
 
+def test_a_rule_stays_until_0_removes_it(tmp_path: Path) -> None:
+    Config(store="sqlite:///ledger.db").write(tmp_path / "guard.toml")
+    (tmp_path / "deaths.csv").write_text("age\n34\n", encoding="utf-8")
+    with Guard.open(Config.read(tmp_path / "guard.toml")) as guard:
+        guard.add_dataset(Identity.local(), "deaths", str(tmp_path / "deaths.csv"), SCHEMA)
+        guard.add_user(Identity.local(), "ana", "analyst")
+    same = ("set", "--dataset", "deaths", "--epsilon", "100")
+    rules = "a question costs at least 0.01, each analyst may spend 0.2 of the budget"
+    given = ("--least-cost", "0.01", "--analyst-share", "0.2", "--approval-above", "1")
+    out, _ = run(tmp_path, *same, *given)
+    assert (
+        f"Rules for analysts, data set 'deaths': {rules}, a question that costs more than 1 needs an approval." in out
+    )
+    for arguments in (same, ("show",)):
+        again, _ = run(tmp_path, *arguments)
+        assert again == out
+    removed = (*same, "--approval-above", "0")
+    _, err = run(tmp_path, *removed, code=2)
+    assert f"needs an approval) to ε = 100 ({rules}). Nothing was done" in err
+    out, _ = run(tmp_path, *removed, "--yes")
+    assert f"{rules}." in out
+    out, _ = run(tmp_path, *same, "--least-cost", "0.0", "--analyst-share", "0", "--yes")
+    assert "Rules" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

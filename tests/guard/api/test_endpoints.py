@@ -172,6 +172,19 @@ def test_an_answer_belongs_to_whoever_asked(served: Served, guard: Guard, answer
     assert other.json["detail"].replace(answer, "0" * 32) == nobody.json["detail"]
 
 
+def test_a_put_budget_keeps_the_rules_that_are_left_out(served: Served) -> None:
+    client, body = served.client("curator"), {"dataset": DATASET, "epsilon": 100}
+
+    def put(**rules: object) -> list[object]:
+        reply = client.send("PUT", "/v1/budget", body | rules)
+        [line] = [one for one in reply.json["lines"] if one["analyst"] is None]
+        return [line[name] for name in ("least_cost", "analyst_share", "approval_above")]
+
+    assert put(least_cost="0.000001", approval_above=99) == ["1/1000000", None, "99"]
+    assert put() == ["1/1000000", None, "99"]
+    assert put(least_cost=0, approval_above=None) == [None, None, None]
+
+
 def test_dummy_rows_are_a_stream_of_csv_and_bounded(served: Served) -> None:
     client, path = served.client(), f"/v1/datasets/{DATASET}/dummy"
     before = client.send("GET", "/v1/budget").json

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import ParameterError
 from celosia.guard.datasets.dataset import Dataset
-from celosia.guard.datasets.policies import scope_policy
+from celosia.guard.datasets.policies import change_rules, scope_policy
 from celosia.ledger import Policy, Window
 
 COLUMNS = '[columns.hale]\nkind = "boolean"\n'
@@ -56,3 +57,18 @@ def test_kinds_that_questions_cannot_spend_from_are_refused() -> None:
     for limit in cases:
         with pytest.raises(ParameterError, match="PureDP, an ApproxDP or a ZCDP"):
             scope_policy(limit, [ROWS])
+
+
+def test_a_rule_that_is_not_given_stays_and_0_removes_it() -> None:
+    given: dict[str, Any] = {"least_cost": "0.01", "analyst_share": "0.2", "approval_above": "1"}
+    plain = Policy(limit=cl.PureDP(epsilon=10))
+    present = change_rules(plain, None, given)
+    assert present == Policy(limit=cl.PureDP(epsilon=10), **given)
+    other = Policy(limit=cl.ZCDP(rho=1))
+    assert change_rules(other, present, {}) == Policy(limit=cl.ZCDP(rho=1), **given)
+    removed: dict[str, str | None] = {"least_cost": "0", "analyst_share": "0.0", "approval_above": None}
+    assert change_rules(plain, present, removed) == plain
+    assert change_rules(plain, present, {"analyst_share": "0.5"}).analyst_share == Fraction(1, 2)
+    for wrong in ("-1", "x", "nan"):
+        with pytest.raises(ParameterError, match="least_cost"):
+            change_rules(plain, present, {"least_cost": wrong})

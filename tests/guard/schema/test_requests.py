@@ -199,6 +199,12 @@ def test_a_window_beside_the_limit() -> None:
             WindowBody.model_validate(wrong)
 
 
+def test_only_the_rules_that_are_sent_change() -> None:
+    body = {"dataset": "d", "epsilon": 1, "least_cost": "0.01", "approval_above": None}
+    assert PolicyBody.model_validate(body).rules() == {"least_cost": "0.01", "approval_above": None}
+    assert PolicyBody.model_validate({"dataset": "d", "epsilon": 1}).rules() == {}
+
+
 def test_other_bodies_are_strict_too() -> None:
     cases: list[tuple[Any, dict[str, Any]]] = [
         (BoundsBody, {"low": 0}),

@@ -6,7 +6,7 @@ A window is a smaller limit for a period of days, in addition to the total limit
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,10 @@ from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left, name_kind
 from celosia.cli.guard.opening import ConfigOption, YesOption, confirm, open_guard, print_message, print_table
+from celosia.cli.terminal import print_line
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
-from celosia.core.messages.message import Message
+from celosia.core.messages.message import Message, separate
 
 if TYPE_CHECKING:
     from celosia.ledger import Policy, StatementLine
@@ -44,36 +45,44 @@ class BudgetOptions:
     window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The rho of a window.")] = None
 
     least_cost: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The least epsilon or rho of one query of an analyst.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="The least epsilon or rho of one query of an analyst; 0 for no rule."),
     ] = None
     analyst_share: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The part of the budget of each analyst without one, such as 0.1."),
+        typer.Option(
+            metavar="NUMBER", help="The part of the budget of analysts without one, such as 0.1; 0 for no rule."
+        ),
     ] = None
     approval_above: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="A query that costs more needs the approval of a curator.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="A query that costs more needs the approval of a curator; 0 for no rule."),
     ] = None
 
     def policy(self) -> "Policy":
-        """Return the policy of the options."""
+        """Return the policy of the options, without its rules."""
         from celosia.ledger import Policy, Window
 
-        rules: dict[str, Any] = {
-            "least_cost": self.least_cost,
-            "analyst_share": self.analyst_share,
-            "approval_above": self.approval_above,
-        }
         limit = _limit(self.epsilon, self.delta, self.rho, prefix="")
         given = (self.window_epsilon, self.window_delta, self.window_rho)
         if self.window_days is None:
             if any(one is not None for one in given):
                 raise ParameterError("cli.missing_window_days")
-            return Policy(limit=limit, **rules)
+            return Policy(limit=limit)
         if self.window_days < 1:
             raise ParameterError("cli.window_days_too_small", window_days=self.window_days)
         delta = self.delta if self.window_delta is None and self.window_rho is None else self.window_delta
         inner = _limit(self.window_epsilon, delta, self.window_rho, prefix="window-")
-        return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner), **rules)
+        return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner))
+
+    def rules(self) -> dict[str, str | None]:
+        """Return the rules that are given; those left out stay as they are."""
+        given = {
+            "least_cost": self.least_cost,
+            "analyst_share": self.analyst_share,
+            "approval_above": self.approval_above,
+        }
+        return {name: text for name, text in given.items() if text is not None}
 
 
 def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: str) -> Guarantee:
@@ -99,8 +108,12 @@ def _set(
     yes: YesOption = False,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Set the budget of a data set, of an analyst, or of an analyst on a data set."""
+    """Set the budget of a data set, of an analyst, or of an analyst on a data set.
+
+    A rule for analysts that is left out stays as it is; 0 removes it.
+    """
     from celosia.guard.auth.identity import Identity
+    from celosia.guard.datasets.policies import change_rules
     from celosia.ledger import Scope
 
     if dataset is None and analyst is None:
@@ -108,14 +121,32 @@ def _set(
     policy = options.policy()
     with open_guard(config) as guard:
         before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))
-        if before is not None and before.limit != _with_unit(policy.limit, before.limit):
-            act = Message("cli.act_change_budget", was=cost(before.limit), now=cost(policy.limit))
+        policy = change_rules(policy, before, options.rules())
+        if before is not None and _takes_away(before, policy):
+            act = Message("cli.act_change_budget", was=_describe(before), now=_describe(policy))
             confirm(act, yes=yes)
         guard.set_budget(Identity.local(), policy, dataset=dataset, analyst=analyst)
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if before is not None and before.window is not None and policy.window is None:
         print_message(Message("cli_guard.window_gone", days=before.window.seconds / _DAY))
+
+
+def _takes_away(before: "Policy", policy: "Policy") -> bool:
+    """Return whether a policy changes the limit, or changes or removes a rule, of the one before."""
+    from celosia.ledger.budgets.policy import RULES
+
+    if before.limit != _with_unit(policy.limit, before.limit):
+        return True
+    return any(getattr(before, name) not in (None, getattr(policy, name)) for name in RULES)
+
+
+def _describe(policy: "Policy") -> str:
+    from celosia.guard.log.sentences import describe_rules
+
+    rules = describe_rules(policy)
+    limit = cost(policy.limit)
+    return Message("cli_guard.budget_with_rules", limit=limit, rules=separate(rules)) if rules else limit
 
 
 def _with_unit(limit: Guarantee, other: Guarantee) -> Guarantee:
@@ -139,6 +170,8 @@ def _show(
 
 
 def _print(lines: "tuple[StatementLine, ...]") -> None:
+    from celosia.guard.log.sentences import describe_rules
+
     rows = []
     for line in lines:
         scope = [name or Message("cli_guard.all") for name in (line.scope.dataset, line.scope.analyst)]
@@ -146,6 +179,9 @@ def _print(lines: "tuple[StatementLine, ...]") -> None:
         rows += [["", name_kind(total), "", cost(total.cost), "", ""] for total in line.kinds or ()]
     codes = ("cli_guard.data_set", "cli_guard.analyst", "cli_guard.budget", "cli_guard.spent", "cli_guard.left")
     print_table([Message(code) for code in (*codes, "cli_guard.window")], rows)
+    for line in lines:
+        if rules := describe_rules(line.policy):
+            print_line(Message("cli_guard.rules_of", scope=line.scope.message, rules=separate(rules)))
     for note in {line.sum_note for line in lines if line.sum_note}:
         print_message(note)
 

@@ -234,8 +234,13 @@ async def _budget(
 
 @ROUTER.put("/budget", responses=_WRITE, summary="Set a budget")
 async def _set_budget(here: Shared, who: Caller, body: PolicyBody) -> replies.BudgetReply:
-    """Set the budget of a data set, an analyst or both. Earlier spending still counts. For owners and curators."""
-    await here.threads.read(here.guard.set_budget, who, body.policy(), dataset=body.dataset, analyst=body.analyst)
+    """Set the budget of a data set, an analyst or both. Earlier spending still counts. For owners and curators.
+
+    The limit, the window and the accountant are replaced: left out, there is no window. A rule (`least_cost`,
+    `analyst_share`, `approval_above`) that is left out stays as it is; 0 or null removes it.
+    """
+    scope = {"dataset": body.dataset, "analyst": body.analyst}
+    await here.threads.read(here.guard.set_budget, who, body.policy(), rules=body.rules(), **scope)
     return await _budget(here, who, body.dataset, body.analyst)
 
 

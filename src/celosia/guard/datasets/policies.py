@@ -4,16 +4,17 @@ An epsilon for rows protects a person with many rows little. So a limit takes th
 a limit for tables with different ones is refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import format_exact, safe_repr
+from celosia.core.exact import exact_non_negative, format_exact, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.datasets.declarations import declared_table
+from celosia.ledger.budgets.policy import RULES
 from celosia.ledger.reservations.reserving import first_number
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "
     if len({(table.unit, table.adjacency) for table in tables}) > 1:
         raise ParameterError("guard.datasets_protect_different_units")
     return _scope_limits(policy, tables[0])
+
+
+def change_rules(policy: "Policy", present: "Policy | None", given: Mapping[str, str | None]) -> "Policy":
+    """Return a policy with the rules of the present one, changed by those given: 0 and None remove a rule."""
+    rules: dict[str, Any] = {} if present is None else {name: getattr(present, name) for name in RULES}
+    for name, text in given.items():
+        rules[name] = None if text is None or exact_non_negative(text, name=name) == 0 else text
+    return replace(policy, **rules)
 
 
 def explain_rules(policy: "Policy", cost: Guarantee) -> tuple[Message, ...]:

@@ -249,6 +249,12 @@ class WindowBody(LimitBody):
     seconds: Annotated[int, Field(ge=1)]
 
 
+_Rule = Annotated[
+    _Number | None,
+    Field(description="A rule of a data set for its analysts. Left out, it stays as it is; 0 or null removes it."),
+]
+
+
 class PolicyBody(LimitBody):
     """A budget for a data set, an analyst, or an analyst on a data set."""
 
@@ -259,18 +265,19 @@ class PolicyBody(LimitBody):
     accountant: Literal["basic", "combined", "gdp", "pure", "renyi", "zcdp"] | None = None
     window: WindowBody | None = None
     allow_real: bool = False
-    least_cost: _Number | None = None
-    analyst_share: _Number | None = None
-    approval_above: _Number | None = None
+    least_cost: _Rule = None
+    analyst_share: _Rule = None
+    approval_above: _Rule = None
 
     def policy(self) -> Policy:
-        """Return the policy."""
+        """Return the policy, without its rules."""
         given = self.window
         window = None if given is None else Window(seconds=given.seconds, limit=given.guarantee())
-        rules: dict[str, Any] = {name: getattr(self, name) for name in RULES}
-        return Policy(
-            limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real, **rules
-        )
+        return Policy(limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real)
+
+    def rules(self) -> dict[str, str | None]:
+        """Return the rules that are given, None for one that is removed."""
+        return {name: getattr(self, name) for name in RULES if name in self.model_fields_set}
 
 
 class DecisionBody(_Body):

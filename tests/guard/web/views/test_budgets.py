@@ -9,6 +9,7 @@ import pytest
 from celosia.core import GaussianEvent, ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+from celosia.guard.auth.identity import Identity
 from celosia.guard.web.views.budgets import parse_limit, parse_policy
 from celosia.ledger import Policy, Window
 from celosia.local import DirectEncoding, collect
@@ -120,6 +121,15 @@ def test_rules_are_shown_and_asked_about_and_take_a_comma(site: Site) -> None:
     assert line.policy.approval_above == Fraction(1, 2)
     for path in ("/budget", "/datasets/people", "/datasets/people/ask"):
         assert "a question that costs more than 0.5 needs an approval." in site.browser("analyst").get(path).text
+
+
+def test_a_budget_of_another_kind_keeps_its_rules(site: Site) -> None:
+    policy = Policy(limit=PureDP(epsilon=3), analyst_share=Fraction(1, 10))
+    site.guard.set_budget(Identity.local(), policy, dataset="people")
+    site.browser("curator").post("/budget", dataset="people", kind="approx", epsilon="3", delta="1e-6", confirm="yes")
+    [line] = site.guard.ledger.statement()
+    assert line.policy.limit == ApproxDP(epsilon=3, delta="1e-6")
+    assert line.policy.analyst_share == Fraction(1, 10)
 
 
 @pytest.mark.parametrize("role", ["analyst", "auditor"])

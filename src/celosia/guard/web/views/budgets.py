@@ -11,6 +11,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.messages.numerals import format_guarantee
+from celosia.guard.datasets.policies import change_rules
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import parse_preset_budget, preset_rows
 from celosia.guard.web.rendering import confirm, render_page, write_rules
@@ -65,15 +66,16 @@ def parse_policy(form: "Mapping[str, str]", present: "Policy | None") -> "Policy
         window = Window(
             seconds=_DAY * parse_days(form["days"].strip(), _MAX_DAYS), limit=_replace_amount(limit, name, part)
         )
-    if present is None or type(present.limit) is not type(limit):
-        present = Policy(limit=limit, window=window)
-    return replace(present, limit=limit, window=window, **_parse_rules(form))
+    policy = Policy(limit=limit, window=window)
+    if present is not None and type(present.limit) is type(limit):
+        policy = replace(present, limit=limit, window=window)
+    return change_rules(policy, present, _parse_rules(form))
 
 
-def _parse_rules(form: "Mapping[str, str]") -> dict[str, Any]:
+def _parse_rules(form: "Mapping[str, str]") -> dict[str, str | None]:
     """Return the rules that a form changes: an empty field leaves a rule as it is, 0 removes it."""
     given = {name: form.get(name, "").strip() for name in RULES}
-    return {name: None if text == "0" else text for name, text in given.items() if text}
+    return {name: text for name, text in given.items() if text}
 
 
 def _replace_amount(limit: Guarantee, name: str, part: str) -> Guarantee:
