@@ -503,15 +503,20 @@ class Guard(Closing):
         *,
         before: int | None = None,
         wanted: LogFilter | None = None,
+        language: str = "en",
     ) -> "tuple[LogLine, ...]":
-        """Return the wanted lines that follow the line ``after``; with ``before`` those below it, latest first."""
+        """Return the wanted lines that follow the line ``after``; with ``before`` those below it, latest first.
+
+        A wanted text is in a line or in its sentence in the ``language``.
+        """
         require(identity, Permission.READ_LOG)
         pages = find_pages(
-            self.ledger.store,
+            self.ledger,
             wanted or LogFilter(),
             after=exact_integer(after, name="after", least=0),
             before=None if before is None else exact_integer(before, name="before", least=0),
             limit=_check_limit(limit),
+            language=language,
         )
         return tuple(chain.from_iterable(pages))
 

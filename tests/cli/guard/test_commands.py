@@ -97,6 +97,10 @@ def test_the_log_is_shown_from_its_end(tmp_path: Path) -> None:
     assert [json.loads(line)["sequence"] for line in out.splitlines()] == [4]
     out, _ = run(tmp_path, "log", "--format", "csv", "--since", "2000-01-01")
     assert [line.partition(",")[0] for line in out.splitlines()] == ["sequence", *"12345"]
+    out, _ = run(tmp_path, "log", "--format", "csv", "--lang", "es")
+    assert "local añadió el usuario ana, como analista." in out
+    out, _ = run(tmp_path, "log", "--text", "añadió el usuario", "--lang", "es")
+    assert out.count("\n") == 2
     out, _ = run(tmp_path, "log", "--text", "ana", "--limit", "1", "--after", "0")
     assert out.count("\n") == 1
     for wrong, words in ((("--since", "x"), "since must be a day"), (("--format", "xml"), "format must be one of")):
@@ -173,7 +177,7 @@ def test_from_nothing_to_an_answer(tmp_path: Path) -> None:
     out, _ = run(tmp_path, "budget", "show", "--dataset", "deaths")
     assert "ε = 2, δ = 2e-7" in out
     out, _ = run(tmp_path, "log")
-    assert "local set the budget of data set 'deaths': ε = 3, δ = 1e-6." in out
+    assert "local set the budget of data set 'deaths': ε = 3; δ = 1 × 10⁻⁶." in out
     assert "ana asked deaths, at a cost of ε = 1: SELECT COUNT(*) FROM deaths" in out
 
 

@@ -45,6 +45,17 @@ def test_lines_are_written_as_they_are_and_as_sentences() -> None:
     assert (plain["sequence"], len(plain["hash"])) == ("3", 64)
 
 
+def test_costs_are_in_symbols_and_in_the_language() -> None:
+    with cl.open_ledger("memory://") as ledger:
+        ledger.set_budget(cl.ApproxDP(epsilon=3, delta="1e-6"), dataset="deaths")
+        event = cl.mechanisms.Laplace(epsilon="0.2", sensitivity=1).event
+        ledger.reserve(event, dataset="deaths", analyst="ana", question="?")
+        for language, words in (("en", "at a cost of ε = 0.2:"), ("es", "con un coste de ε = 0,2:")):
+            table = "".join(export_lines(ledger, LogFilter(kind="reserved"), "csv", after=0, language=language))
+            [line] = csv.DictReader(io.StringIO(table))
+            assert words in line["sentence"]
+
+
 def test_a_long_log_takes_no_more_memory_than_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_PAGE_SIZE", 10)
     with cl.open_ledger("memory://") as ledger:

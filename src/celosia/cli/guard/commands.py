@@ -15,7 +15,6 @@ from rich.text import Text
 
 from celosia.cli.account.options import JsonOption, commands, spread
 from celosia.cli.account.show import waiting
-from celosia.cli.costs import cost
 from celosia.cli.guard.approvals import approval
 from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
@@ -108,14 +107,15 @@ def _log(
     if limit < 1:
         raise ParameterError("cli.limit_too_small", limit=limit)
     wanted, auditor = LogFilter(**asdict(options)), Identity(name="local", role=Role.AUDITOR)
+    language = current_language()
     with open_guard(config) as here:
         if form is not None:
-            for piece in here.export_log(auditor, form, after=max(after, 0), wanted=wanted):
+            for piece in here.export_log(auditor, form, after=max(after, 0), wanted=wanted, language=language):
                 print_file(piece)
             return
         head = here.ledger.head
         place: dict[str, int] = {"before": head.sequence + 1} if after < 0 else {"after": after}
-        lines = here.log(auditor, limit=limit, wanted=wanted, **place)
+        lines = here.log(auditor, limit=limit, wanted=wanted, language=language, **place)
         said = say_lines(here.ledger, lines[::-1] if after < 0 else lines)
     console = Console(highlight=False)
     for one in said:
@@ -123,8 +123,7 @@ def _log(
             print_file(one.line.to_json())
             continue
         words = Text(f"{one.line.sequence:>6}  {one.line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-        sentence = one.sentence.render(current_language(), format_guarantee=lambda guarantee, _: cost(guarantee))
-        console.print(words + Text(printable(sentence)), soft_wrap=True)
+        console.print(words + Text(printable(one.write(language))), soft_wrap=True)
     if not as_json:
         print_message(Message("cli_guard.head", head=str(head)))
 

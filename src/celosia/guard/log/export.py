@@ -35,7 +35,7 @@ def export_lines(ledger: "Ledger", wanted: LogFilter, form: str, *, after: int, 
     """Return the pieces of an export of the wanted lines, oldest first."""
     if form not in FORMATS:
         raise ParameterError("guard.unknown_log_format", known=", ".join(FORMATS), value=safe_repr(form))
-    pages = find_pages(ledger.store, wanted, after=after)
+    pages = find_pages(ledger, wanted, after=after, language=language)
     if form == "jsonl":
         return ("".join(f"{line.to_json()}\n" for line in page) for page in pages)
     return _export_csv(ledger, pages, language)
@@ -51,5 +51,5 @@ def _export_csv(ledger: "Ledger", pages: "Iterator[tuple[LogLine, ...]]", langua
 
 def _cells(said: "SaidLine", language: str) -> list[str]:
     line = said.line
-    texts = [line.kind, said.user, said.dataset, said.sentence.render(language), canonical_json(line.body)]
+    texts = [line.kind, said.user, said.dataset, said.write(language), canonical_json(line.body)]
     return [str(line.sequence), format_timestamp(line.at), *map(escape_formula, texts), line.previous, line.hash]

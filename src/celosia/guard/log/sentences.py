@@ -10,6 +10,7 @@ from celosia.core.errors import CelosiaError
 from celosia.core.events import Event
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message, separate
+from celosia.core.messages.numerals import format_guarantee
 from celosia.ledger.budgets.policy import RULES
 from celosia.ledger.budgets.policy_json import policy_from_json
 from celosia.ledger.budgets.scope import Scope
@@ -57,6 +58,14 @@ class SaidLine:
     sentence: Message
     user: str = ""
     dataset: str = ""
+
+    def write(self, language: str) -> str:
+        """Return the sentence in a language, with costs rounded up and on a line without no-break spaces."""
+
+        def write(guarantee: Guarantee, name: str) -> str:
+            return format_guarantee(guarantee, language, rounded="up" if name == "cost" else "down")
+
+        return self.sentence.render(language, format_guarantee=write).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def say_lines(ledger: "Ledger", lines: "Sequence[LogLine]") -> "list[SaidLine]":

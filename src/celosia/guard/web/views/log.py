@@ -26,10 +26,11 @@ _PAGE_SIZE: Final = 50
 def _show(web_session: WebSession, verification: "Verification | None" = None) -> Reply:
     web_session.identity.require(Permission.READ_LOG)
     guard, head = web_session.guard, web_session.guard.ledger.head
+    language = web_session.language.code
     wanted = LogFilter.parse(web_session.query) if web_session.problem is None else LogFilter()
 
     def read(limit: int = _PAGE_SIZE, **place: int) -> "tuple[LogLine, ...]":
-        return guard.log(web_session.identity, limit=limit, wanted=wanted, **place)
+        return guard.log(web_session.identity, limit=limit, wanted=wanted, language=language, **place)
 
     lines = _find_page(web_session, head.sequence, read)
     fields = wanted.given
