@@ -279,7 +279,8 @@ class Guard(Closing):
             else:
                 target = query.target() | ({} if query.level is None else {"level": query.level})
                 found = session.preview(opened.plan(query, limits), **target)
-            return replace(found, notes=(*found.notes, *explain_rules(opened.state[1], found.cost)))
+            # Before the other notes: they say what becomes of the verdict.
+            return replace(found, notes=(*explain_rules(opened.state[1], found.cost), *found.notes))
 
     def ask(self, identity: Identity, query: QueryRequest | FitRequest, key: str) -> Answer:
         """Answer a query or fit a model, or return the stored answer of a repeated request.

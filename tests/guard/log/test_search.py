@@ -64,9 +64,7 @@ def test_lines_are_found_by_what_they_say(ledger: Ledger) -> None:
     assert find(ledger, first, since="2999-12-31") == find(ledger, first, until="2000-01-01T12:00+02:00") == []
 
 
-def test_a_text_is_found_in_the_sentence_of_the_reader(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_is_found_in_the_sentence_of_the_reader(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     first = fill(ledger)
     assert find(ledger, first, text="It stays paid for") == [4, 6, 8]  # the body has only the number of the question
     assert find(ledger, first, text="of ana to deaths") == [4]

@@ -6,7 +6,7 @@ a limit for tables with different ones is refused.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_non_negative, format_exact, safe_repr
@@ -20,6 +20,10 @@ from celosia.ledger.reservations.reserving import first_number
 if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.ledger import Policy
+
+
+RULE_NOTES: Final = ("guard.below_least_cost", "guard.needs_approval")
+"""The codes of the notes that ``explain_rules`` returns."""
 
 
 def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":

@@ -45,6 +45,17 @@ def test_a_preview_tells_cost_error_and_what_is_left(site: Site) -> None:
     assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
 
 
+def test_a_preview_says_what_the_rules_do_to_the_question(site: Site) -> None:
+    limit = ApproxDP(epsilon=3, delta="1e-6")
+    policy = Policy(limit=limit, least_cost=Fraction(1, 100), approval_above=Fraction(1, 2))
+    site.guard.set_budget(site.local, policy, dataset="people")
+    words = {"0.001": "it will be refused.", "0.1": "Fits into the budget.", "1": "needs an approval first."}
+    for epsilon, verdict in words.items():
+        text = fragment(site.browser("analyst"), sql=SQL, epsilon=epsilon)
+        assert [one for one in words.values() if one in text] == [verdict]
+    assert "Does not fit" in fragment(site.browser("analyst"), sql=SQL, epsilon="4")
+
+
 def test_a_preview_in_spanish_takes_a_comma(site: Site) -> None:
     text = fragment(site.browser("analyst", lang="es"), sql=SQL, epsilon="0,5")
     assert "ε = 0,5" in text

@@ -13,6 +13,7 @@ from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.core.messages.numerals import compute_share
 from celosia.guard.auth.directory import draw_hexadecimal
+from celosia.guard.datasets.policies import RULE_NOTES
 from celosia.guard.roles import Permission
 from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
@@ -204,6 +205,7 @@ def _describe_preview(web_session: WebSession, preview: "Preview", sql: str) -> 
         "keys_percent": keys,
         "mechanisms": [translate(line.mechanism, web_session.language) for line in preview.lines],
         "notes": [translate(note, web_session.language) for note in preview.notes],
+        "rule": next((note.code for note in preview.notes if note.code in RULE_NOTES), None),
     }
 
 
