@@ -381,6 +381,12 @@ def test_opening_says_what_is_wrong_with_the_address(tmp_path: Path) -> None:
         assert "begin with https://" in connect_error(GuardUnreachableError, f"http://{place}/json")
 
 
+def test_the_path_of_a_page_is_not_the_address_of_a_guard(served: Served) -> None:
+    for path in ("/foo", "/v1", "/datasets/deaths"):
+        said = connect_error(GuardUnreachableError, f"{served.url}{path}")
+        assert f"A server of Celosía answers at {served.url}{path}" in said
+
+
 def test_opening_checks_key_data_set_and_version(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("celosia_000000000000_" + "0" * 64, "nonsense"):
         assert "does not accept this key" in connect_error(NotAllowedError, served.url, key, dataset="deaths")

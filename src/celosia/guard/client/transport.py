@@ -33,6 +33,7 @@ _READ_SECONDS: Final = 60.0
 _OPEN_SECONDS: Final = 15.0
 _MAX_DETAIL_LENGTH: Final = 2_000
 _MAX_KEY_LENGTH: Final = 16_384
+_NO_SUCH_ADDRESS: Final = "serving.no_such_address"
 _BUSY_STATUSES: Final = (429, 503)
 _PROXY_STATUSES: Final = (500, 502, 504)  # of a proxy, unless the guard sent problem details
 _LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
@@ -68,6 +69,10 @@ class Transport:
             return self._send("GET", path, timeout_left=min(self._timeout, _OPEN_SECONDS), tries=2)
         except FormatError:
             raise GuardUnreachableError("guard.reply_not_from_guard", url=self.url) from None
+        except CelosiaError as error:
+            if error.code != _NO_SUCH_ADDRESS:
+                raise
+            raise GuardUnreachableError("guard.no_api_at_address", url=self.url) from None
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
         """Send POST; with a ``key`` retries are the same request."""
