@@ -209,7 +209,7 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("cost", "left", "words"),
     [
-        (cl.ZCDP(rho=2), cl.ZCDP(rho="0.01"), "un rho de 0.01 como mucho"),
+        (cl.ZCDP(rho=2), cl.ZCDP(rho="0.01"), "un rho de 0,01 como mucho"),
         (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-7"), "un delta de 1e-07 como mucho"),
         (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta=0), "su delta está agotado"),
         (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-6"), "un delta menor"),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_non_negative, format_exact, safe_repr
+from celosia.core.exact import exact_non_negative, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
@@ -54,9 +54,9 @@ def explain_rules(policy: "Policy", cost: Guarantee) -> tuple[Message, ...]:
     """Return what the rules of a data set mean for a query of an analyst at this cost."""
     number, notes = first_number(cost), []
     if policy.least_cost is not None and number < policy.least_cost:
-        notes.append(Message("guard.below_least_cost", least=format_exact(policy.least_cost).strip("'")))
+        notes.append(Message("guard.below_least_cost", least=float(policy.least_cost)))
     if policy.approval_above is not None and number > policy.approval_above:
-        notes.append(Message("guard.needs_approval", most=format_exact(policy.approval_above).strip("'")))
+        notes.append(Message("guard.needs_approval", most=float(policy.approval_above)))
     return tuple(notes)
 
 

@@ -47,7 +47,7 @@ def _advise(cost: Guarantee, left: Guarantee, admits: "Callable[[Event], bool]")
     most = left.rho if isinstance(left, ZCDP) else _largest_epsilon(left, admits)
     if not most:
         return Message("ledger.advice_used_up")
-    return Message("ledger.advice_rho" if isinstance(left, ZCDP) else "ledger.advice_epsilon", most=_write(most))
+    return Message("ledger.advice_rho" if isinstance(left, ZCDP) else "ledger.advice_epsilon", most=_round_down(most))
 
 
 def _advise_delta(cost: ApproxDP, left: ApproxDP) -> Message:
@@ -55,7 +55,7 @@ def _advise_delta(cost: ApproxDP, left: ApproxDP) -> Message:
         return Message("ledger.advice_delta_used_up")
     if cost.delta <= left.delta:  # only a part of the remainder is for this query
         return Message("ledger.advice_smaller_delta")
-    return Message("ledger.advice_delta", most=_write(left.delta))
+    return Message("ledger.advice_delta", most=_round_down(left.delta))
 
 
 def _largest_epsilon(left: Guarantee, admits: "Callable[[Event], bool]") -> Fraction:
@@ -83,10 +83,9 @@ def _is_admitted(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], 
         return False
 
 
-def _write(number: Fraction) -> str:
-    """Format a number in decimals; a long one is rounded down, so that it fits the budget."""
-    short = f"{float(number):.6g}"
-    if Fraction(short) == number:
-        return short
+def _round_down(number: Fraction) -> float:
+    """Return a number of at most six digits; a longer one is rounded down, so that it fits the budget."""
+    if Fraction(f"{float(number):.6g}") == number:
+        return float(number)
     with localcontext(prec=_DIGITS, rounding=ROUND_FLOOR):
-        return f"{float(Decimal(number.numerator) / Decimal(number.denominator)):g}"
+        return float(Decimal(number.numerator) / Decimal(number.denominator))
