@@ -12,7 +12,7 @@ import celosia as cl
 from celosia.core import GaussianEvent
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, FormatError, ParameterError
 from celosia.core.guarantees import GaussianDP, RenyiDP
-from celosia.ledger import Policy, Request
+from celosia.ledger import Policy, Request, Window
 from celosia.ledger.budgets.policy_json import policy_from_json, policy_to_json
 
 if TYPE_CHECKING:
@@ -72,6 +72,37 @@ def test_a_question_above_the_threshold_needs_an_approval() -> None:
     assert line.body["request"] == {"key": "k", "digest": "d", "approval": "a1"}
     assert reserve(ledger, "0.6", request=plain).id == reservation.id  # a retry of the same request
     assert ledger.verify().ok
+
+
+def test_what_exceeds_the_limit_is_refused_before_an_approval() -> None:
+    month = Window(seconds=30 * 86_400, limit=cl.PureDP(epsilon=1))
+    ledger = open_with(rules(cl.PureDP(epsilon=3), approval_above="0.5", window=month))
+    approved = Request(key="k", digest="d", approval="a1")
+    for epsilon, refused in (("1.5", ApprovalRequiredError), ("3.5", BudgetExceededError)):
+        with pytest.raises(refused):
+            reserve(ledger, epsilon)
+    with pytest.raises(BudgetExceededError, match="until"):  # the window renews
+        reserve(ledger, "1.5", request=approved)
+    ledger.set_budget(cl.PureDP(epsilon=1), analyst="ana")
+    with pytest.raises(BudgetExceededError):
+        reserve(ledger, "1.5")
+
+
+def test_the_numbers_of_a_rule_are_written_in_the_language() -> None:
+    ledger = open_with(rules(cl.PureDP(epsilon=3), approval_above="0.5", least_cost="0.001"))
+    for epsilon, error, words in (
+        ("1e-4", ParameterError, "el coste mínimo de 0,001 por"),
+        ("0.6", ApprovalRequiredError, "más de los 0,5 que"),
+        ("3.5", BudgetExceededError, "un epsilon de 3 como mucho"),
+    ):
+        with pytest.raises(error) as caught:
+            reserve(ledger, epsilon)
+        assert words in caught.value.message.render("es")
+    reserve(ledger, "0.25")
+    with pytest.raises(BudgetExceededError) as exceeded:
+        reserve(ledger, 3)
+    assert "un epsilon de 2,75 como mucho" in exceeded.value.message.render("es")
+    assert "an epsilon of at most 2.75," in str(exceeded.value)
 
 
 def test_stored_answers_need_no_approval() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import ApprovalRequiredError, BudgetExceededError, ParameterError, RequestConflictError
 from celosia.core.events import Event
-from celosia.core.exact import exact_text, format_exact, safe_repr
+from celosia.core.exact import exact_text, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.ledger.budgets.advice import describe_refusal
@@ -85,7 +85,7 @@ def reserve(snapshot: "Snapshot", question: SpendRequest) -> Reservation:
     answer = _find_answer(snapshot, question)
     if answer is not None:
         return _repeat(snapshot, question, *answer)
-    _check_rules(get_policy(snapshot, question.dataset), question)
+    _check_rules(snapshot, question)
     _check_room(snapshot, list_scopes(question.dataset, question.analyst), question.event)
     return _write(snapshot, question)
 
@@ -111,17 +111,21 @@ def _check_policy(snapshot: "Snapshot", question: SpendRequest) -> None:
         raise ParameterError("ledger.inexact_noise_not_allowed", dataset=safe_repr(question.dataset))
 
 
-def _check_rules(policy: "Policy", question: SpendRequest) -> None:
-    """Refuse a query of an analyst that costs too little, or that needs an approval."""
+def _check_rules(snapshot: "Snapshot", question: SpendRequest) -> None:
+    """Refuse a query of an analyst that costs too little, or that needs an approval.
+
+    What exceeds a limit is refused at once, because no approval could help. In a window there will be room again.
+    """
+    policy = get_policy(snapshot, question.dataset)
     if question.analyst is None or (policy.least_cost is None and policy.approval_above is None):
         return
     cost = price_under(policy, question.event)
     if policy.least_cost is not None and first_number(cost) < policy.least_cost:
-        raise ParameterError("ledger.cost_below_least", cost=cost, least=format_exact(policy.least_cost).strip("'"))
+        raise ParameterError("ledger.cost_below_least", cost=cost, least=float(policy.least_cost))
     approved = question.request is not None and question.request.approval is not None
     if policy.approval_above is not None and first_number(cost) > policy.approval_above and not approved:
-        most = format_exact(policy.approval_above).strip("'")
-        error = ApprovalRequiredError("ledger.approval_required", cost=cost, most=most)
+        _check_room(snapshot, list_scopes(question.dataset, question.analyst), question.event, windows=False)
+        error = ApprovalRequiredError("ledger.approval_required", cost=cost, most=float(policy.approval_above))
         error.question = question.text
         raise error
 
@@ -196,17 +200,19 @@ def has_room(snapshot: "Snapshot", scope: Scope, event: Event) -> bool:
     return snapshot.state.tracker(scope).admits(event) and (window is None or window.admits(event))
 
 
-def _check_room(snapshot: "Snapshot", scopes: "Iterable[Scope]", event: Event) -> None:
-    """Refuse an event that does not fit into every scope, and name the tightest scope."""
-    refusals = [refusal for scope in scopes for refusal in _refusals(snapshot, scope, event)]
+def _check_room(snapshot: "Snapshot", scopes: "Iterable[Scope]", event: Event, *, windows: bool = True) -> None:
+    """Refuse an event that does not fit into every scope, also without ``windows``, and name the tightest scope."""
+    refusals = [refusal for scope in scopes for refusal in _refusals(snapshot, scope, event, windows=windows)]
     if refusals:
         # Guarantees of different kinds cannot be compared: take the least of the first kind.
         alike = [one for one in refusals if type(one[0]) is type(refusals[0][0])]
         raise BudgetExceededError(min(alike, key=lambda one: first_number(one[0]))[1])
 
 
-def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, Message]]":
-    """Yield the remainder of a scope, and of its window, if the event does not fit there, with the message."""
+def _refusals(
+    snapshot: "Snapshot", scope: Scope, event: Event, *, windows: bool
+) -> "Iterator[tuple[Guarantee, Message]]":
+    """Yield the remainder of a scope if the event does not fit there, with the message; then also of its window."""
     policy = snapshot.state.policy(scope)
     if policy is None:
         return
@@ -214,7 +220,7 @@ def _refusals(snapshot: "Snapshot", scope: Scope, event: Event) -> "Iterator[tup
     if not tracker.admits(event):
         cost, left = price_under(policy, event), tracker.remaining
         yield left, describe_refusal(cost, left, scope.message, tracker.admits)
-    window = snapshot.window(scope)
+    window = snapshot.window(scope) if windows else None
     if window is not None and policy.window is not None and not window.admits(event):
         renews = format_timestamp(policy.window.end(snapshot.at))[:16].replace("T", " ")
         cost, left = price_under(policy, event), window.remaining
