@@ -188,7 +188,7 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
                 cl.PureDP(epsilon="0.4"),
                 None,
                 (
-                    "en el conjunto de datos 'deaths' queda ε = 0,4: hay que preguntar con un epsilon de 0.4 como "
+                    "en el conjunto de datos 'deaths' queda ε = 0,4: hay que preguntar con un epsilon de 0,4 como "
                     "mucho, o pedir más"
                 ),
             ),
