@@ -65,6 +65,12 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         guard.revoke(LOCAL, "eva")
         said = say_lines(guard.ledger, list(guard.ledger.entries()))
     sentences = [str(one.sentence) for one in said]
+    changed = (
+        "cora changed the data set deaths: the title, the source, the schema, the version. deaths is now version 3: "
+        "answers stored for earlier versions are not given again, though their analysts can still read them. "
+        "Repeated questions are computed, and paid for, anew. "
+        "What was spent on deaths so far still counts in full: the budget does not begin again."
+    )
     for words in (
         "local added the user ana, as analyst.",
         f"local gave eva the key {key[8:20]}, which ends on 2999-01-02.",
@@ -74,7 +80,7 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         "ana asked deaths again and got the stored answer, for nothing: SELECT COUNT(*) FROM deaths",
         "cora changed the bounds of age in deaths, from Integer(0, 120) to Integer(0, 99).",
         "cora declared version 2 of deaths.",
-        "cora changed the data set deaths: the title, the source, the schema, the version.",
+        changed,
         "cora let these analysts alone see deaths: eva.",
         "cora let all analysts see deaths.",
         "cora retired the data set deaths.",
@@ -89,6 +95,47 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
     assert all(one.sentence.has_language("es") and one.sentence.render("es") != str(one.sentence) for one in said)
     asked = [one for one in said if one.line.kind in ("reserved", "committed", "repeated")]
     assert {(one.user, one.dataset) for one in asked} == {("ana", "deaths"), ("eva", "deaths")}
+
+
+def say(ledger: cl.Ledger, kind: str, **body: Any) -> tuple[str, str]:
+    [said] = say_lines(ledger, [make_line(kind, body)])
+    return said.write("en"), said.write("es")
+
+
+def test_a_question_without_an_analyst_is_the_owners() -> None:
+    event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+    with cl.open_ledger("memory://") as ledger:
+        ledger.set_budget(cl.PureDP(epsilon=1), dataset="big")
+        ledger.fail(ledger.reserve(event, dataset="big", question="?"))
+        asked, failed = (one.write("en") for one in say_lines(ledger, list(ledger.entries())[-2:]))
+        spanish = [one.write("es") for one in say_lines(ledger, list(ledger.entries())[-2:])]
+    assert asked == "The owner asked big, at a cost of ε = 0.1: ?"
+    assert failed == "The question of the owner to big in line 3 failed. It stays paid for."
+    assert spanish[0].startswith("La persona responsable preguntó a big")
+    assert "la pregunta de la persona responsable a big" in spanish[1]
+
+
+def test_a_decision_is_said_with_its_reason() -> None:
+    body = {"by": "cora", "approval": "a1", "analyst": "ana", "dataset": "big"}
+    with cl.open_ledger("memory://") as ledger:
+        for state, word in (("granted", "concedió"), ("denied", "denegó")):
+            english, spanish = (
+                f"cora {state} approval a1 of ana on big.",
+                f"cora {word} la aprobación a1 de ana sobre big.",
+            )
+            assert say(ledger, f"approval {state}", **body, reason="") == (english, spanish)
+            with_reason = say(ledger, f"approval {state}", **body, reason="for the report")
+            assert with_reason == (f"{english} The reason: for the report", f"{spanish} El motivo: for the report")
+
+
+def test_a_change_says_what_it_means_for_past_spending() -> None:
+    with cl.open_ledger("memory://") as ledger:
+        english, spanish = say(ledger, "dataset changed", by="cora", dataset="big", was={}, now={"schema": "x"})
+        title, _ = say(ledger, "dataset changed", by="cora", dataset="big", was={}, now={"title": "x"})
+    assert "changed the data set big: the schema. The declarations are part of every question" in english
+    assert "What was spent on big so far still counts in full" in english
+    assert "Lo gastado hasta ahora en big sigue contando por completo" in spanish
+    assert title == "cora changed the data set big: the title."
 
 
 def test_every_kind_of_a_line_about_data_sets_has_a_sentence() -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from celosia.core.errors import CelosiaError
 from celosia.core.events import Event
 from celosia.core.guarantees import Guarantee
-from celosia.core.messages.message import Message, separate
+from celosia.core.messages.message import Message, join_messages, separate
 from celosia.core.messages.numerals import format_guarantee
 from celosia.ledger.budgets.policy import RULES
 from celosia.ledger.budgets.policy_json import policy_from_json
@@ -132,8 +132,13 @@ def describe_rules(policy: "Policy") -> list[Message]:
     return [Message(code, amount=float(amount)) for code, amount in given if amount is not None]
 
 
+def _name_analyst(body: "_Body", *, begins: bool = False) -> str:
+    """Return who asked; a question without an analyst is the owner's. ``begins``: at the beginning of a sentence."""
+    return _text(body, "analyst") or Message("guard.log_the_owner_begins" if begins else "guard.log_the_owner")
+
+
 def _say_reserved(body: "_Body", policies: "_Policies") -> Message:
-    who, dataset, question = (_text(body, name) for name in ("analyst", "dataset", "question"))
+    who, dataset, question = _name_analyst(body, begins=True), _text(body, "dataset"), _text(body, "question")
     policy = policies.get(Scope(dataset=body["dataset"]))
     cost = None if policy is None else _price(policy, canonical_json(body["event"]))
     if cost is None:
@@ -150,14 +155,29 @@ def _price(policy: "Policy", event: str) -> "Guarantee | None":
 
 
 def _say_repeated(body: "_Body", _: "_Policies") -> Message:
-    who, dataset, question = (_text(body, name) for name in ("analyst", "dataset", "question"))
+    who, dataset, question = _name_analyst(body, begins=True), _text(body, "dataset"), _text(body, "question")
     code = "guard.log_repeated_charged" if body.get("charged") else "guard.log_repeated"
     return Message(code, analyst=who, dataset=dataset, question=question)
 
 
+def _say_closed(code: str) -> "_Say":
+    return lambda body, _: Message(
+        code, analyst=_name_analyst(body), dataset=_shorten(str(body["dataset"])), line=body["line"]
+    )
+
+
 def _say_changed(body: "_Body", _: "_Policies") -> Message:
-    changed = [Message(_FIELDS[name]) for name in _FIELDS if name in body["now"]]
-    return Message("guard.log_dataset_changed", by=body["by"], dataset=body["dataset"], fields=separate(changed))
+    """Return what changed, and what that means for past spending and stored answers."""
+    now, name = body["now"], body["dataset"]
+    changed = [Message(_FIELDS[field]) for field in _FIELDS if field in now]
+    parts = [Message("guard.log_dataset_changed", by=body["by"], dataset=name, fields=separate(changed))]
+    if "version" in now:
+        parts.append(Message("guard.stored_answers_dropped", name=name, version=now["version"]))
+    elif "schema" in now:
+        parts.append(Message("guard.answers_computed_again"))
+    if len(parts) > 1:
+        parts.append(Message("guard.spending_stays", name=name))
+    return join_messages(parts)
 
 
 def _say_shared(body: "_Body", _: "_Policies") -> Message:
@@ -184,13 +204,24 @@ def _say_approval(body: "_Body", _: "_Policies") -> Message:
     return Message("guard.log_approval_requested", **given, cost=Guarantee.from_json(canonical_json(body["cost"])))
 
 
+def _say_decision(code: str) -> "_Say":
+    """Return how a decision about an approval is said: with its reason, if it has one."""
+
+    def say(body: "_Body", _: "_Policies") -> Message:
+        given = {name: _shorten(str(body[name])) for name in ("by", "approval", "analyst", "dataset")}
+        decision, reason = Message(code, **given), _text(body, "reason")
+        return Message("guard.log_with_reason", sentence=decision, reason=reason) if reason else decision
+
+    return say
+
+
 _SENTENCES: Final[dict[str, "_Say"]] = {
     "opened": _plain("guard.log_opened"),
     "budget": _say_budget,
     "reserved": _say_reserved,
     "repeated": _say_repeated,
-    "committed": _plain("guard.log_committed", "analyst", "dataset", "line"),
-    "failed": _plain("guard.log_failed", "analyst", "dataset", "line"),
+    "committed": _say_closed("guard.log_committed"),
+    "failed": _say_closed("guard.log_failed"),
     "dataset added": _plain("guard.log_dataset_added", "by", "dataset", "source"),
     "dataset changed": _say_changed,
     "dataset retired": _plain("guard.log_dataset_retired", "by", "dataset"),
@@ -203,8 +234,8 @@ _SENTENCES: Final[dict[str, "_Say"]] = {
     "key added": _say_key,
     "key revoked": _plain("guard.log_key_revoked", "by", "key", "user"),
     "approval requested": _say_approval,
-    "approval granted": _plain("guard.log_approval_granted", "by", "approval", "analyst", "dataset"),
-    "approval denied": _plain("guard.log_approval_denied", "by", "approval", "analyst", "dataset", "reason"),
+    "approval granted": _say_decision("guard.log_approval_granted"),
+    "approval denied": _say_decision("guard.log_approval_denied"),
     "query cancelled": _plain("guard.log_query_cancelled", "by", "id"),
 }
 
