@@ -1148,7 +1148,7 @@ def test_bad_approvals_change_nothing(place: Place, monkeypatch: pytest.MonkeyPa
     [pending], head = place.guard.approvals(cora), place.guard.ledger.head
     with pytest.raises(ParameterError, match="waiting for an approval"):
         place.guard.ask(ana, costly, "k2")
-    for reason in ("x" * 1_001, "\0", 7):
+    for reason in ("x" * 1_001, "\0", 7, "\x1b[31mred", "two\nlines"):
         with pytest.raises(ParameterError, match="reason"):
             place.guard.decide_approval(cora, pending.id, granted=True, reason=reason)  # type: ignore[arg-type]
     with pytest.raises(NotFoundError):

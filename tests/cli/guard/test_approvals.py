@@ -39,6 +39,7 @@ def test_approvals_are_listed_and_decided(tmp_path: Path, filed: str) -> None:
 
 def test_bad_input(tmp_path: Path, filed: str) -> None:
     wrongs = [(3, ["grant", "0f"]), (2, ["deny", filed, "--reason", "x" * 1_001]), (2, ["list", "--state", "open"])]
+    wrongs += [(2, ["grant", filed, "--reason", wrong]) for wrong in ("\x1b[31mred", "two\nlines")]
     for code, wrong in wrongs:
         _, err = run(tmp_path, "approval", *wrong, code=code)
         assert err.startswith("Error: ")

@@ -94,6 +94,8 @@ def test_names_are_identifiers(catalogue: Catalogue, folder: Path) -> None:
         {"schema": SCHEMA.replace("age", "height")},
         {"schema": SCHEMA.replace("120", "?")},
         {"title": "x" * 10_001},
+        {"title": "two\nlines"},
+        {"title": "\x1b[31mred"},
         {"public": (PublicTable(source="nowhere.csv", key=("cause",)),)},
         {"public": (PublicTable(source="nowhere.csv", key=()),)},
     ],
@@ -255,6 +257,8 @@ def test_a_change_of_nothing_or_of_something_wrong_changes_nothing(
         {"table": "deaths"},
         {"retired": False},
         {"title": "x" * 10_001},
+        {"title": "two\nlines"},
+        {"title": "\x1b[31mred"},
         {"source": str(folder / "other.csv")},  # without the column of the schema
         {"source": str(folder / "nowhere.csv")},
         {"source": ""},

@@ -18,6 +18,8 @@ from celosia.core.exact import exact
 from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.schema.requests import (
     BoundsBody,
+    DatasetBody,
+    DecisionBody,
     FitRequest,
     KeyBody,
     LimitBody,
@@ -205,6 +207,9 @@ def test_only_the_rules_that_are_sent_change() -> None:
     assert PolicyBody.model_validate({"dataset": "d", "epsilon": 1}).rules() == {}
 
 
+CONTROLS = ("\0", "a\n", "\x1b[31mred", "\x7f", "\x9b", "a\u2028b")
+
+
 def test_other_bodies_are_strict_too() -> None:
     cases: list[tuple[Any, dict[str, Any]]] = [
         (BoundsBody, {"low": 0}),
@@ -219,7 +224,10 @@ def test_other_bodies_are_strict_too() -> None:
         (KeyBody, {"days": True}),
         (PolicyBody, {"dataset": "d", "epsilon": 1, "allow_real": "yes"}),
         (PolicyBody, {"dataset": "d", "epsilon": 1, "accountant": "pld"}),
+        *((DecisionBody, {"granted": True, "reason": wrong}) for wrong in CONTROLS),
+        *((DatasetBody, {"title": wrong}) for wrong in CONTROLS),
     ]
+    DatasetBody.model_validate({"title": "Niñas y niños, 2021\N{EN DASH}2024"})
     for model, wrong in cases:
         with pytest.raises(ValidationError):
             model.model_validate(wrong)

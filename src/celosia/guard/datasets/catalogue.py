@@ -25,6 +25,7 @@ from celosia.guard.auth.directory import now
 from celosia.guard.datasets.changes import Changes, compare
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
+from celosia.guard.schema.requests import ONE_LINE
 from celosia.guard.storage.tables import DATASETS, format_time
 from celosia.guard.storage.tampering import last_digest, row_digest
 from celosia.ledger.store.statements import Statement
@@ -109,7 +110,7 @@ class Catalogue:
         before = self._require(name, retired=retired is False)
         after = replace(before, retired=before.retired if retired is None else retired)
         if title is not None:
-            after = replace(after, title=_check_text(title, "title") if title else "")
+            after = replace(after, title=_check_title(title))
         if schema is not None:
             file = parse_schema_file(_check_text(schema, "schema"))
             check_same_unit(before.schema_file, file)
@@ -186,7 +187,7 @@ def _normalize(given: Dataset) -> Dataset:
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError("core.name_not_an_identifier", name=safe_repr(given.name))
-    title = _check_text(given.title, "title") if given.title else ""
+    title = _check_title(given.title)
     file = parse_schema_file(_check_text(given.schema, "schema"))
     source = _make_absolute(_check_text(given.source, "source"))
     relation = given.relation or (file.name if has_tables(source) else None)
@@ -201,6 +202,13 @@ def _normalize(given: Dataset) -> Dataset:
     return replace(
         given, title=title, source=source, relation=relation, schema=schema_text(file), public=public, analysts=analysts
     )
+
+
+def _check_title(value: object) -> str:
+    title = _check_text(value, "title") if value != "" else ""
+    if not re.fullmatch(ONE_LINE, title):
+        raise ParameterError("guard.control_characters", name="title")
+    return title
 
 
 def _check_text(value: object, name: str) -> str:

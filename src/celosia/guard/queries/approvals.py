@@ -6,6 +6,7 @@ decision can be changed until that answer. Every step is a line in the log, with
 """
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from celosia.core.exact import safe_repr
 from celosia.core.strict_json import read_json
 from celosia.guard.auth.directory import draw_hexadecimal, now
 from celosia.guard.schema.replies import Approval
+from celosia.guard.schema.requests import ONE_LINE
 from celosia.guard.storage.tables import APPROVALS, format_time
 from celosia.ledger.reservations.records import find_request
 from celosia.ledger.store.statements import Statement
@@ -88,6 +90,8 @@ class Approvals:
         text: object = reason
         if not isinstance(text, str) or len(text) > _MAX_REASON_LENGTH or "\0" in text:
             raise ParameterError("guard.invalid_text", name="reason", most=_MAX_REASON_LENGTH)
+        if not re.fullmatch(ONE_LINE, text):
+            raise ParameterError("guard.control_characters", name="reason")
         with self._ledger.store.transaction() as connection:
             known = _find(connection, APPROVALS.c.id == id)
             if known is None:

@@ -29,6 +29,9 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureD
 from celosia.core.strict_json import MAX_NUMBER_LENGTH
 from celosia.ledger.budgets.policy import RULES, Policy, Window
 
+ONE_LINE: Final = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
+"""The pattern of a text without control characters, such as a title or a reason."""
+
 _MAX_NAME_LENGTH: Final = 200
 _MAX_SQL_LENGTH: Final = 50_000
 _MAX_ERRORS: Final = 1_000  # aggregates for which a query names an error
@@ -284,7 +287,7 @@ class DecisionBody(_Body):
     """A decision about an approval, and its reason."""
 
     granted: bool
-    reason: Annotated[str, Field(max_length=1_000, pattern=r"^[^\u0000]*$")] = ""
+    reason: Annotated[str, Field(max_length=1_000, pattern=ONE_LINE)] = ""
 
 
 class BoundsBody(_Body):
@@ -298,7 +301,7 @@ class DatasetBody(_Body):
     """A change of a data set; what is left out stays."""
 
     schema_: Annotated[str | None, Field(alias="schema", min_length=1, max_length=1_000_000)] = None
-    title: Annotated[str, Field(max_length=10_000)] | None = None
+    title: Annotated[str, Field(max_length=10_000, pattern=ONE_LINE)] | None = None
     retired: bool | None = None
 
 
