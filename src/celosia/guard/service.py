@@ -26,7 +26,6 @@ from celosia.core.guarantees import Guarantee
 from celosia.core.messages.message import Message
 from celosia.data.dummy import draw_dummy_batches
 from celosia.data.sources.csv_encoding import encode_csv
-from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.auth.web_sessions import WebSessions
@@ -51,6 +50,7 @@ from celosia.guard.schema.replies import Answer, Approval, DatasetCard
 from celosia.guard.schema.requests import FitRequest, QueryRequest
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
+from celosia.serving.addresses import expand_variables, hide_secrets
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.config.sections import Limits
 from celosia.guard.server.app import create_app
-from celosia.guard.web.cookies import ANONYMOUS_COOKIE, LANGUAGE_COOKIE, SESSION_COOKIE, form_token
 from celosia.guard.web.routes import PAGES
 from celosia.serving.access_log import AccessLog
+from celosia.serving.pages.cookies import ANONYMOUS_COOKIE, LANGUAGE_COOKIE, SESSION_COOKIE, form_token
 from tests.guard.web.browser import HOST, Browser
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> 
 @dataset.command("list")
 def _list(config: ConfigOption = Path("guard.toml")) -> None:
     """List the data sets, their sources, and their analysts."""
-    from celosia.guard.addresses import hide_secrets
+    from celosia.serving.addresses import hide_secrets
 
     with open_guard(config) as guard:
         found = guard.catalogue.all()

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.addresses import hide_secrets
 from celosia.guard.roles import Role
+from celosia.serving.addresses import hide_secrets
 from celosia.serving.settings import check_ranges, check_text, integer_setting, is_loopback
 
 

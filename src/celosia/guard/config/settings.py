@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.addresses import hide_secrets
 from celosia.guard.config.file import parse_settings, write_config
 from celosia.guard.config.sections import Limits, Oidc
+from celosia.serving.addresses import hide_secrets
 from celosia.serving.settings import ServerSettings, check_text, integer_setting
 
 _STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")

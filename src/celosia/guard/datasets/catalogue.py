@@ -20,7 +20,6 @@ from celosia.core.exact import safe_repr
 from celosia.data.schema_file import parse_schema_file
 from celosia.data.sources.classify import SPARK, has_tables
 from celosia.data.sources.files import find_files
-from celosia.guard.addresses import hide_secrets
 from celosia.guard.auth.directory import now
 from celosia.guard.datasets.changes import Changes, compare
 from celosia.guard.datasets.dataset import Dataset, PublicTable
@@ -29,6 +28,7 @@ from celosia.guard.schema.requests import ONE_LINE
 from celosia.guard.storage.tables import DATASETS, format_time
 from celosia.guard.storage.tampering import last_digest, row_digest
 from celosia.ledger.store.statements import Statement
+from celosia.serving.addresses import hide_secrets
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:

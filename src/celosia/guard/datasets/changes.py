@@ -8,8 +8,8 @@ fingerprint too, so that a new schema needs no new version.
 from typing import Any, Final, TypedDict
 
 from celosia.core.messages.message import Message
-from celosia.guard.addresses import hide_secrets
 from celosia.guard.datasets.dataset import Dataset
+from celosia.serving.addresses import hide_secrets
 
 _SHOWN: Final = ("title", "source", "relation", "schema", "version", "retired")
 _LIMITS: Final = ("max_groups_per_person", "max_rows_per_group", "max_rows_per_person")

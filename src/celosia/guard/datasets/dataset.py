@@ -10,13 +10,13 @@ from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.data.sources.classify import Frame, has_tables, suggest_name
 from celosia.data.table import Table, table
-from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.identity import Identity
 from celosia.guard.datasets.cards import make_table_card
 from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.places import find_places
 from celosia.guard.roles import Role
 from celosia.guard.schema.replies import DatasetCard
+from celosia.serving.addresses import expand_variables, hide_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

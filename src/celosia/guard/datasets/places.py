@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.data.sources.classify import Database, SparkPath, SparkTable, classify
 from celosia.data.sources.files import Files
-from celosia.guard.addresses import expand_variables, hide_secrets
+from celosia.serving.addresses import expand_variables, hide_secrets
 
 _THIS_MACHINE: Final = "this machine"
 _SCHEMES: Final = {"s3": "s3a", "s3n": "s3a"}

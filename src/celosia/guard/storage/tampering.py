@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message
-from celosia.guard.addresses import hide_secrets
 from celosia.guard.storage.tables import APPROVALS, DATASETS, KEYS, USERS
 from celosia.ledger.store.tables import LOG
+from celosia.serving.addresses import hide_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

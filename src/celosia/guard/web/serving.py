@@ -21,7 +21,10 @@ from celosia.core.errors import CelosiaError, NotAllowedError, TooManyRequestsEr
 from celosia.core.messages.message import LANGUAGES
 from celosia.guard.auth.directory import draw_hexadecimal
 from celosia.guard.routing import get_shared
-from celosia.guard.web.cookies import (
+from celosia.guard.web.rendering import error_title, form_problem, render_error, render_page
+from celosia.guard.web.web_session import WebSession, open_web_session
+from celosia.serving.errors import NotFoundError
+from celosia.serving.pages.cookies import (
     ANONYMOUS_COOKIE,
     LANGUAGE_COOKIE,
     SESSION_COOKIE,
@@ -31,9 +34,6 @@ from celosia.guard.web.cookies import (
     read_secret,
     set_cookie,
 )
-from celosia.guard.web.rendering import error_title, form_problem, render_error, render_page
-from celosia.guard.web.web_session import WebSession, open_web_session
-from celosia.serving.errors import NotFoundError
 from celosia.serving.pages.languages import translate
 from celosia.serving.pages.templates import redirect
 from celosia.serving.problems import HttpError, problem_of, request_number

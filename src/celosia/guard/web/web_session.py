@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.web.cookies import LANGUAGE_COOKIE
+from celosia.serving.pages.cookies import LANGUAGE_COOKIE
 from celosia.serving.pages.languages import Language, choose_language, load_texts
 from celosia.serving.pages.templates import redirect
 

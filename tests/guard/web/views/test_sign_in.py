@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE
+from celosia.serving.pages.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE
 from tests.reliability.serving import add_expired_user
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ A failed sign-in shows one message for every reason. Its status lets the server 
 from typing import Final
 
 from celosia.core.errors import NotAllowedError
-from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
 from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page, Reply, WebSession
+from celosia.serving.pages.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
 from celosia.serving.pages.templates import redirect
 
 _HOME: Final = "/datasets"

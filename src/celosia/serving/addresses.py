@@ -17,7 +17,7 @@ def expand_variables(text: str, *, name: str) -> str:
     """Replace each ``${NAME}`` by the environment variable of that name."""
     missing = [word for word in _VARIABLE.findall(text) if word not in os.environ]
     if missing:
-        raise ParameterError("guard.missing_environment_variable", name=name, variable=missing[0])
+        raise ParameterError("serving.missing_environment_variable", name=name, variable=missing[0])
     return _VARIABLE.sub(lambda match: os.environ[match[1]], text)
 
 

@@ -4,7 +4,7 @@ import pytest
 from starlette.responses import Response
 
 from celosia.guard.auth.directory import draw_hexadecimal
-from celosia.guard.web.cookies import (
+from celosia.serving.pages.cookies import (
     ANONYMOUS_COOKIE,
     LANGUAGE_COOKIE,
     SESSION_COOKIE,

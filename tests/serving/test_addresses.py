@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.addresses import expand_variables, hide_secrets
+from celosia.serving.addresses import expand_variables, hide_secrets
 
 PASSWORDS = st.text(
     st.characters(codec="utf-8", exclude_characters="@&;=", categories=["L", "N", "P", "S"]), min_size=4, max_size=20
