@@ -274,6 +274,17 @@ def safe_repr(value: object) -> str:
 # ------------------------------------------------------------------------------------------------------- reprs
 
 
+_field_names: dict[type["ReprMixin"], tuple[str, ...]] = {}
+
+
+def field_names(kind: type["ReprMixin"]) -> tuple[str, ...]:
+    """Return the names of the fields of a kind of record."""
+    names = _field_names.get(kind)
+    if names is None:
+        names = _field_names[kind] = tuple([field.name for field in dataclasses.fields(kind)])
+    return names
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ReprMixin:
     """A frozen value whose ``repr`` is the call that makes it, with exact numbers and without defaults.
@@ -294,7 +305,7 @@ class ReprMixin:
 
     def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
         # A copy is constructed from the parameters, without the derived fields.
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        given = {name: getattr(self, name) for name in field_names(type(self))}
         for name in self._derived_fields():
             del given[name]
         return partial(type(self), **given), ()

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import ReprMixin, safe_repr
+from celosia.core.exact import ReprMixin, field_names, safe_repr
 from celosia.core.strict_json import read_json
 
 _MAX_RECORD_LENGTH = 5_000_000
@@ -72,9 +72,6 @@ class Record(ReprMixin):
         return record
 
 
-_field_names: dict[type[Record], tuple[str, ...]] = {}  # by kind
-
-
 def _encode(value: object) -> object:
     if isinstance(value, Record):
         fields = {name: _encode(getattr(value, name)) for name in field_names(type(value))}
@@ -131,14 +128,6 @@ def _has_types(written: object, value: object) -> bool:
     if isinstance(value, tuple):
         return isinstance(written, list) and len(written) == len(value) and all(map(_has_types, written, value))
     return type(written) is type(value)
-
-
-def field_names(kind: type[Record]) -> tuple[str, ...]:
-    """Return the names of the fields of a kind of record."""
-    names = _field_names.get(kind)
-    if names is None:
-        names = _field_names[kind] = tuple(field.name for field in dataclasses.fields(kind))
-    return names
 
 
 def _construct(kind: type[Record], fields: dict[str, object]) -> Record:

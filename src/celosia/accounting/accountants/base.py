@@ -35,12 +35,13 @@ from celosia.core.exact import (
     exact,
     exact_integer,
     exact_non_negative,
+    field_names,
     format_exact,
     refuse_same_changes,
     safe_repr,
     short_at_least,
 )
-from celosia.core.record import Record, field_names
+from celosia.core.record import Record
 
 _MAX_EPSILON = 1e18  # where the search for an epsilon ends
 _MIN_PARAMETER, _MAX_PARAMETER = Fraction(2) ** -500, Fraction(2) ** 200  # squares and quotients stay doubles
