@@ -9,8 +9,10 @@ import pytest
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, ParameterError, SchemaError
 from celosia.guard.datasets.catalogue import Catalogue
+from celosia.guard.datasets.changes import explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.storage.tables import create_tables
+from celosia.query.serial.messages import message_to_json
 from celosia.serving.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -210,9 +212,11 @@ def test_a_schema_is_changed_for_the_same_people_alone(catalogue: Catalogue, led
             catalogue.update("deaths", schema=wrong, by="cora")
     assert catalogue.find("deaths") == changed
     assert [kind for kind, _ in lines(ledger)] == ["dataset added", "dataset changed"]
+    notes = [message_to_json(note) for note in explain_change(before, changed)]
     assert lines(ledger)[-1][1] == {
         "by": "cora",
         "dataset": "deaths",
+        "notes": notes,
         "revision": 2,
         "was": {"schema": before.schema},
         "now": {"schema": changed.schema},

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import celosia as cl
+from celosia.core.messages.message import Message
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.log.sentences import KINDS, say_lines
@@ -19,6 +20,7 @@ from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.service import Guard
 from celosia.guard.storage.tampering import DATASET_LINES
 from celosia.ledger import LogLine, Policy, Window
+from celosia.query.serial.messages import message_to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,20 +59,22 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
             guard.ask(who, count, number)
         guard.set_bounds(cora, "deaths", "age", 0, 99)
         guard.new_version(cora, "deaths")
-        guard.update_dataset(cora, "deaths", source=str(tmp_path / "newer.csv"), title="x", schema=SCHEMA)
+        newer = str(tmp_path / "newer.csv")
+        told = {"changed": guard.update_dataset(cora, "deaths", source=newer, title="x", schema=SCHEMA)[1]}
         guard.share_dataset(cora, "deaths", ["eva"])
         guard.share_dataset(cora, "deaths", None)
-        guard.update_dataset(cora, "deaths", retired=True)
-        guard.update_dataset(cora, "deaths", retired=False)
+        told["retired"] = guard.update_dataset(cora, "deaths", retired=True)[1]
+        told["restored"] = guard.update_dataset(cora, "deaths", retired=False)[1]
         guard.revoke(LOCAL, "eva")
-        said = say_lines(guard.ledger, list(guard.ledger.entries()))
+        lines = list(guard.ledger.entries())
+        said = say_lines(guard.ledger, lines)
     sentences = [str(one.sentence) for one in said]
-    changed = (
-        "cora changed the data set deaths: the title, the source, the schema, the version. deaths is now version 3: "
-        "answers stored for earlier versions are not given again, though their analysts can still read them. "
-        "Repeated questions are computed, and paid for, anew. "
-        "What was spent on deaths so far still counts in full: the budget does not begin again."
-    )
+    # The log says what the curator was told, word for word.
+    notes = {kind: " ".join(map(str, those)) for kind, those in told.items()}
+    assert "What was spent on deaths so far still counts in full" in notes["changed"]
+    for kind, those in told.items():
+        [line] = [one for one in lines if one.kind == f"dataset {kind}"]
+        assert line.body["notes"] == [message_to_json(note) for note in those]
     for words in (
         "local added the user ana, as analyst.",
         f"local gave eva the key {key[8:20]}, which ends on 2999-01-02.",
@@ -80,11 +84,11 @@ def test_what_was_done_is_said(tmp_path: Path) -> None:
         "ana asked deaths again and got the stored answer, for nothing: SELECT COUNT(*) FROM deaths",
         "cora changed the bounds of age in deaths, from Integer(0, 120) to Integer(0, 99).",
         "cora declared version 2 of deaths.",
-        changed,
+        f"cora changed the data set deaths: the title, the source, the schema, the version. {notes['changed']}",
         "cora let these analysts alone see deaths: eva.",
         "cora let all analysts see deaths.",
-        "cora retired the data set deaths.",
-        "cora restored the data set deaths.",
+        f"cora retired the data set deaths. {notes['retired']}",
+        f"cora restored the data set deaths. {notes['restored']}",
         f"local revoked the key {key[8:20]} of eva.",
     ):
         assert words in sentences, words
@@ -130,10 +134,11 @@ def test_a_decision_is_said_with_its_reason() -> None:
 
 def test_a_change_says_what_it_means_for_past_spending() -> None:
     with cl.open_ledger("memory://") as ledger:
-        english, spanish = say(ledger, "dataset changed", by="cora", dataset="big", was={}, now={"schema": "x"})
+        notes = [message_to_json(Message("guard.spending_stays", name="big"))]
+        body = {"by": "cora", "dataset": "big", "was": {}, "now": {"schema": "x"}}
+        english, spanish = say(ledger, "dataset changed", **body, notes=notes)
         title, _ = say(ledger, "dataset changed", by="cora", dataset="big", was={}, now={"title": "x"})
-    assert "changed the data set big: the schema. The declarations are part of every question" in english
-    assert "What was spent on big so far still counts in full" in english
+    assert "changed the data set big: the schema. What was spent on big so far still counts in full" in english
     assert "Lo gastado hasta ahora en big sigue contando por completo" in spanish
     assert title == "cora changed the data set big: the title."
 

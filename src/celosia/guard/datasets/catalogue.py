@@ -21,7 +21,7 @@ from celosia.data.schema_file import parse_schema_file
 from celosia.data.sources.classify import SPARK, has_tables
 from celosia.data.sources.files import find_files
 from celosia.guard.auth.directory import now
-from celosia.guard.datasets.changes import Changes, compare
+from celosia.guard.datasets.changes import Changes, describe_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
 from celosia.guard.schema.requests import ONE_LINE
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from celosia.ledger import Ledger
+
+BEING_CHANGED: Final = "guard.dataset_being_changed"
+"""The code of the error of ``Catalogue.confirm`` for a data set that has changed since it was looked up."""
 
 _AS_JSON: Final = ("public", "analysts", "former")  # columns of a row
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
@@ -73,7 +76,7 @@ class Catalogue:
         if found is None or digest != row_digest(_row(found)):
             raise LedgerError("guard.dataset_differs_from_log", name=safe_repr(dataset.name))
         if found != dataset:
-            raise LedgerError("guard.dataset_being_changed", name=safe_repr(dataset.name))
+            raise LedgerError(BEING_CHANGED, name=safe_repr(dataset.name))
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
         """Add a data set, after opening its tables and checking its columns."""
@@ -124,7 +127,7 @@ class Catalogue:
         if dry_run:
             return before, after
         kind = "changed" if after.retired == before.retired else "retired" if after.retired else "restored"
-        return before, self._change(before, after, f"dataset {kind}", by, **compare(before, after))
+        return before, self._change(before, after, f"dataset {kind}", by, **describe_change(before, after))
 
     def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
         """Replace the bounds of a column."""

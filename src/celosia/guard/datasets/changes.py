@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 
 from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
+from celosia.query.serial.messages import message_to_json
 from celosia.serving.addresses import hide_secrets
 
 _SHOWN: Final = ("title", "source", "relation", "schema", "version", "retired")
@@ -25,15 +26,18 @@ class Changes(TypedDict, total=False):
     retired: bool | None
 
 
-def compare(before: Dataset, after: Dataset) -> dict[str, dict[str, Any]]:
-    """Return the fields that a change replaces, as they were and as they are now, without passwords."""
+def describe_change(before: Dataset, after: Dataset) -> dict[str, Any]:
+    """Return the fields that a change replaces, as they were and as they are now, and the notes on the change.
+
+    Without passwords.
+    """
     names = [name for name in _SHOWN if getattr(before, name) != getattr(after, name)]
     was, now = (
         {name: getattr(one, name) for name in names}
         | ({"source": hide_secrets(one.source)} if "source" in names else {})
         for one in (before, after)
     )
-    return {"was": was, "now": now}
+    return {"was": was, "now": now, "notes": [message_to_json(note) for note in explain_change(before, after)]}
 
 
 def explain_change(before: Dataset, after: Dataset) -> tuple[Message, ...]:

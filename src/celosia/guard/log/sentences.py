@@ -17,6 +17,7 @@ from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.log.chain import canonical_json
 from celosia.ledger.reservations.reserving import price_under
 from celosia.ledger.store.tables import RESERVATIONS
+from celosia.query.serial.messages import message_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -167,17 +168,18 @@ def _say_closed(code: str) -> "_Say":
 
 
 def _say_changed(body: "_Body", _: "_Policies") -> Message:
-    """Return what changed, and what that means for past spending and stored answers."""
-    now, name = body["now"], body["dataset"]
-    changed = [Message(_FIELDS[field]) for field in _FIELDS if field in now]
-    parts = [Message("guard.log_dataset_changed", by=body["by"], dataset=name, fields=separate(changed))]
-    if "version" in now:
-        parts.append(Message("guard.stored_answers_dropped", name=name, version=now["version"]))
-    elif "schema" in now:
-        parts.append(Message("guard.answers_computed_again"))
-    if len(parts) > 1:
-        parts.append(Message("guard.spending_stays", name=name))
-    return join_messages(parts)
+    changed = [Message(_FIELDS[field]) for field in _FIELDS if field in body["now"]]
+    said = Message("guard.log_dataset_changed", by=body["by"], dataset=body["dataset"], fields=separate(changed))
+    return _add_notes(said, body)
+
+
+def _say_retired(code: str) -> "_Say":
+    return lambda body, _: _add_notes(Message(code, by=body["by"], dataset=body["dataset"]), body)
+
+
+def _add_notes(said: Message, body: "_Body") -> Message:
+    """Return a sentence with what the change means, as it was said to who made it."""
+    return join_messages([said, *(message_from_json(note) for note in body.get("notes", ()))])
 
 
 def _say_shared(body: "_Body", _: "_Policies") -> Message:
@@ -224,8 +226,8 @@ _SENTENCES: Final[dict[str, "_Say"]] = {
     "failed": _say_closed("guard.log_failed"),
     "dataset added": _plain("guard.log_dataset_added", "by", "dataset", "source"),
     "dataset changed": _say_changed,
-    "dataset retired": _plain("guard.log_dataset_retired", "by", "dataset"),
-    "dataset restored": _plain("guard.log_dataset_restored", "by", "dataset"),
+    "dataset retired": _say_retired("guard.log_dataset_retired"),
+    "dataset restored": _say_retired("guard.log_dataset_restored"),
     "dataset shared": _say_shared,
     "schema changed": _plain("guard.log_schema_changed", "by", "dataset"),
     "bounds changed": _plain("guard.log_bounds_changed", "by", "column", "dataset", "was", "declared"),
