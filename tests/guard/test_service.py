@@ -29,7 +29,7 @@ from celosia.core.errors import (
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.sections import Limits
 from celosia.guard.config.settings import Config
-from celosia.guard.datasets.dataset import PublicTable
+from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.queries.pace import delay_end, delay_until_visible
 from celosia.guard.roles import Role
 from celosia.guard.schema.requests import FitRequest, QueryRequest
@@ -386,6 +386,34 @@ def test_changed_limits_of_persons_are_told(place: Place) -> None:
     assert all(note.render("es") != str(note) for note in notes)
     with pytest.raises(SchemaError, match="must keep person and adjacency"):
         place.guard.update_dataset(cora, "visits", schema=ages)
+
+
+def test_a_data_set_that_changes_while_a_question_comes_is_looked_up_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard, ana, cora = place.guard, place.who("ana"), place.who("cora")
+    plain, titles = guard._sessions.open, ["First", "Second"]
+
+    def open_late(dataset: Dataset, *policy: Any) -> Any:
+        if titles:
+            guard.update_dataset(cora, "deaths", title=titles.pop())
+        return plain(dataset, *policy)
+
+    monkeypatch.setattr(guard._sessions, "open", open_late)
+    assert guard.ask(ana, COUNT, "k").state == "committed"
+    titles.append("Third")
+    assert guard.preview(ana, COUNT).affordable
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+
+    def retire(dataset: Dataset, *policy: Any) -> Any:
+        monkeypatch.setattr(guard._sessions, "open", plain)
+        guard.update_dataset(cora, "deaths", retired=True)
+        return plain(dataset, *policy)
+
+    monkeypatch.setattr(guard._sessions, "open", retire)
+    with pytest.raises(NotFoundError):
+        guard.ask(ana, replace(COUNT, epsilon="0.2"), "k2")
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
 
 
 def test_a_retired_data_set_takes_no_questions_and_keeps_its_past(place: Place) -> None:
@@ -1092,6 +1120,9 @@ def test_a_costly_question_is_answered_once_it_is_approved(place: Place) -> None
     for who, key in ((ana, "other key"), (place.who("eva"), "k")):
         with pytest.raises(ApprovalRequiredError):
             place.guard.ask(who, costly, key)
+    last, middle = (one for one in place.guard.approvals(cora) if one.state == "pending")
+    place.guard.decide_approval(cora, last.id, granted=False)
+    assert [one.id for one in place.guard.approvals(cora)] == [middle.id, last.id, pending.id]  # what waits comes first
     answer = place.guard.ask(ana, costly, "k")
     assert answer.state == "committed"
     assert place.guard.ask(ana, costly, "k") == answer  # a retry pays once

@@ -17,6 +17,7 @@ from celosia.core.closing import Closing
 from celosia.core.errors import (
     ApprovalRequiredError,
     EngineError,
+    LedgerError,
     NotAllowedError,
     ParameterError,
     RequestConflictError,
@@ -30,7 +31,7 @@ from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
-from celosia.guard.datasets.catalogue import Catalogue
+from celosia.guard.datasets.catalogue import BEING_CHANGED, Catalogue
 from celosia.guard.datasets.changes import Changes, explain_change
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import declared_table
@@ -272,7 +273,7 @@ class Guard(Closing):
         """Return the cost of a query or a fit, and the expected error. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
         with self._turns.take(identity.name):
-            opened = self._sessions.open(self._find_visible(identity, query.dataset))
+            opened = self._open(identity, self._find_visible(identity, query.dataset))
             session, limits = opened.first.for_analyst(identity.name), self.config.limits
             if isinstance(query, FitRequest):
                 found = preview_model(session, query, limits)
@@ -302,7 +303,7 @@ class Guard(Closing):
                     if isinstance(found, Answer):
                         return found
                 dataset, policy, request = found
-                reservation = self._pay(identity.name, query, request, self._sessions.open(dataset, policy))
+                reservation = self._pay(identity.name, query, request, self._open(identity, dataset, policy))
         except EngineError as error:
             if error.code not in INTERRUPTED:
                 self._sessions.forget(query.dataset)
@@ -342,6 +343,15 @@ class Guard(Closing):
         if revoked or (identity.until is not None and identity.until <= now()):
             raise NotAllowedError(INVALID)
 
+    def _open(self, identity: Identity, dataset: Dataset, policy: "Policy | None" = None) -> OpenDataset:
+        """Open a data set; one that has changed since it was looked up is looked up again."""
+        try:
+            return self._sessions.open(dataset, policy)
+        except LedgerError as error:
+            if error.code != BEING_CHANGED:
+                raise
+        return self._open(identity, self._find_visible(identity, dataset.name))
+
     def _pay(
         self, analyst: str, query: QueryRequest | FitRequest, request: "Request", opened: OpenDataset
     ) -> "Reservation":
@@ -364,7 +374,7 @@ class Guard(Closing):
         raise ApprovalRequiredError("guard.approval_requested", name=filed.id, key=repr(request.key), **error.fields)
 
     def approvals(self, identity: Identity, *, state: str | None = None, limit: int = 100) -> tuple[Approval, ...]:
-        """Return the approvals of this analyst, or for curators those of all, latest first."""
+        """Return the approvals of this analyst, or for curators those of all: pending ones first, then latest first."""
         require(identity, Permission.APPROVE, Permission.ASK)
         if state is not None and state not in STATES:
             raise ParameterError("guard.unknown_approval_state", known=", ".join(STATES), value=safe_repr(state))

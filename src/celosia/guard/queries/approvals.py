@@ -106,8 +106,9 @@ class Approvals:
         return decided
 
     def list(self, *, analyst: str | None = None, state: str | None = None, limit: int) -> tuple[Approval, ...]:
-        """Return approvals, of one analyst or of all, in one state or in any, latest first."""
-        query = sa.select(APPROVALS).order_by(APPROVALS.c.at.desc(), APPROVALS.c.id).limit(limit)
+        """Return approvals, of one analyst or of all, in one state or in any: pending ones first, then latest first."""
+        decided = sa.case((APPROVALS.c.state == "pending", 0), else_=1)
+        query = sa.select(APPROVALS).order_by(decided, APPROVALS.c.at.desc(), APPROVALS.c.id).limit(limit)
         query = query if analyst is None else query.where(APPROVALS.c.analyst == analyst)
         query = query if state is None else query.where(APPROVALS.c.state == state)
         with self._ledger.store.reading() as connection:
