@@ -32,8 +32,9 @@ def test_a_port_that_is_taken_is_told_at_once() -> None:
 def test_the_address_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     config = Config(store="memory://", host="localhost", port=0)
     with listen(config) as listening:
-        announce(config, listening)
         port = listening.getsockname()[1]
-    told = capsys.readouterr()
-    assert not told.out
-    assert told.err in {f"Serving at http://127.0.0.1:{port}\n", f"Serving at http://[::1]:{port}\n"}
+        for language, words in (("en", "Serving at"), ("es", "Servidor en")):
+            announce(config, listening, language=language)
+            told = capsys.readouterr()
+            assert not told.out
+            assert told.err in {f"{words} http://127.0.0.1:{port}\n", f"{words} http://[::1]:{port}\n"}

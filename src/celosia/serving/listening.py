@@ -10,6 +10,7 @@ import sys
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 from celosia.core.messages.system_errors import describe_os_error
 from celosia.serving.settings import ServerSettings
 
@@ -40,9 +41,10 @@ def listen(config: ServerSettings) -> socket.socket:
     return listening
 
 
-def announce(config: ServerSettings, listening: socket.socket) -> None:
-    """Print the address of the server on standard error."""
+def announce(config: ServerSettings, listening: socket.socket, *, language: str = "en") -> None:
+    """Print the address of the server on standard error, in a language."""
     scheme = "https" if config.certificate is not None else "http"
     host, port = listening.getsockname()[:2]
-    sys.stderr.write(f"Serving at {scheme}://{f'[{host}]' if ':' in host else host}:{port}\n")
+    address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    sys.stderr.write(Message("serving.serving_at", address=address).render(language) + "\n")
     sys.stderr.flush()

@@ -72,6 +72,7 @@ class Supervisor(Generic[C]):
     config: C
     listening: socket.socket
     access_log: AccessLog = field(default_factory=AccessLog)
+    language: str = "en"
     _rates: Rates = field(default_factory=Rates)
     _workers: list[_Worker] = field(default_factory=list)
     _outgoing: list[_Worker] = field(default_factory=list)
@@ -212,7 +213,7 @@ class Supervisor(Generic[C]):
         worker.ready, self._failures, self._reason = True, 0, ""
         if not self._announced:
             self._announced = True
-            announce(self.config, self.listening)
+            announce(self.config, self.listening, language=self.language)
 
     def _reap(self) -> None:
         for worker in list(self._workers):

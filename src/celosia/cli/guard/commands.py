@@ -71,7 +71,7 @@ def _serve(config: ConfigOption = Path("guard.toml")) -> None:
     from celosia.guard.server.serve import serve
 
     collect_often()
-    serve(config)
+    serve(config, language=current_language())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

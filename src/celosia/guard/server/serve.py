@@ -48,8 +48,8 @@ _PRELOADED_FOR_POSTGRESQL = ("psycopg", "ibis.backends.postgres")
 _COMPILERS = "ibis.backends.sql.compilers"
 
 
-def serve(path: str | os.PathLike[str]) -> None:
-    """Serve a configuration until a signal ends the server.
+def serve(path: str | os.PathLike[str], *, language: str = "en") -> None:
+    """Serve a configuration until a signal ends the server; its address is announced in a language.
 
     >>> serve("nowhere.toml")
     Traceback (most recent call last):
@@ -61,11 +61,11 @@ def serve(path: str | os.PathLike[str]) -> None:
     listening = listen(config)
     with _preload_libraries(libraries):
         if hasattr(os, "fork"):
-            Supervisor(serve_guard, partial(Config.read, path), config, listening).run()
+            Supervisor(serve_guard, partial(Config.read, path), config, listening, language=language).run()
             return
         access_log = AccessLog()
         redirect_output(access_log)
-        ready = partial(announce, config, listening)
+        ready = partial(announce, config, listening, language=language)
         serve_guard(config, listening, rates=Rates(), access_log=access_log, ready=ready)
 
 
