@@ -325,6 +325,7 @@ def test_quotes_fit_a_line() -> None:
     assert safe_repr("0.1") == "'0.1'"
     assert len(safe_repr("1" * 10**6)) == 60
     assert safe_repr(10**5000) == "a very long int"
+    assert safe_repr(Fraction(1, 3)) == "1/3"
 
 
 @given(st.text(st.characters(codec=None)))

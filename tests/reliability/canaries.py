@@ -170,12 +170,11 @@ class RecordingClient:
         self.page = exchange.body.decode("utf-8", "replace")
         return exchange
 
-    def fill(self, route: str, form: Mapping[str, str], *, name: str | None = None, fragment: bool = False) -> Exchange:
+    def fill(self, route: str, form: Mapping[str, str], *, fragment: bool = False, **names: str) -> Exchange:
         """Send a form of the page that is open."""
         fields = {"token": self.hidden("token"), **form}
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url, **self._cookies()}
         headers |= {"HX-Request": "true"} if fragment else {}
-        names: dict[str, Any] = {} if name is None else {"name": name}
         return self.send("POST", route, content=urlencode(fields).encode(), headers=headers, **names)
 
     def hidden(self, name: str) -> str:

@@ -199,6 +199,8 @@ def ask_the_api(one: RecordingClient, turn: Turn) -> None:
     one.api("POST", "/v1/datasets/{name}/versions", name=names[0])
     for change in ({"title": f"Canaries {turn.number}"}, {"schema": SCHEMA}, {"schema": "no toml"}, {"retired": False}):
         one.api("PATCH", "/v1/datasets/{name}", change, name=names[0])
+    for name in (names[0], "nowhere"):
+        one.api("GET", "/v1/datasets/{name}/schema", name=name)
     for query in ("limit=1000", "format=csv", f"format=jsonl&dataset={names[0]}", "text=Eva&since=x"):
         one.api("GET", "/v1/log", query=query)
     one.api("GET", "/v1/log/verify")
@@ -245,6 +247,7 @@ def ask_the_pages(one: RecordingClient, turn: Turn) -> None:
             *(f"/answers/{{id}}/{kind}" for kind in ("chart.json", "chart.svg", "answer.csv", "answer.json")),
         ):
             one.look(part, id=number)
+        one.fill("/answers/{id}/cancel", {}, id=number)
     one.fill("/budget", {"dataset": names[0], "kind": "approx", "epsilon": "x", "delta": "1e-6"})
     one.fill("/approvals", {"id": "0" * 12, "decision": "denied"})
     one.fill("/approvals/ask", {"id": "x"})

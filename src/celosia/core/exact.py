@@ -265,7 +265,7 @@ def _count_bits(fraction: Fraction) -> int:
 def safe_repr(value: object) -> str:
     """Return the ``repr`` of a parameter for an error message, cut at 60 characters."""
     try:
-        text = repr(value)
+        text = str(value) if isinstance(value, Fraction) else repr(value)
     except ValueError:  # Python refuses to write integers of more than 4300 digits
         return Message("core.very_long_value", type=type(value).__name__)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -35,6 +35,7 @@ ENDPOINTS: list[tuple[str, str, Any, str]] = [
     ("PATCH", f"/v1/datasets/{DATASET}", {"title": "Deaths {fresh}"}, "oc"),
     ("PATCH", f"/v1/datasets/{DATASET}", {"title": "Deaths {fresh}", "schema": SCHEMA}, "c"),
     ("PUT", f"/v1/datasets/{DATASET}/columns/age/bounds", {"low": 0, "high": "110"}, "c"),
+    ("GET", f"/v1/datasets/{DATASET}/schema", None, "c"),
     ("POST", f"/v1/datasets/{DATASET}/versions", None, "oc"),
     ("POST", "/v1/previews", ASK, "a"),
     ("POST", "/v1/queries", ASK, "a"),
@@ -170,6 +171,15 @@ def test_an_answer_belongs_to_whoever_asked(served: Served, guard: Guard, answer
     client.close()
     assert other.status == nobody.status == 404
     assert other.json["detail"].replace(answer, "0" * 32) == nobody.json["detail"]
+
+
+def test_a_schema_file_is_read_and_sent_back(served: Served) -> None:
+    curator, path = served.client("curator"), f"/v1/datasets/{DATASET}"
+    schema = curator.send("GET", f"{path}/schema").json["schema"]
+    same = curator.send("PATCH", path, {"schema": schema})
+    assert (same.status, same.json["code"]) == (422, "guard.nothing_to_change")
+    assert curator.send("PATCH", path, {"schema": f"{schema}\n[columns.extra]\nkind = 'text'\n"}).status == 422
+    assert curator.send("GET", f"{path}/schema").json["schema"] == schema
 
 
 def test_a_put_budget_keeps_the_rules_that_are_left_out(served: Served) -> None:

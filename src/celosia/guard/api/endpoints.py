@@ -125,6 +125,12 @@ async def _update(here: Shared, who: Caller, name: _Name, body: DatasetBody) -> 
     return replies.ChangedDatasetReply(**dict(card), notes=shown)
 
 
+@ROUTER.get("/datasets/{name}/schema", responses=_FIND, summary="Read the schema file of a data set")
+async def _schema(here: Shared, who: Caller, name: _Name) -> replies.SchemaReply:
+    """The schema file as a change of the data set takes it. For curators."""
+    return replies.SchemaReply(schema=await here.threads.read(here.guard.schema, who, name))
+
+
 @ROUTER.put("/datasets/{name}/columns/{column}/bounds", responses=_WRITE, summary="Set the bounds of a column")
 async def _bounds(here: Shared, who: Caller, name: _Name, column: _Name, body: BoundsBody) -> replies.DatasetCard:
     """Values are clipped to the bounds, which must be chosen without the data. For curators."""

@@ -151,6 +151,12 @@ class ChangedDatasetReply(DatasetCard):
     notes: list[MessageReply]
 
 
+class SchemaReply(_Reply):
+    """The text of a schema file."""
+
+    schema_: str = Field(alias="schema")
+
+
 class DatasetsReply(_Reply):
     """The data sets that the caller may see.
 
@@ -167,7 +173,7 @@ class PreviewReply(_Reply):
     version: Literal[3]
     cost: _Record
     remaining: _Record
-    affordable: bool
+    affordable: Annotated[bool, Field(description="Whether the budgets have room; the notes add the rules.")]
     cells: int | None
     complexity: Annotated[int, Field(description="Points for the work of the database.")]
     level: float
@@ -242,7 +248,7 @@ class Approval(_Reply):
 
 
 class ApprovalsReply(_Reply):
-    """Approvals, latest first."""
+    """Approvals: pending ones first, then latest first."""
 
     approvals: Sequence[Approval]
 

@@ -26,6 +26,7 @@ from pydantic import (
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from celosia.core.messages.message import Message, join_messages
 from celosia.core.strict_json import MAX_NUMBER_LENGTH
 from celosia.ledger.budgets.policy import RULES, Policy, Window
 
@@ -36,7 +37,22 @@ _MAX_NAME_LENGTH: Final = 200
 _MAX_SQL_LENGTH: Final = 50_000
 _MAX_ERRORS: Final = 1_000  # aggregates for which a query names an error
 _MAX_FEATURES: Final = 1_000
-_MAX_SUMMARY_LENGTH: Final = 950
+_REASONS: Final = {  # by the validator's type of error: the code, and the limit of the field
+    "bool_type": ("guard.field_not_boolean", None),
+    "dict_type": ("guard.field_not_object", None),
+    "extra_forbidden": ("guard.field_unknown", None),
+    "greater_than_equal": ("guard.field_below_least", "ge"),
+    "int_type": ("guard.field_not_integer", None),
+    "less_than_equal": ("guard.field_above_most", "le"),
+    "list_type": ("guard.field_not_list", None),
+    "literal_error": ("guard.field_not_one_of", "expected"),
+    "missing": ("guard.field_missing", None),
+    "model_attributes_type": ("guard.field_not_object", None),
+    "string_pattern_mismatch": ("guard.field_without_pattern", "pattern"),
+    "string_too_long": ("guard.field_too_long", "max_length"),
+    "string_too_short": ("guard.field_too_short", "min_length"),
+    "string_type": ("guard.field_not_text", None),
+}
 _INVALID_CHARACTERS: Final = re.compile("[\0\ud800-\udfff]")  # no database stores half a surrogate pair
 
 N = TypeVar("N", bound=Sequence[str])
@@ -103,9 +119,14 @@ def find_problem(errors: Iterable[Any]) -> CelosiaError:
         cause = one.get("ctx", {}).get("error")
         if isinstance(cause, CelosiaError):
             return cause
-    named = [(".".join(str(part)[:60] for part in one["loc"] if "[" not in str(part)), one["msg"]) for one in found[:3]]
-    summary = "; ".join(f"{place}: {message}" for place, message in named)
-    return FormatError("guard.request_not_expected", problems=summary[:_MAX_SUMMARY_LENGTH])
+    return FormatError("guard.request_not_expected", problems=join_messages([_describe(one) for one in found[:3]]))
+
+
+def _describe(error: Mapping[str, Any]) -> Message:
+    """Return what is wrong with a field."""
+    name = ".".join(str(part)[:60] for part in error["loc"] if "[" not in str(part))
+    code, limit = _REASONS.get(error["type"], ("guard.field_not_valid", None))
+    return Message(code, name=name) if limit is None else Message(code, name=name, limit=error["ctx"][limit])
 
 
 class _Body(BaseModel):

@@ -15,6 +15,7 @@ from celosia.guard.schema.replies import Answer
 from celosia.guard.schema.requests import QueryRequest
 from celosia.guard.web.views.answers import explain_guarantee, payment_text, restore_person
 from celosia.guard.web.web_session import load_language
+from celosia.mechanisms import Laplace
 from tests.guard.web.test_charts import drawn
 
 if TYPE_CHECKING:
@@ -219,10 +220,23 @@ def test_what_has_no_answer_says_why(site: Site, monkeypatch: pytest.MonkeyPatch
     text = browser.get("/answers/0f").text
     assert load_language(lang).text(f"answer.{state}") in text
     assert ('http-equiv="refresh"' in text) is (state == "reserved")
+    assert ('action="/answers/0f/cancel"' in text) is (state == "reserved")
     assert "ε" in text
     assert "data-chart" not in text
     assert browser.get("/answers/0f/answer.csv").status_code == 404
     assert load_language(lang).text(f"state.{state}") in browser.get("/answers").text
+
+
+def test_a_question_is_cancelled_by_its_analyst(site: Site) -> None:
+    event = Laplace(epsilon="0.25", sensitivity=1).event
+    reserved = site.guard.ledger.reserve(event, dataset="people", analyst="analyst-1", question=SQL)
+    path, body = f"/answers/{reserved.id}/cancel", {"id": reserved.id, "by": "analyst-1"}
+    for role, status in (("curator", 403), ("analyst", 303), ("analyst", 303)):
+        reply = site.browser(role).post(path)
+        assert reply.status_code == status
+    assert reply.headers["location"] == f"/answers/{reserved.id}"
+    assert [line.body for line in site.guard.ledger.entries() if line.kind == "query cancelled"] == [body]
+    assert site.browser("analyst").post(f"/answers/{'0' * 32}/cancel").status_code == 404
 
 
 @pytest.mark.parametrize(

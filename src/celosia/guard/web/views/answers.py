@@ -21,7 +21,7 @@ from celosia.guard.web.web_session import Page, Reply, WebSession
 from celosia.serving.errors import NotFoundError
 from celosia.serving.pages.charts import chart_picture
 from celosia.serving.pages.languages import translate
-from celosia.serving.pages.templates import download
+from celosia.serving.pages.templates import download, make_path, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -169,6 +169,11 @@ def _describe_release(answer: "Answer", language: "Language", level: float) -> d
     return found | {"meaning": explain_guarantee(found["guarantee"], language)}
 
 
+def _cancel(web_session: WebSession) -> Reply:
+    answer = web_session.guard.cancel(web_session.identity, web_session.names["id"])
+    return redirect(make_path("answers", answer.id))
+
+
 def _specification(web_session: WebSession) -> dict[str, object]:
     release = load_release(_find_answer(web_session))
     columns = chart_columns(release)
@@ -205,6 +210,7 @@ def _json(web_session: WebSession) -> Reply:
 PAGES: Final = (
     Page(path="/answers", view=_list),
     Page(path="/answers/{id}", view=_show),
+    Page(path="/answers/{id}/cancel", view=_cancel, method="POST"),
     Page(path="/answers/{id}/chart.json", view=_chart),
     Page(path="/answers/{id}/chart.svg", view=_picture),
     Page(path="/answers/{id}/answer.csv", view=_csv),
