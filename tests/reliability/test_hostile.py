@@ -249,7 +249,6 @@ def on_the_wire(key: str) -> dict[str, bytes]:
         "length and chunks, kept alive": wire(chunked(honest), auth, kind, one, chunks).replace(
             b"Connection: close", b"X: y"
         ),
-        "two equal lengths": wire(honest, auth, kind, one, b"Content-Length: %d" % len(honest)),
         "two lengths": wire(honest, auth, kind, one, b"Content-Length: 3"),
         "a length below zero": wire(honest, auth, kind, one, b"Content-Length: -3", length=False),
         "a length of words": wire(honest, auth, kind, one, b"Content-Length: many", length=False),

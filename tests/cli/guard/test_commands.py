@@ -123,12 +123,12 @@ def test_the_log_and_what_follows_from_it_are_verified(tmp_path: Path) -> None:
 
 
 def test_serving_is_the_servers_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[object] = []
+    served: list[tuple[str, str]] = []
     server = ModuleType("celosia.guard.server.serve")
-    server.serve = served.append  # type: ignore[attr-defined]
+    server.serve = lambda path, *, language: served.append((str(path), language))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "celosia.guard.server.serve", server)
     run(tmp_path, "serve", "--config", "other.toml")
-    assert [str(path) for path in served] == ["other.toml"]
+    assert served == [("other.toml", "en")]
 
 
 @pytest.mark.parametrize(

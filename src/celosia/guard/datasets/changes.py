@@ -9,7 +9,6 @@ from typing import Any, Final, TypedDict
 
 from celosia.core.messages.message import Message
 from celosia.guard.datasets.dataset import Dataset
-from celosia.query.serial.messages import message_to_json
 from celosia.serving.addresses import hide_secrets
 
 _SHOWN: Final = ("title", "source", "relation", "schema", "version", "retired")
@@ -31,6 +30,8 @@ def describe_change(before: Dataset, after: Dataset) -> dict[str, Any]:
 
     Without passwords.
     """
+    from celosia.query.serial.messages import message_to_json
+
     names = [name for name in _SHOWN if getattr(before, name) != getattr(after, name)]
     was, now = (
         {name: getattr(one, name) for name in names}

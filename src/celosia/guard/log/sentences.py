@@ -17,7 +17,6 @@ from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.log.chain import canonical_json
 from celosia.ledger.reservations.reserving import price_under
 from celosia.ledger.store.tables import RESERVATIONS
-from celosia.query.serial.messages import message_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -179,7 +178,11 @@ def _say_retired(code: str) -> "_Say":
 
 def _add_notes(said: Message, body: "_Body") -> Message:
     """Return a sentence with what the change means, as it was said to who made it."""
-    return join_messages([said, *(message_from_json(note) for note in body.get("notes", ()))])
+    if not body.get("notes"):
+        return said
+    from celosia.query.serial.messages import message_from_json
+
+    return join_messages([said, *(message_from_json(note) for note in body["notes"])])
 
 
 def _say_shared(body: "_Body", _: "_Policies") -> Message:
