@@ -8,6 +8,8 @@ from sqlalchemy import text
 from celosia.core import LedgerError
 from celosia.ledger import Request
 from celosia.ledger.reservations.records import (
+    _BY_FINGERPRINT,
+    _PAID,
     digest_answer,
     find_answers,
     find_request,
@@ -56,6 +58,18 @@ def test_what_was_remembered_is_found(ledger: Ledger, event: Make, release: Answ
         assert list_reservations(connection, unnamed=True) == ()
         assert [item.state for item in list_reservations(connection, dataset="deaths")] == ["committed", "repeated"]
         assert all(item.answer is None for item in list_reservations(connection))
+
+
+def test_an_answer_is_found_among_many_repeats_of_it(ledger: Ledger) -> None:
+    """A dashboard repeats one question a hundred thousand times: no search reads all of these rows."""
+    with ledger.store.reading() as connection:
+        for statement, index in ((_BY_FINGERPRINT, "answer"), (_PAID, "paid")):
+            sql, order, fixed = statement._compile(connection.dialect)
+            given = [fixed.get(name, "x") for name in order or ()]
+            plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {sql}", given).fetchall()
+            assert any(f"INDEX celosia_reservations_{index} (" in step[-1] for step in plan), plan
+            used = next(step[-1] for step in plan if f"celosia_reservations_{index}" in step[-1])
+            assert used.count("=?") == {"answer": 3, "paid": 2}[index], used
 
 
 def test_an_answer_of_another_event_is_not_handed_out(ledger: Ledger, event: Make, release: Answer) -> None:

@@ -38,9 +38,9 @@ _BY_FINGERPRINT: Final = Statement(
     ).order_by(RESERVATIONS.c.closed)
 )
 _PAID: Final = Statement(
-    select(RESERVATIONS.c.id).where(
-        RESERVATIONS.c.analyst == bindparam("analyst_"), RESERVATIONS.c.source == bindparam("source_")
-    )
+    select(RESERVATIONS.c.id)
+    .where(RESERVATIONS.c.analyst == bindparam("analyst_"), RESERVATIONS.c.source == bindparam("source_"))
+    .limit(1)
 )
 _BY_KEY: Final = Statement(
     select(REQUESTS.c.digest, REQUESTS.c.reservation).where(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MAX_WAIT_MS: Final = 60_000  # that a writer waits for the others
 _MAX_IDLE_MS: Final = 60_000  # after which an idle writer loses its turn
 _POOL_SIZE: Final = 32  # open files that are kept; a server's threads would open and close others all the time
-_POLL_MS: Final = 8  # that SQLite itself waits before the next attempt
+_FIRST_PAUSE, _MAX_PAUSE = 0.0001, 0.008  # seconds between attempts to write; a transaction often takes less than one
 
 
 def make_engine(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
@@ -124,12 +124,12 @@ def _begin_sqlite(connection: "Connection") -> None:
 
 
 def _begin_writing(connection: Any) -> bool:
-    """Take the write lock, retrying every few milliseconds.
+    """Take the write lock, retrying after a fraction of a millisecond, and later every few milliseconds.
 
     SQLite's own retries slow down to ten a second, and a process that writes without a pause starves the others.
     """
-    deadline = time.monotonic() + _MAX_WAIT_MS / 1000
-    connection.execute(f"PRAGMA busy_timeout = {_POLL_MS}")
+    deadline, pause = time.monotonic() + _MAX_WAIT_MS / 1000, _FIRST_PAUSE
+    connection.execute("PRAGMA busy_timeout = 0")
     try:
         while True:
             try:
@@ -138,6 +138,8 @@ def _begin_writing(connection: Any) -> bool:
                 busy = str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
                 if not busy or time.monotonic() > deadline:
                     return False
+                time.sleep(pause)
+                pause = min(_MAX_PAUSE, 1.5 * pause)
             else:
                 return True
     finally:

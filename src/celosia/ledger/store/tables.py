@@ -47,9 +47,9 @@ RESERVATIONS: Final = Table(
     Column("state", Text, nullable=False),
     Column("fingerprint", Text),
     Column("source", Text),
-    Index("celosia_reservations_fingerprint", "dataset", "fingerprint"),
+    Index("celosia_reservations_answer", "dataset", "fingerprint", "state"),  # of many repeats, one has the answer
     Index("celosia_reservations_analyst", "analyst", "dataset", "opened"),
-    Index("celosia_reservations_source", "source"),
+    Index("celosia_reservations_paid", "source", "analyst"),
     Index("celosia_reservations_state", "state"),
 )
 """Reservations by id: which lines of the log opened and closed them, and whose answer was repeated."""
