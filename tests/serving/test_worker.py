@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
+import socket
 import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+import uvicorn
 
 from celosia.core.errors import CelosiaError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.server.serve import serve_guard
 from celosia.guard.service import Guard
+from celosia.serving import worker as worker_module
 from celosia.serving.access_log import AccessLog
 from celosia.serving.limits import Rates
 from celosia.serving.listening import listen
@@ -23,8 +27,7 @@ from celosia.serving.worker import READY, run_worker
 from tests.reliability.serving import Client
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
@@ -111,3 +114,69 @@ def test_it_ends_when_it_is_left_alone(tmp_path: Path, listening: socket.socket)
         assert worker.code() == 0
     finally:
         worker.close()
+
+
+@contextlib.asynccontextmanager
+async def serving(listening: socket.socket) -> AsyncIterator[worker_module._Server]:
+    async def app(_scope: object, _receive: object, _send: object) -> None: ...
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=0)
+    config.load()
+    server = worker_module._Server(config, lambda: None)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listening])
+    try:
+        yield server
+    finally:
+        await server.shutdown(sockets=[listening])
+
+
+async def accepted(server: worker_module._Server, wanted: int) -> int:
+    """Turn the event loop until the server has the wanted connections, or many times; return how many it has."""
+    for _ in range(1000):
+        if len(server.server_state.connections) == wanted:
+            break
+        await asyncio.sleep(0)
+    return len(server.server_state.connections)
+
+
+@pytest.mark.parametrize(("pause", "wanted"), [(0.0, 3), (600.0, 1)])
+def test_it_leaves_connections_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, listening: socket.socket, pause: float, wanted: int
+) -> None:
+    monkeypatch.setattr(worker_module, "_PAUSE_SECONDS", pause)
+    monkeypatch.setattr(worker_module, "_MAX_PAUSE_SECONDS", 600.0)
+
+    async def connect() -> int:
+        with contextlib.ExitStack() as closing:
+            async with serving(listening.dup()) as server:
+                for _ in range(3):
+                    closing.enter_context(socket.create_connection(listening.getsockname()))
+                    await accepted(server, 3)
+                return await accepted(server, 3)
+
+    assert asyncio.run(connect()) == wanted
+
+
+def test_it_goes_on_when_a_connection_cannot_be_accepted(
+    monkeypatch: pytest.MonkeyPatch, listening: socket.socket
+) -> None:
+    monkeypatch.setattr(worker_module, "_RETRY_SECONDS", 0.0)
+    failures = [OSError(24, "Too many open files"), ConnectionAbortedError()]
+
+    async def connect() -> int:
+        loop = asyncio.get_running_loop()
+        accept = loop.sock_accept
+
+        async def fail_first(listening: socket.socket) -> tuple[socket.socket, object]:
+            if failures:
+                raise failures.pop()
+            return await accept(listening)
+
+        monkeypatch.setattr(loop, "sock_accept", fail_first)
+        async with serving(listening.dup()) as server:
+            with socket.create_connection(listening.getsockname()):
+                return await accepted(server, 1)
+
+    assert asyncio.run(connect()) == 1
+    assert not failures

@@ -4,17 +4,19 @@ A worker reports through a pipe that it is ready, or why it failed. On SIGTERM i
 also ends when the supervisor is gone, which closes another pipe: no worker serves unsupervised.
 """
 
+import asyncio
 import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import uvicorn
 
@@ -29,21 +31,66 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 30
 """Seconds that replies in progress are given when the server stops."""
 
+_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.0002, 0.005  # after a connection: for each open one, and at most
+_RETRY_SECONDS = 1.0
+_SWITCH_SECONDS = 0.0005
+"""Seconds for which a thread may keep the interpreter: queries wait for it after each statement of theirs."""
+
 READY = b"+"
 """The report of a worker that serves; any other report is the reason of a failure."""
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server with a callback when it listens."""
+    """Uvicorn's server with a callback when it listens, and an even share of the connections.
+
+    Left to the event loop, the process that wakes first takes all connections that wait. This one pauses after each,
+    the longer the more it has, so that the others take the next.
+    """
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            self._ready()
+        await super().startup(sockets=[])
+        for listening in sockets or ():
+            listening.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+            self._start(self._accept(listening))
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # none uses the socket when it is closed
+        await super().shutdown(sockets=sockets)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(listening)
+            except ConnectionAbortedError:  # the client has gone
+                continue
+            except OSError:  # no file is left
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            self._start(self._connect(accepted))
+            await asyncio.sleep(min(_MAX_PAUSE_SECONDS, _PAUSE_SECONDS * (1 + len(self.server_state.connections))))
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # a client that left, or did not finish its handshake
+            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted, ssl=self.config.ssl)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg] # uvicorn's protocols take them
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
 
 def serve_app(app: "ASGIApp", config: ServerSettings, listening: socket.socket, *, ready: Callable[[], None]) -> None:
@@ -58,12 +105,12 @@ def serve_app(app: "ASGIApp", config: ServerSettings, listening: socket.socket, 
         access_log=False,
         server_header=False,
         proxy_headers=False,  # BehindProxy reads them, and trusts only the nearest proxy
-        backlog=512,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE_SECONDS,
         ssl_certfile=config.certificate,
         ssl_keyfile=config.private_key,
     )
+    sys.setswitchinterval(_SWITCH_SECONDS)
     _Server(settings, ready).run(sockets=[listening])
 
 
