@@ -1,16 +1,11 @@
 """Common parts of the API's routes: authentication first, then strict reading of the body.
 
-A body is parsed only after its key is checked. Blocking calls of the guard run in threads, with separate pools for
-queries, long work and short work, so that none starves. A call continues when its client disconnects, so that a paid
-answer is stored.
+A body is parsed only after its key is checked.
 """
 
-import os
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final, ParamSpec, TypeVar
+from typing import Annotated, Any, Final
 
-import anyio
-from anyio import to_thread
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
@@ -23,30 +18,7 @@ from celosia.guard.auth.identity import Identity
 from celosia.guard.service import Guard
 from celosia.serving.limits import Rates, UserConcurrencyLimit, too_many_requests
 from celosia.serving.problems import MEDIA_TYPE, HttpError
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class Threads:
-    """Thread pools of blocking calls."""
-
-    def __init__(self) -> None:
-        self._query_threads = anyio.CapacityLimiter(256)
-        self._work_threads = anyio.CapacityLimiter(max(4, os.cpu_count() or 1))
-        self._read_threads = anyio.CapacityLimiter(16)
-
-    async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a query, which mostly waits: for its turn to read data, and for its slot."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._query_threads)
-
-    async def work(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a long call."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._work_threads)
-
-    async def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a short call."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._read_threads)
+from celosia.serving.threads import Threads
 
 
 class SharedState:

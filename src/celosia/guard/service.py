@@ -293,17 +293,16 @@ class Guard(Closing):
 
         require(identity, Permission.ASK)
         request = Request(key=_check_key(key), digest=query.digest)
-        found = self._look_up(identity, query.dataset, request)
-        if isinstance(found, Answer):
-            return found
+        with self.ledger.store.reading() as connection:  # a retry waits for no turn
+            known = _find_known(connection, identity.name, request)
+        if known is not None:
+            return self._make_answer(known)
         try:
             with self._turns.take(identity.name) as waited:
-                if waited:  # the right to ask may have ended meanwhile
-                    found = self._look_up(identity, query.dataset, request, check=True)
-                    if isinstance(found, Answer):
-                        return found
-                dataset, policy, request = found
-                reservation = self._pay(identity.name, query, request, self._open(identity, dataset, policy))
+                found = self._look_up(identity, query.dataset, request, check=waited)
+                if isinstance(found, tuple):
+                    dataset, policy, request = found
+                    found = self._pay(identity.name, query, request, self._open(identity, dataset, policy))
         except EngineError as error:
             if error.code not in INTERRUPTED:
                 self._sessions.forget(query.dataset)
@@ -311,30 +310,26 @@ class Guard(Closing):
         except ApprovalRequiredError as error:
             self._file_approval(identity, request, query.to_json(), error)
             raise
-        return self._make_answer(reservation)
+        return self._make_answer(found)
 
     def _look_up(
-        self, identity: Identity, name: str, request: "Request", *, check: bool = False
-    ) -> "Answer | tuple[Dataset, Policy | None, Request]":
-        """Return the answer of a known request; else its data set, the policy, and the request with its approval.
+        self, identity: Identity, name: str, request: "Request", *, check: bool
+    ) -> "Reservation | tuple[Dataset, Policy | None, Request]":
+        """Return the reservation of a known request; else its data set, the policy, and the request with its approval.
 
-        With ``check`` the key of the identity must still be valid.
+        With ``check`` the key of the identity must still be valid: the right to ask may have ended during the wait.
         """
         from celosia.ledger.budgets.scope import Scope
-        from celosia.ledger.reservations.records import find_request
 
         with self.ledger.state.reading() as page:  # one read of the store
             if check:
                 self._check_valid(identity, page.connection)
-            known = find_request(page.connection, identity.name, request.key)
-            if known is None:
-                dataset = _check_visible(identity, name, self.catalogue.find(name, connection=page.connection))
-                approval = self._approvals.find_granted(page.connection, identity.name, request)
-                policy = page.state.policies.get(Scope(dataset=name))
-                return dataset, policy, replace(request, approval=approval)
-        if known[0].digest != request.digest:
-            raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
-        return self._make_answer(known[1].reservation)
+            known = _find_known(page.connection, identity.name, request)
+            if known is not None:
+                return known
+            dataset = _check_visible(identity, name, self.catalogue.find(name, connection=page.connection))
+            approval = self._approvals.find_granted(page.connection, identity.name, request)
+            return dataset, page.state.policies.get(Scope(dataset=name)), replace(request, approval=approval)
 
     def _check_valid(self, identity: Identity, connection: "Connection") -> None:
         """Raise ``NotAllowedError`` if the key or token of an identity has ended."""
@@ -547,6 +542,18 @@ class Guard(Closing):
         with self.ledger.store.reading() as connection:
             problem = find_tampering(connection)
         return found if problem is None else replace(found, ok=False, problem=problem)
+
+
+def _find_known(connection: "Connection", analyst: str, request: "Request") -> "Reservation | None":
+    """Return the reservation of a request that was sent before, or None."""
+    from celosia.ledger.reservations.records import find_request
+
+    known = find_request(connection, analyst, request.key)
+    if known is None:
+        return None
+    if known[0].digest != request.digest:
+        raise RequestConflictError("guard.idempotency_key_reused", key=safe_repr(request.key))
+    return known[1].reservation
 
 
 def _check_visible(identity: Identity, name: str, found: Dataset | None) -> Dataset:

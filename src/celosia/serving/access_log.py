@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from starlette.datastructures import MutableHeaders
 from starlette.routing import BaseRoute, Route
 
 from celosia.noise.source import SYSTEM
+from celosia.serving.routes import find_route
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -96,7 +96,7 @@ class AccessLogMiddleware:
 
         async def send_and_log(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["X-Request-Id"] = number
+                message["headers"] = [*message["headers"], (b"x-request-id", number.encode())]
                 self._access_log.request(scope["method"], self._template(scope), message["status"], request=number)
             await send(message)
 
@@ -104,7 +104,9 @@ class AccessLogMiddleware:
 
     def _template(self, scope: "Scope") -> str:
         """Return the route template of a path; the path itself is untrusted."""
-        path = scope["path"]
+        found, path = find_route(self._routes, scope), scope["path"]
+        if found is not None:
+            return found.path
         return next((route.path for route in self._routes if route.path_regex.match(path)), "-")
 
 

@@ -1,11 +1,32 @@
-"""One error for what does not exist and for what the caller may not see.
+"""Errors of requests: what does not exist or may not be seen, and fields that are not what is expected.
 
-A caller without access must not learn from an error that a data set exists. The message names only what the caller
+A caller without access must not learn from an error that a data set exists. The messages name only what the caller
 passed.
 """
 
-from celosia.core.errors import QueryError
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from celosia.core.errors import CelosiaError, FormatError, QueryError
 from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message, join_messages
+
+_REASONS: Final = {  # by the validator's type of error: the code, and the limit of the field
+    "bool_type": ("serving.field_not_boolean", None),
+    "dict_type": ("serving.field_not_object", None),
+    "extra_forbidden": ("serving.field_unknown", None),
+    "greater_than_equal": ("serving.field_below_least", "ge"),
+    "int_type": ("serving.field_not_integer", None),
+    "less_than_equal": ("serving.field_above_most", "le"),
+    "list_type": ("serving.field_not_list", None),
+    "literal_error": ("serving.field_not_one_of", "expected"),
+    "missing": ("serving.field_missing", None),
+    "model_attributes_type": ("serving.field_not_object", None),
+    "string_pattern_mismatch": ("serving.field_without_pattern", "pattern"),
+    "string_too_long": ("serving.field_too_long", "max_length"),
+    "string_too_short": ("serving.field_too_short", "min_length"),
+    "string_type": ("serving.field_not_text", None),
+}
 
 
 class NotFoundError(QueryError):
@@ -13,3 +34,20 @@ class NotFoundError(QueryError):
 
     def __init__(self, code: str, /, name: object) -> None:
         super().__init__(code, name=safe_repr(name))
+
+
+def find_problem(errors: Iterable[Any]) -> CelosiaError:
+    """Return the first error of our own checks, or a summary of the validator's, without repeating values."""
+    found = list(errors)
+    for one in found:
+        cause = one.get("ctx", {}).get("error")
+        if isinstance(cause, CelosiaError):
+            return cause
+    return FormatError("serving.request_not_expected", problems=join_messages([_describe(one) for one in found[:3]]))
+
+
+def _describe(error: Mapping[str, Any]) -> Message:
+    """Return what is wrong with a field."""
+    name = ".".join(str(part)[:60] for part in error["loc"] if "[" not in str(part))
+    code, limit = _REASONS.get(error["type"], ("serving.field_not_valid", None))
+    return Message(code, name=name) if limit is None else Message(code, name=name, limit=error["ctx"][limit])

@@ -7,9 +7,11 @@ Behind a reverse proxy the client address is the last one in the header: the pro
 
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGE_POLICY = (
@@ -20,14 +22,14 @@ PAGE_POLICY = (
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _FIXED_HEADERS = {
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+    b"referrer-policy": b"no-referrer",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
 }
-_TWO_YEARS = "max-age=63072000; includeSubDomains"
+_TWO_YEARS = b"max-age=63072000; includeSubDomains"
 
 
 class SecurityHeaders:
@@ -44,23 +46,25 @@ class SecurityHeaders:
 
         async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                _set_headers(MutableHeaders(scope=message), scope)
+                message["headers"] = _add_headers(message["headers"], scope)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
-def _set_headers(headers: MutableHeaders, scope: "Scope") -> None:
-    for name, value in _FIXED_HEADERS.items():
-        headers[name] = value
-    page = headers.get("content-type", "").startswith("text/html")
-    headers["Content-Security-Policy"] = PAGE_POLICY if page else _API_POLICY
-    if scope["path"].startswith("/static/"):
-        headers.setdefault("Cache-Control", "public, max-age=3600")
-    else:
-        headers["Cache-Control"] = "no-store"
+def _add_headers(given: "Iterable[tuple[bytes, bytes]]", scope: "Scope") -> list[tuple[bytes, bytes]]:
+    """Return the headers of a reply, whose names are in lower case, with the security headers in place of its own."""
+    given = list(given)
+    names = dict(given)
+    page = names.get(b"content-type", b"").startswith(b"text/html")
+    added = _FIXED_HEADERS | {b"content-security-policy": (PAGE_POLICY if page else _API_POLICY).encode()}
+    if not scope["path"].startswith("/static/"):
+        added[b"cache-control"] = b"no-store"
+    elif b"cache-control" not in names:
+        added[b"cache-control"] = b"public, max-age=3600"
     if scope["scheme"] == "https":
-        headers["Strict-Transport-Security"] = _TWO_YEARS
+        added[b"strict-transport-security"] = _TWO_YEARS
+    return [*((name, value) for name, value in given if name not in added), *added.items()]
 
 
 class BehindProxy:

@@ -328,7 +328,8 @@ def test_a_bad_specification_changes_nothing(served: Served) -> None:
             reply = client.post("/v1/models", json=body, headers={"Idempotency-Key": f"bad {calls}"})
             calls += 1
             assert reply.status_code in {400, 413, 422}, (change, reply.text)
-            assert reply.json()["code"].partition(".")[0] in {"core", "data", "guard", "learn", "query", "statistics"}
+            package = reply.json()["code"].partition(".")[0]
+            assert package in {"core", "data", "guard", "learn", "query", "serving", "statistics"}
         raw = json.dumps(RIDGE | {"parameters": {}}).replace('"parameters": {}', '"parameters": {"epsilon": %s}')
         for number in ("NaN", "Infinity", "1e400", '1, "epsilon": 2'):
             reply = client.post("/v1/models", content=raw % number, headers={

@@ -8,7 +8,7 @@ import datetime as dt
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import (
@@ -23,12 +23,12 @@ from pydantic import (
     model_validator,
 )
 
-from celosia.core.errors import CelosiaError, FormatError, ParameterError
+from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
-from celosia.core.messages.message import Message, join_messages
 from celosia.core.strict_json import MAX_NUMBER_LENGTH
 from celosia.ledger.budgets.policy import RULES, Policy, Window
+from celosia.serving.errors import find_problem
 
 ONE_LINE: Final = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
 """The pattern of a text without control characters, such as a title or a reason."""
@@ -37,22 +37,6 @@ _MAX_NAME_LENGTH: Final = 200
 _MAX_SQL_LENGTH: Final = 50_000
 _MAX_ERRORS: Final = 1_000  # aggregates for which a query names an error
 _MAX_FEATURES: Final = 1_000
-_REASONS: Final = {  # by the validator's type of error: the code, and the limit of the field
-    "bool_type": ("guard.field_not_boolean", None),
-    "dict_type": ("guard.field_not_object", None),
-    "extra_forbidden": ("guard.field_unknown", None),
-    "greater_than_equal": ("guard.field_below_least", "ge"),
-    "int_type": ("guard.field_not_integer", None),
-    "less_than_equal": ("guard.field_above_most", "le"),
-    "list_type": ("guard.field_not_list", None),
-    "literal_error": ("guard.field_not_one_of", "expected"),
-    "missing": ("guard.field_missing", None),
-    "model_attributes_type": ("guard.field_not_object", None),
-    "string_pattern_mismatch": ("guard.field_without_pattern", "pattern"),
-    "string_too_long": ("guard.field_too_long", "max_length"),
-    "string_too_short": ("guard.field_too_short", "min_length"),
-    "string_type": ("guard.field_not_text", None),
-}
 _INVALID_CHARACTERS: Final = re.compile("[\0\ud800-\udfff]")  # no database stores half a surrogate pair
 
 N = TypeVar("N", bound=Sequence[str])
@@ -110,23 +94,6 @@ _Features = Annotated[
     Field(json_schema_extra={"minItems": 1, "maxItems": _MAX_FEATURES}),
 ]
 _Days = Annotated[int, Field(ge=1, le=3660)]
-
-
-def find_problem(errors: Iterable[Any]) -> CelosiaError:
-    """Return the first error of our own checks, or a summary of wrong types, without repeating values."""
-    found = list(errors)
-    for one in found:
-        cause = one.get("ctx", {}).get("error")
-        if isinstance(cause, CelosiaError):
-            return cause
-    return FormatError("guard.request_not_expected", problems=join_messages([_describe(one) for one in found[:3]]))
-
-
-def _describe(error: Mapping[str, Any]) -> Message:
-    """Return what is wrong with a field."""
-    name = ".".join(str(part)[:60] for part in error["loc"] if "[" not in str(part))
-    code, limit = _REASONS.get(error["type"], ("guard.field_not_valid", None))
-    return Message(code, name=name) if limit is None else Message(code, name=name, limit=error["ctx"][limit])
 
 
 class _Body(BaseModel):

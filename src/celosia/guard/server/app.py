@@ -12,21 +12,22 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Match, Route
+from starlette.routing import Route
 
 from celosia.core.errors import CelosiaError
 from celosia.guard.api.endpoints import ROUTER
 from celosia.guard.api.openapi_page import STYLE, openapi_document, render
 from celosia.guard.routing import Shared, SharedState, get_shared, problems
 from celosia.guard.schema.replies import HealthReply
-from celosia.guard.schema.requests import find_problem
 from celosia.guard.web import PAGES, error_page
 from celosia.guard.web import router as pages_router
 from celosia.serving.access_log import AccessLog, AccessLogMiddleware
+from celosia.serving.errors import find_problem
 from celosia.serving.headers import BehindProxy, SecurityHeaders
 from celosia.serving.limits import AddressLimit, BodyLimit, ConcurrencyLimit, Rates
 from celosia.serving.problems import HttpError, Problems, problem_of, request_number
 from celosia.serving.request_validation import RequestValidation
+from celosia.serving.routes import find_route
 from celosia.serving.slots import Slots
 
 if TYPE_CHECKING:
@@ -100,14 +101,11 @@ def _query_places(guard: "Guard") -> int:
 
 
 def _match_routes(app: FastAPI, *wanted: tuple[str, str]) -> "Callable[[Scope], bool]":
-    """Return a predicate: whether a request goes to one of the routes, given by method and template.
-
-    It calls the routes' own matching, as the router does: a second way to compare paths could differ from the first.
-    """
+    """Return a predicate: whether a request goes to one of the routes, given by method and template."""
     routes = [route for route in app.state.routes if isinstance(route, Route)]
-    found = [route for route in routes if any((method, route.path) in wanted for method in route.methods or ())]
+    found = {id(route) for route in routes if any((method, route.path) in wanted for method in route.methods or ())}
     assert len(found) == len(set(wanted))  # noqa: S101 - a renamed route must not lose its limits silently
-    return lambda scope: any(route.matches(scope)[0] is Match.FULL for route in found)
+    return lambda scope: id(find_route(routes, scope)) in found
 
 
 # ------------------------------------------------------------------------------------------------- public routes
