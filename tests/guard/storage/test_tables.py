@@ -52,6 +52,7 @@ def test_a_store_of_an_older_version_is_opened_and_agrees_with_its_log(shared: s
         with ledger.store.transaction() as connection:
             connection.execute(sa.text("DROP TABLE IF EXISTS celosia_datasets"))
             connection.execute(sa.text(OLD_DATASETS))
+            connection.execute(sa.text("DROP INDEX celosia_reservations_answer"))
             columns = ", ".join([*OLD_ROW, "created"])
             places = ", ".join(f":{name}" for name in [*OLD_ROW, "created"])
             insert = sa.text(f"INSERT INTO celosia_datasets ({columns}) VALUES ({places})")
@@ -65,6 +66,8 @@ def test_a_store_of_an_older_version_is_opened_and_agrees_with_its_log(shared: s
         Catalogue(ledger).update("deaths", retired=True, by="olga")
         with ledger.store.reading() as connection:
             assert find_tampering(connection) is None
+            indexes = {index["name"] for index in sa.inspect(connection).get_indexes("celosia_reservations")}
+        assert "celosia_reservations_answer" in indexes
 
 
 @given(MOMENTS, MOMENTS)

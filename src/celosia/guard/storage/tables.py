@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from celosia.ledger.store.tables import RESERVATIONS
+
 if TYPE_CHECKING:
     from celosia.ledger import Ledger
 
@@ -105,7 +107,7 @@ SAVED = sa.Table(
 
 
 def create_tables(ledger: "Ledger") -> None:
-    """Create the tables that do not exist, and the columns that an older store lacks."""
+    """Create the tables that do not exist, and the columns and indexes that an older store lacks."""
     with ledger.store.transaction() as connection:  # one process at a time
         _METADATA.create_all(connection)
         present = {column["name"] for column in sa.inspect(connection).get_columns(DATASETS.name)}
@@ -113,6 +115,8 @@ def create_tables(ledger: "Ledger") -> None:
             if column.name not in present:
                 kind = column.type.compile(connection.dialect)
                 connection.execute(sa.text(f"ALTER TABLE {DATASETS.name} ADD COLUMN {column.name} {kind}"))
+        for index in RESERVATIONS.indexes:
+            index.create(connection, checkfirst=True)
 
 
 def format_time(at: dt.datetime) -> str:
