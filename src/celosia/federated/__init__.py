@@ -1,8 +1,37 @@
-"""Many parties, one model: nobody's records leave their institution.
+"""Many parties, one model: no records leave their institution.
 
-Here will live rounds over a star (federated averaging, proximal terms) and over a graph (gossip), and the bridge to
-Flower for real networks. Clients clip and noise their updates before sending, so each message is a release with an
-event of its own; sums are over integers on a grid, so that secure aggregation and exact noise agree.
+Each party sums its own records, adds noise and sends integers; a server adds them up. Sums are over integers on a grid,
+so that they are the same as for all records in one place, and secure aggregation and exact noise agree.
+
+- ``Federation`` states the parties, what they compute, and what may be spent; ``preview()`` and ``run()``.
+- ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
 """
 
-__all__: list[str] = []
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.parties import Party
+    from celosia.federated.updates.one_shot import OneShot
+
+__all__ = ["Federation", "FederationPreview", "OneShot", "Party"]
+
+# Estimators load scikit-learn, which takes a second, so each name is imported on first use.
+_FILES = {
+    "Federation": "federation",
+    "FederationPreview": "federation",
+    "OneShot": "updates.one_shot",
+    "Party": "parties",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
+    from celosia.ledger.budgets.release_kind import ReleaseKind
 
 
 @dataclass(slots=True, kw_only=True)
@@ -243,7 +244,13 @@ def check_method(method: object, methods: tuple[str, ...]) -> str:
 
 @contextlib.contextmanager
 def spend(
-    budget: object, source: "Source | None", event: "Event", guarantee: "Guarantee", *, question: str
+    budget: object,
+    source: "Source | None",
+    event: "Event",
+    guarantee: "Guarantee",
+    *,
+    question: str,
+    kind: "ReleaseKind" = "model",
 ) -> Iterator[Payment]:
     """Reserve an event with the budget, run the block, and commit as ``settle`` does; without a budget only draw."""
     drawn = source_or_system(source)
@@ -254,15 +261,15 @@ def spend(
     account = as_account(budget)
     if drawn.seeded and not account.allows_seeded:
         raise ParameterError("learn.repeatable_noise_in_ledger")
-    with settle(account, _reserve(account, event, guarantee, question), failure="learn.fit_failed") as paid:
+    with settle(account, _reserve(account, event, guarantee, question, kind), failure="learn.fit_failed") as paid:
         yield payment
         paid.deliver(Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded))
 
 
-def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str) -> Any:
+def _reserve(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str, kind: "ReleaseKind") -> Any:
     """Reserve the event; explain in the caller's words what a pure budget cannot pay for."""
     try:
-        return account.reserve(event, question=question, kind="model")
+        return account.reserve(event, question=question, kind=kind)
     except NotPricedError:
         if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise

@@ -91,6 +91,37 @@ class SummaryEstimator(PrivateEstimator):
             self._release(held)
         return self
 
+    # ------------------------------------------------------------------------------------ rows of several holders
+
+    def plan_sums(self, X: Any, y: Any = None) -> SummaryRequest:  # noqa: N803 - scikit-learn's names
+        """Return the request for sums over records with these columns; other holders sum theirs for the same request.
+
+        >>> from celosia.learn import LinearRegression
+        >>> model = LinearRegression(epsilon=1, bounds=(0, 1), bounds_y=(0, 1))
+        >>> model.plan_sums([[0.1, 0.2]], [0.3]).event
+        LaplaceEvent(scale=..., sensitivity=..., dimension=...)
+        """
+        with self._rollback_on_error():
+            values, _ = self._read_data(X, y, getattr(self, "classes", None), first=True)
+            held = self._begin(values.shape[1])
+        if isinstance(held, _Plain):
+            raise ParameterError("learn.sums_need_privacy")
+        request: SummaryRequest = held.request
+        return request
+
+    def sum_records(self, X: Any, y: Any, request: SummaryRequest) -> "ExactSums":  # noqa: N803 - scikit-learn's names
+        """Return the exact sums of records for a planned request, which are not noised yet; nothing is paid for.
+
+        The columns are those that the request was planned with. The noisy sums of all holders go to ``finish_fit``.
+        """
+        from celosia.learn.base.exact import ExactSums
+
+        with self._rollback_on_error():
+            values, target = self._read_data(X, y, getattr(self, "classes_", None), first=False)
+            held = ExactSums(request, _spec_of(request).kinds)
+            held.add(*_together(held, values, target))
+        return held
+
     def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:
         """Pay for the sums, add the last rows, add noise, and solve."""
         self.__dict__.pop("provenance_", None)  # that of another fit

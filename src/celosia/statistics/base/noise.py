@@ -12,6 +12,7 @@ noise is drawn for all coordinates of a cell together.
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -249,6 +250,19 @@ class Noise:
             return (self.width + 1) * (self.width + 2) / 3 * float(self.mechanism.event.scale) ** 2
         return 0.5 / _sinh(0.5 / float(self.mechanism.event.scale)) ** 2
 
+    def widen(self, draws: int) -> "Noise":
+        """Return noise with the variance of a sum of independent draws, to interpret such a sum; it prices nothing.
+
+        >>> noise = Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds())
+        >>> noise.widen(7).variance
+        7.0
+        """
+        times = exact_integer(draws, name="draws")
+        if isinstance(self.mechanism, Gaussian):
+            return replace(self, mechanism=_remake(self.mechanism, variance=times * self.mechanism.event.variance))
+        share = self.mechanism.epsilon / Fraction(math.sqrt(times))
+        return replace(self, mechanism=replace(self.mechanism, epsilon=share))
+
     def release(self, summary: "NDArray[Any]", source: "Source | None" = None) -> "NDArray[np.int64]":
         """Return a summary with fresh noise in every cell and coordinate.
 
@@ -309,11 +323,16 @@ def _resize(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
     """Return a mechanism that adds the same noise to another number of coordinates."""
     if isinstance(mechanism, Laplace):
         return replace(mechanism, dimension=size)
+    return _remake(mechanism, dimension=size)
+
+
+def _remake(mechanism: Gaussian, *, variance: Fraction | None = None, dimension: int | None = None) -> Gaussian:
+    """Return the Gaussian mechanism with another variance or number of coordinates."""
     event = mechanism.event
     return Gaussian(
-        rho=event.sensitivity_squared / (2 * event.variance),
+        rho=event.sensitivity_squared / (2 * (variance or event.variance)),
         sensitivity_squared=event.sensitivity_squared,
-        dimension=size,
+        dimension=dimension or event.dimension,
         adjacency=event.adjacency,
         unit=event.unit,
     )

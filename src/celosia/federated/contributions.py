@@ -1,0 +1,67 @@
+"""Check what parties contribute, and add it up: a round goes on without what cannot be used, and counts it.
+
+A contribution is an array of integers that are noised already. The server cannot see whether its numbers are true, but
+that they have the right form, and lie where an honest contribution lies.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MAX_SUM: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundSum:
+    """The sum of a round: whose contributions are in it, and why others are not.
+
+    ``total`` has Python's integers, so that no sum overflows.
+    """
+
+    total: NDArray[Any]
+    accepted: tuple[str, ...]
+    rejected: Mapping[str, str]
+
+
+def add_contributions(contributions: Mapping[str, object], *, width: int, parties: int) -> RoundSum:
+    """Add the usable contributions of a round.
+
+    Parameters
+    ----------
+    contributions
+        By party; None where a party did not answer.
+    width
+        How many integers each party contributes.
+    parties
+        How many parties there are: the sum of all contributions must fit into 63 bits.
+
+    Examples
+    --------
+    >>> given = {"north": np.array([3, 4]), "south": None, "west": np.array([0.5, 1.0])}
+    >>> found = add_contributions(given, width=2, parties=3)
+    >>> found.total.tolist(), found.rejected
+    ([3, 4], {'south': 'silent', 'west': 'not integers'})
+    """
+    reasons = {name: _find_fault(given, width, _MAX_SUM // parties) for name, given in contributions.items()}
+    accepted = tuple(name for name, reason in reasons.items() if reason is None)
+    total: NDArray[Any] = np.zeros(width, dtype=object)
+    for name in accepted:
+        total += np.asarray(contributions[name]).astype(object)
+    rejected = {name: reason for name, reason in reasons.items() if reason is not None}
+    return RoundSum(total=total, accepted=accepted, rejected=rejected)
+
+
+def _find_fault(given: object, width: int, most: int) -> str | None:
+    """Return why a contribution cannot be used; None if it can."""
+    if given is None:
+        return "silent"
+    if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
+        return "not integers"
+    if given.shape != (width,):
+        return "wrong shape"
+    if (given > most).any() or (given < -most).any():
+        return "too large"
+    return None

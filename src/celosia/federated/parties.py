@@ -1,0 +1,93 @@
+"""The parties of a federation: names, and the records of each, which never leave it.
+
+A person's records must all be with one party. Then what a party sends is the only message about that person, and the
+guarantee of one party's message is the guarantee of all messages together.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import safe_repr
+from celosia.noise.keyed import Keyed, derive
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+
+_MIN_PARTIES: Final = 2
+_MAX_PARTIES: Final = 100_000
+_MAX_NAME_LENGTH: Final = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Party:
+    """One holder of records: features, and a target where one is learned.
+
+    >>> Party("north", [[0.1], [0.4]], [1.0, 2.0])
+    Party('north')
+    """
+
+    name: str
+    X: Any = field(repr=False)
+    y: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        name: object = self.name
+        if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
+            raise ParameterError("federated.invalid_party_name", most=_MAX_NAME_LENGTH, name=safe_repr(name))
+
+    def __repr__(self) -> str:
+        return f"Party({self.name!r})"
+
+
+def read_parties(parties: object) -> tuple[Party, ...]:
+    """Return the parties of a list, or of a mapping from names to records (X, or X and y); at least two."""
+    if isinstance(parties, Mapping):
+        found = [_make_party(name, records) for name, records in parties.items()]
+    elif isinstance(parties, Iterable) and not isinstance(parties, str | bytes):
+        found = list(parties)
+    else:
+        raise ParameterError("federated.not_parties", parties=type(parties).__name__)
+    for one in found:
+        if not isinstance(one, Party):
+            raise ParameterError("federated.not_parties", parties=type(one).__name__)
+    if not _MIN_PARTIES <= len(found) <= _MAX_PARTIES:
+        raise ParameterError("federated.number_of_parties", least=_MIN_PARTIES, most=_MAX_PARTIES, found=len(found))
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError("federated.party_named_twice", name=safe_repr(name))
+    return tuple(found)
+
+
+def _make_party(name: Any, records: Any) -> Party:
+    if isinstance(records, tuple):
+        if len(records) != 2:
+            raise InputError("federated.records_not_a_pair", name=safe_repr(name))
+        return Party(name, *records)
+    return Party(name, records)
+
+
+class PartySources:
+    """The source of noise of each party in each round.
+
+    Every party draws from the system. A seeded source gives each party and round a stream of its own, so that the
+    noise does not depend on the order in which parties are asked, or on where they run.
+    """
+
+    def __init__(self, source: "Source | None") -> None:
+        self._source = source_or_system(source)
+        self._secret = self._source.words(4).tobytes() if self._source.seeded else None
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be repeated."""
+        return self._source.seeded
+
+    def get(self, party: str, number: int) -> "Source":
+        """Return the source of a party in a round."""
+        if self._secret is None:
+            return self._source
+        return Keyed(derive(self._secret, f"celosia.federated/1/{number}/{party}".encode()))

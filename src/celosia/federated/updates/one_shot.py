@@ -1,0 +1,117 @@
+"""One round: every party sends the noisy sums of its records, and the model is solved from their total.
+
+Least squares, naive Bayes, principal components and scalers depend on records only through sums. Sums add up over the
+parties, so one noisy message of each is enough: whatever is computed from the total, such as any number of gradient or
+proximal rounds on it, is post-processing and costs nothing. The sums are integers, the same as for all records in one
+place. Each party adds the noise that its message alone needs, so the total of n parties has n times the variance of a
+fit in one place.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.exact import safe_repr
+from celosia.learn.base.summaries import SummaryEstimator
+from celosia.statistics.base.summary_request import Provenance
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.federated.contributions import RoundSum
+    from celosia.federated.parties import Party
+    from celosia.learn.base.exact import ExactSums
+    from celosia.statistics.base.summary_request import SummaryRequest
+
+_MAX_SUM = 2**62 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneShot:
+    """Fit an estimator of ``celosia.learn`` that learns from sums, in one round.
+
+    Parameters
+    ----------
+    estimator
+        ``LinearRegression``, ``Ridge``, ``GaussianNB``, ``CategoricalNB``, ``PCA`` or ``StandardScaler``, with public
+        bounds and classes. The federation sets its privacy parameters.
+
+    Examples
+    --------
+    >>> from celosia.learn import Ridge
+    >>> OneShot(Ridge(bounds=(0, 1), bounds_y=(0, 1)))
+    OneShot(Ridge)
+    """
+
+    estimator: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimator, SummaryEstimator):
+            raise ParameterError("federated.estimator_not_from_sums", type=safe_repr(type(self.estimator).__name__))
+
+    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any]) -> "OneShotPlan":
+        """Read and check the records of all parties, and plan the sums; nothing is released."""
+        model = copy.deepcopy(self.estimator).set_params(**privacy)
+        if getattr(model, "classes", None) == "public":
+            raise ParameterError("federated.classes_not_stated")
+        first = parties[0]
+        request = model.plan_sums(first.X, first.y)
+        sums = {one.name: _sum_records(model, one, request) for one in parties}
+        return OneShotPlan(model=model, request=request, sums=sums)
+
+    def __repr__(self) -> str:
+        return f"OneShot({type(self.estimator).__name__})"
+
+
+def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest") -> "ExactSums":
+    try:
+        return model.sum_records(party.X, party.y, request)
+    except CelosiaError as error:
+        problem = error.message
+    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OneShotPlan:
+    """The plan of one round, with the exact sums of the parties in this process, which are never shown."""
+
+    model: Any
+    request: "SummaryRequest"
+    sums: "Mapping[str, ExactSums]" = field(repr=False)
+    rounds: int = 1
+
+    @property
+    def width(self) -> int:
+        """How many integers a party sends."""
+        return self.request.width
+
+    @property
+    def event(self) -> "Event":
+        """What all messages cost a record, which is with one party only."""
+        return self.request.event
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The guarantee of all messages."""
+        return self.request.guarantee
+
+    def get_noise_scale(self, parties: int) -> float:
+        """Return the standard deviation of the noise in a number of the total, in integer steps."""
+        return float((parties * self.request.noise.variance) ** 0.5)
+
+    def contribute(self, party: str, source: "Source") -> NDArray[np.int64]:
+        """Return the noisy sums of a party."""
+        return self.request.release(self.sums[party].combine(), source)
+
+    def finish(self, found: "RoundSum", *, seeded: bool) -> Any:
+        """Return the model of the total."""
+        if max(map(abs, found.total), default=0) > _MAX_SUM:
+            raise InputError("core.too_many_rows")
+        widened = replace(self.request, noise=self.request.noise.widen(len(found.accepted)))
+        return self.model.finish_fit(found.total.astype(np.int64), widened, Provenance(seeded=seeded))

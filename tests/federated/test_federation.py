@@ -1,0 +1,204 @@
+"""Federations of one round: the sums of all parties, their noise, their cost, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import celosia as cl
+from celosia.core import CelosiaError, EngineError, InputError, ParameterError, UnboundedDataError
+from celosia.federated import Federation, OneShot, Party
+from celosia.federated.parties import PartySources
+from celosia.learn import GaussianNB, KMeans, LinearRegression, Ridge, StandardScaler, load
+from celosia.ledger import InMemoryBudget
+from celosia.noise import Seeded, System
+
+LINE = LinearRegression(bounds=(0, 10), bounds_y=(-5, 45))
+
+
+def make_records(count: int, seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(0, 10, (count, 2))
+    return features, 3 * features[:, 0] - 0.5 * features[:, 1] + rng.normal(size=count)
+
+
+def make_parties(count: int = 3, rows: int = 200) -> dict[str, tuple[Any, Any]]:
+    return {f"party {number}": make_records(rows, number) for number in range(count)}
+
+
+def federate(parties: Any = None, update: Any = None, **given: Any) -> Federation:
+    defaults: dict[str, Any] = {"epsilon": 1, "delta": "1e-5", "source": Seeded(7)}
+    return Federation(
+        parties=make_parties() if parties is None else parties,
+        update=OneShot(LINE) if update is None else update,
+        **(defaults | given),
+    )
+
+
+def test_with_little_noise_the_model_is_that_of_all_records() -> None:
+    parties = make_parties(rows=2000)
+    model = federate(parties, epsilon=100).run()
+    features, target = (np.concatenate([records[place] for records in parties.values()]) for place in (0, 1))
+    central = LinearRegression(epsilon=float("inf")).fit(features, target)
+    assert model.coef_ == pytest.approx(central.coef_, abs=0.01)
+    assert model.intercept_ == pytest.approx(central.intercept_, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "classes"),
+    [
+        (Ridge(bounds=(0, 10), bounds_y=(-5, 45)), None),
+        (StandardScaler(bounds=(0, 10)), None),
+        (GaussianNB(bounds=(0, 10), classes=[False, True]), True),
+    ],
+)
+def test_every_estimator_from_sums_can_be_federated(estimator: Any, classes: Any, tmp_path: Any) -> None:
+    parties = {
+        name: (features, None if isinstance(estimator, StandardScaler) else target > 10 if classes else target)
+        for name, (features, target) in make_parties(rows=3000).items()
+    }
+    model = federate(parties, OneShot(estimator), epsilon=5, delta=None).run()
+    assert model.guarantee_ == cl.PureDP(epsilon=5)
+    assert model.seeded_
+    assert model.history_[0]["accepted"] == list(parties)
+    features, target = parties["party 0"]
+    assert classes is None or model.score(features, target) > 0.8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model with seeded noise is stored with a warning
+        model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").history_ == model.history_
+
+
+def total_noise(parties: int, seed: int, draws: int) -> Any:
+    """Return draws of the noise in one number of the total, in standard deviations of one party's."""
+    plan = federate(make_parties(parties, rows=2))._plan()
+    exact = sum(np.asarray(sums.combine(), dtype=object) for sums in plan.sums.values())
+    found = []
+    for number in range(draws):
+        sources = PartySources(Seeded(seed + number))
+        noisy = sum(plan.contribute(name, sources.get(name, 1)).astype(object) for name in plan.sums)
+        found.append(np.asarray(noisy - exact, dtype=np.float64) / plan.get_noise_scale(1))
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(("assumed", "fits"), [(3, True), (3 * 1.21, False)])  # the mutant's scale is off by a tenth
+def test_the_total_has_the_noise_of_every_party(*, assumed: float, fits: bool) -> None:
+    noise = total_noise(3, seed=11, draws=600)
+    below = stats.chi2(len(noise)).cdf(float(noise @ noise) / assumed)
+    close = stats.kstest(noise, stats.norm(scale=assumed**0.5).cdf).pvalue > 1e-7
+    assert bool(close and 1e-7 < below < 1 - 1e-7) is fits
+
+
+def test_each_party_draws_noise_of_its_own_however_they_are_asked() -> None:
+    plan, sources = federate(make_parties())._plan(), PartySources(Seeded(5))
+    noise = {name: plan.contribute(name, sources.get(name, 1)) - plan.sums[name].combine() for name in plan.sums}
+    again = PartySources(Seeded(5))
+    for name in reversed(noise):
+        repeated = plan.contribute(name, again.get(name, 1)) - plan.sums[name].combine()
+        assert np.array_equal(repeated, noise[name])
+        assert not np.array_equal(plan.contribute(name, again.get(name, 2)) - plan.sums[name].combine(), noise[name])
+    first, *others = noise.values()
+    assert all(not np.array_equal(first, other) for other in others)
+    assert PartySources(None).get("a", 1) is PartySources(None).get("b", 1)  # the system's, which never repeats
+    assert not PartySources(System()).seeded
+
+
+def test_all_messages_together_cost_what_one_does() -> None:
+    budget = InMemoryBudget(cl.ApproxDP(epsilon=1, delta="1e-5"))
+    federation = federate(budget=budget)
+    preview = federation.preview()
+    assert budget.spent == cl.ApproxDP(epsilon=0, delta=0)
+    assert preview.noise_ratio == pytest.approx(3**0.5)
+    model = federation.run()
+    assert model.event_ == preview.event
+    assert model.guarantee_ == preview.guarantee == budget.spent == cl.ApproxDP(epsilon=1, delta="1e-5")
+    assert model.history_[0]["bytes"] == 3 * preview.bytes_per_party
+    with pytest.raises(CelosiaError):
+        federation.run()
+    ledger = cl.open_ledger("memory://")
+    ledger.set_budget(cl.ZCDP(rho=1), dataset="visits")
+    federate(budget=ledger.account("visits"), epsilon=None, delta=None, rho="0.3", source=None).run()
+    [line] = ledger.statement("visits")
+    assert [(one.kind, one.cost) for one in line.kinds or ()] == [("federated", cl.ZCDP(rho="0.3"))]
+
+
+def test_a_round_goes_on_without_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from celosia.federated import federation as module
+
+    plan = federate(make_parties(9))._plan()
+    honest = plan.contribute
+    faults: dict[str, Any] = {
+        "party 1": lambda sums: None,  # noqa: ARG005 - silent
+        "party 2": lambda sums: sums.astype(np.float64),
+        "party 3": lambda sums: sums[:-1],
+        "party 4": lambda sums: np.full_like(sums, 2**62),
+        "party 5": lambda sums: [float("nan")] * len(sums),
+        "party 6": lambda sums: sums[None],
+        "party 7": lambda sums: -sums,  # a flipped sign cannot be seen
+    }
+
+    def ask(_plan: Any, party: Party, sources: PartySources) -> object:
+        return faults.get(party.name, lambda sums: sums)(honest(party.name, sources.get(party.name, 1)))
+
+    monkeypatch.setattr(module, "_ask", ask)
+    model = federate(make_parties(9)).run()
+    [history] = model.history_
+    assert history["accepted"] == ["party 0", "party 7", "party 8"]
+    assert history["rejected"] == {
+        "party 1": "silent",
+        "party 2": "not integers",
+        "party 3": "wrong shape",
+        "party 4": "too large",
+        "party 5": "not integers",
+        "party 6": "wrong shape",
+    }
+    budget = InMemoryBudget(cl.ApproxDP(epsilon=1, delta="1e-5"))
+    with pytest.raises(EngineError, match="Only 3 parties contributed"):
+        federate(make_parties(9), least_parties=4, budget=budget).run()
+    assert budget.spent == cl.ApproxDP(epsilon=1, delta="1e-5")  # the messages have left the parties
+
+
+def test_bad_input_is_named_and_nothing_is_spent() -> None:
+    budget = InMemoryBudget(cl.ApproxDP(epsilon=1, delta="1e-5"))
+    features, target = make_records(50, 1)
+    bad: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"parties": {"one": (features, target)}}, ParameterError, "2 to 100000 parties, not 1"),
+        ({"parties": [Party("a", features, target), Party("a", features, target)]}, ParameterError, "Two parties"),
+        ({"parties": [Party("a", features, target), (features, target)]}, ParameterError, "not tuple"),
+        ({"parties": "ab"}, ParameterError, "not str"),
+        ({"parties": {"a": (features, target), "": (features, target)}}, ParameterError, "name of a party"),
+        ({"parties": {"a": (features, target), "b": (features, target, target)}}, InputError, "must be X, or the pair"),
+        (
+            {"parties": {"a": (features, target), "b": (features[:, :1], target)}},
+            InputError,
+            "party 'b' cannot be used: X has 1 feature",
+        ),
+        (
+            {"parties": {"a": (features, target), "b": (features, target[:-1])}},
+            InputError,
+            "party 'b' .* one row for each",
+        ),
+        ({"parties": {"a": (features, target), "b": (features * np.nan, target)}}, InputError, "party 'b' .* NaN"),
+        ({"update": OneShot(LinearRegression())}, UnboundedDataError, "bounds"),
+        ({"update": OneShot(GaussianNB(bounds=(0, 10), classes="public"))}, ParameterError, "must be stated"),
+        ({"update": LINE}, ParameterError, "OneShot"),
+        ({"epsilon": None, "delta": None}, ParameterError, "what may be spent"),
+        ({"rho": 1}, ParameterError, "rho"),
+        ({"epsilon": float("inf"), "delta": None}, ParameterError, "without privacy"),
+        ({"epsilon": -1}, ParameterError, "epsilon"),
+        ({"least_parties": 4}, ParameterError, "least_parties is 4"),
+        ({"least_parties": 0}, ParameterError, "least_parties"),
+    ]
+    for given_, error, words in bad:
+        with pytest.raises(error, match=words):
+            federate(budget=budget, **given_).run()
+        assert isinstance(error, type)
+    with pytest.raises(ParameterError, match="released with noise"):
+        federate(epsilon=float("inf"), delta=None).run()
+    with pytest.raises(ParameterError, match="not 'KMeans'"):
+        OneShot(KMeans(bounds=(0, 1)))
+    assert budget.spent == cl.ApproxDP(epsilon=0, delta=0)
