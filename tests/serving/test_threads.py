@@ -33,3 +33,9 @@ def test_arguments_and_errors_pass_through() -> None:
     assert anyio.run(call) == 255
     with pytest.raises(ValueError, match="invalid literal"):
         anyio.run(Threads().read, int, "x")
+
+
+def test_the_end_of_an_iterator_is_an_error_like_any_other() -> None:
+    """A future cannot hold a ``StopIteration``: whoever waits for it would wait for ever."""
+    with pytest.raises(RuntimeError):
+        anyio.run(Threads().read, next, iter(()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -117,12 +118,12 @@ def test_it_ends_when_it_is_left_alone(tmp_path: Path, listening: socket.socket)
 
 
 @contextlib.asynccontextmanager
-async def serving(listening: socket.socket) -> AsyncIterator[worker_module._Server]:
+async def serving(listening: socket.socket, *, shares: bool = True) -> AsyncIterator[worker_module._Server]:
     async def app(_scope: object, _receive: object, _send: object) -> None: ...
 
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=0)
     config.load()
-    server = worker_module._Server(config, lambda: None)
+    server = worker_module._Server(config, lambda: None, shares=shares)
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets=[listening])
     try:
@@ -140,20 +141,22 @@ async def accepted(server: worker_module._Server, wanted: int) -> int:
     return len(server.server_state.connections)
 
 
-@pytest.mark.parametrize(("pause", "wanted"), [(0.0, 3), (600.0, 1)])
+@pytest.mark.parametrize(
+    ("shares", "in_a_row", "wanted"),
+    [(True, 32, 1), (True, 1, 6), (False, 32, 6)],  # alone, or with a long queue, it does not pause
+)
 def test_it_leaves_connections_to_the_others(
-    monkeypatch: pytest.MonkeyPatch, listening: socket.socket, pause: float, wanted: int
+    monkeypatch: pytest.MonkeyPatch, listening: socket.socket, *, shares: bool, in_a_row: int, wanted: int
 ) -> None:
-    monkeypatch.setattr(worker_module, "_PAUSE_SECONDS", pause)
-    monkeypatch.setattr(worker_module, "_MAX_PAUSE_SECONDS", 600.0)
+    monkeypatch.setattr(worker_module, "_PAUSE_SECONDS", 600.0)
+    monkeypatch.setattr(worker_module, "_MAX_SHARED", in_a_row)
 
     async def connect() -> int:
         with contextlib.ExitStack() as closing:
-            async with serving(listening.dup()) as server:
-                for _ in range(3):
-                    closing.enter_context(socket.create_connection(listening.getsockname()))
-                    await accepted(server, 3)
-                return await accepted(server, 3)
+            for _ in range(6):  # all wait before it serves
+                closing.enter_context(socket.create_connection(listening.getsockname()))
+            async with serving(listening.dup(), shares=shares) as server:
+                return await accepted(server, 7)
 
     assert asyncio.run(connect()) == wanted
 
@@ -175,8 +178,22 @@ def test_it_goes_on_when_a_connection_cannot_be_accepted(
 
         monkeypatch.setattr(loop, "sock_accept", fail_first)
         async with serving(listening.dup()) as server:
+            await accepted(server, 1)  # both failures
             with socket.create_connection(listening.getsockname()):
                 return await accepted(server, 1)
 
     assert asyncio.run(connect()) == 1
     assert not failures
+
+
+def test_a_socket_of_no_use_ends_the_worker(monkeypatch: pytest.MonkeyPatch, listening: socket.socket) -> None:
+    async def fail(_listening: socket.socket) -> None:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    async def connect() -> bool:
+        monkeypatch.setattr(asyncio.get_running_loop(), "sock_accept", fail)
+        async with serving(listening.dup()) as server:
+            await accepted(server, 1)
+            return server.should_exit
+
+    assert asyncio.run(connect())

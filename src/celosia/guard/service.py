@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 _MAX_KEY_LENGTH: Final = 200
 _MAX_LINES: Final = 10_000
 _MAX_TOKEN_LENGTH: Final = 16_384
+_MAX_REOPENED: Final = 9
 
 
 class Guard(Closing):
@@ -339,13 +340,15 @@ class Guard(Closing):
             raise NotAllowedError(INVALID)
 
     def _open(self, identity: Identity, dataset: Dataset, policy: "Policy | None" = None) -> OpenDataset:
-        """Open a data set; one that has changed since it was looked up is looked up again."""
-        try:
-            return self._sessions.open(dataset, policy)
-        except LedgerError as error:
-            if error.code != BEING_CHANGED:
-                raise
-        return self._open(identity, self._find_visible(identity, dataset.name))
+        """Open a data set; one that has changed since it was looked up is looked up again, a few times."""
+        for _ in range(_MAX_REOPENED):
+            try:
+                return self._sessions.open(dataset, policy)
+            except LedgerError as error:
+                if error.code != BEING_CHANGED:
+                    raise
+            dataset, policy = self._find_visible(identity, dataset.name), None
+        return self._sessions.open(dataset)
 
     def _pay(
         self, analyst: str, query: QueryRequest | FitRequest, request: "Request", opened: OpenDataset

@@ -2,8 +2,8 @@
 
 A path with a control character can match a route that a comparison of paths does not: the router ignores a last line
 break. A repeated header is the first value to one reader and the last to another. A body with two lengths ends at one
-place for a proxy and at another for us (RFC 9112, section 6.3). No honest client sends any of these. Two equal lengths
-end at one place, and h11 passes them on as one.
+place for a proxy and at another for us (RFC 9112, section 6.3). No honest client sends any of these. Of two equal
+lengths h11 makes one before this layer, so they are accepted.
 """
 
 import unicodedata

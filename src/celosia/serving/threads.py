@@ -36,4 +36,12 @@ class Threads:
 
 
 async def _run(threads: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(threads, call)
+    return await asyncio.get_running_loop().run_in_executor(threads, _without_stop, call)
+
+
+def _without_stop(call: Callable[[], T]) -> T:
+    """Run a call; a ``StopIteration``, which no future can hold, becomes a ``RuntimeError``."""
+    try:
+        return call()
+    except StopIteration as error:
+        raise RuntimeError from error

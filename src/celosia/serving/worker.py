@@ -6,6 +6,8 @@ also ends when the supervisor is gone, which closes another pipe: no worker serv
 
 import asyncio
 import contextlib
+import errno
+import logging
 import os
 import signal
 import socket
@@ -31,10 +33,16 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 30
 """Seconds that replies in progress are given when the server stops."""
 
-_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.0002, 0.005  # after a connection: for each open one, and at most
+_PAUSE_SECONDS = 0.001
+"""Seconds that a worker leaves the next waiting connection to the others."""
+
+_MAX_SHARED = 32  # connections in a row that it pauses after: a longer queue is taken at full speed
 _RETRY_SECONDS = 1.0
+_NO_FILE_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _SWITCH_SECONDS = 0.0005
-"""Seconds for which a thread may keep the interpreter: queries wait for it after each statement of theirs."""
+"""Seconds for which a thread may keep the interpreter: a query waits for it after each of its statements."""
+
+_LOG = logging.getLogger(__name__)
 
 READY = b"+"
 """The report of a worker that serves; any other report is the reason of a failure."""
@@ -43,13 +51,14 @@ READY = b"+"
 class _Server(uvicorn.Server):
     """Uvicorn's server with a callback when it listens, and an even share of the connections.
 
-    Left to the event loop, the process that wakes first takes all connections that wait. This one pauses after each,
-    the longer the more it has, so that the others take the next.
+    Left to the event loop, the process that wakes first takes all connections that wait. One that ``shares`` pauses
+    after each, so that the others take the next.
     """
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], *, shares: bool) -> None:
         super().__init__(config)
         self._ready = ready
+        self._shares = shares
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -71,26 +80,57 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._tasks.discard)
 
     async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        in_a_row = 0  # connections that waited already
+        try:
+            while True:
+                accepted = _accept_waiting(listening)
+                in_a_row = 0 if accepted is None else in_a_row + 1
+                if accepted is None:
+                    accepted = await self._await_connection(listening)
+                self._start(self._connect(accepted))
+                await asyncio.sleep(_PAUSE_SECONDS if self._shares and in_a_row < _MAX_SHARED else 0)
+        except OSError:
+            self.should_exit = True  # the socket is of no more use: the supervisor starts another worker
+            raise
+
+    async def _await_connection(self, listening: socket.socket) -> socket.socket:
+        reported = False
         while True:
             try:
-                accepted, _ = await loop.sock_accept(listening)
+                return (await asyncio.get_running_loop().sock_accept(listening))[0]
             except ConnectionAbortedError:  # the client has gone
                 continue
-            except OSError:  # no file is left
-                await asyncio.sleep(_RETRY_SECONDS)
-                continue
-            self._start(self._connect(accepted))
-            await asyncio.sleep(min(_MAX_PAUSE_SECONDS, _PAUSE_SECONDS * (1 + len(self.server_state.connections))))
+            except OSError as error:
+                if error.errno not in _NO_FILE_LEFT:
+                    raise
+                if not reported:
+                    _LOG.exception("No connection can be accepted.")
+                reported = True
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _connect(self, accepted: socket.socket) -> None:
+        encrypted: dict[str, Any] = (
+            {} if self.config.ssl is None else {"ssl": self.config.ssl, "ssl_handshake_timeout": HEAD_SECONDS}
+        )
         with contextlib.suppress(OSError):  # a client that left, or did not finish its handshake
-            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted, ssl=self.config.ssl)
+            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted, **encrypted)
 
     def _protocol(self) -> asyncio.Protocol:
         return self.config.http_protocol_class(  # type: ignore[call-arg] # uvicorn's protocols take them
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+
+
+def _accept_waiting(listening: socket.socket) -> socket.socket | None:
+    """Return a connection that waits; None if there is none, or none can be accepted now."""
+    try:
+        return listening.accept()[0]
+    except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+        return None
+    except OSError as error:
+        if error.errno not in _NO_FILE_LEFT:
+            raise
+        return None
 
 
 def serve_app(app: "ASGIApp", config: ServerSettings, listening: socket.socket, *, ready: Callable[[], None]) -> None:
@@ -111,7 +151,7 @@ def serve_app(app: "ASGIApp", config: ServerSettings, listening: socket.socket, 
         ssl_keyfile=config.private_key,
     )
     sys.setswitchinterval(_SWITCH_SECONDS)
-    _Server(settings, ready).run(sockets=[listening])
+    _Server(settings, ready, shares=config.processes > 1).run(sockets=[listening])
 
 
 def _connections(config: ServerSettings) -> type[Connection]:

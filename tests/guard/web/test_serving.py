@@ -165,6 +165,7 @@ def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
     ("role", "path", "place"),
     [
         ("analyst", "/datasets/people/preview", "/datasets/people/ask"),
+        ("analyst", "/answers/0a/cancel", "/answers/0a"),
         ("curator", "/datasets/people/bounds", "/datasets/people/curation"),
         ("curator", "/datasets/people/versions", "/datasets/people/curation"),
         ("owner", "/datasets/people/retirement", "/datasets/people/curation"),

@@ -26,10 +26,7 @@ class Changes(TypedDict, total=False):
 
 
 def describe_change(before: Dataset, after: Dataset) -> dict[str, Any]:
-    """Return the fields that a change replaces, as they were and as they are now, and the notes on the change.
-
-    Without passwords.
-    """
+    """Return the replaced fields as they were and as they are now, without passwords, and the notes on the change."""
     from celosia.query.serial.messages import message_to_json
 
     names = [name for name in _SHOWN if getattr(before, name) != getattr(after, name)]

@@ -177,7 +177,7 @@ def _say_retired(code: str) -> "_Say":
 
 
 def _add_notes(said: Message, body: "_Body") -> Message:
-    """Return a sentence with what the change means, as it was said to who made it."""
+    """Return a sentence with the notes that the curator was shown."""
     if not body.get("notes"):
         return said
     from celosia.query.serial.messages import message_from_json

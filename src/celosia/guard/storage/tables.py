@@ -106,8 +106,11 @@ SAVED = sa.Table(
 """Answers that analysts saved under a name of theirs. They are their own notes: the log has no line for them."""
 
 
+_FORMER_INDEXES = ("celosia_reservations_fingerprint", "celosia_reservations_source")  # of 0.1.0: others took over
+
+
 def create_tables(ledger: "Ledger") -> None:
-    """Create the tables that do not exist, and the columns and indexes that an older store lacks."""
+    """Create the tables that do not exist, and bring the columns and indexes of an older store up to date."""
     with ledger.store.transaction() as connection:  # one process at a time
         _METADATA.create_all(connection)
         present = {column["name"] for column in sa.inspect(connection).get_columns(DATASETS.name)}
@@ -117,6 +120,8 @@ def create_tables(ledger: "Ledger") -> None:
                 connection.execute(sa.text(f"ALTER TABLE {DATASETS.name} ADD COLUMN {column.name} {kind}"))
         for index in RESERVATIONS.indexes:
             index.create(connection, checkfirst=True)
+        for former in _FORMER_INDEXES:
+            connection.execute(sa.text(f"DROP INDEX IF EXISTS {former}"))
 
 
 def format_time(at: dt.datetime) -> str:

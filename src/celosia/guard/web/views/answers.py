@@ -210,6 +210,7 @@ def _json(web_session: WebSession) -> Reply:
 PAGES: Final = (
     Page(path="/answers", view=_list),
     Page(path="/answers/{id}", view=_show),
+    Page(path="/answers/{id}/cancel", view=lambda web_session: redirect(make_path("answers", web_session.names["id"]))),
     Page(path="/answers/{id}/cancel", view=_cancel, method="POST"),
     Page(path="/answers/{id}/chart.json", view=_chart),
     Page(path="/answers/{id}/chart.svg", view=_picture),
