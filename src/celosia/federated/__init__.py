@@ -5,24 +5,47 @@ so that they are the same as for all records in one place, and secure aggregatio
 
 - ``Federation`` states the parties, what they compute, and what may be spent; ``preview()`` and ``run()``.
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
+- ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from celosia.federated.examples.debt import ExampleParties, make_debt
+    from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
+    from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation, FederationPreview
     from celosia.federated.parties import Party
     from celosia.federated.updates.one_shot import OneShot
 
-__all__ = ["Federation", "FederationPreview", "OneShot", "Party"]
+__all__ = [
+    "ExampleParties",
+    "Federation",
+    "FederationPreview",
+    "OneShot",
+    "Party",
+    "make_debt",
+    "make_synthetic",
+    "split_by_column",
+    "split_by_label",
+    "split_dirichlet",
+    "split_evenly",
+]
 
 # Estimators load scikit-learn, which takes a second, so each name is imported on first use.
 _FILES = {
+    "ExampleParties": "examples.debt",
     "Federation": "federation",
     "FederationPreview": "federation",
     "OneShot": "updates.one_shot",
     "Party": "parties",
+    "make_debt": "examples.debt",
+    "make_synthetic": "examples.synthetic",
+    "split_by_column": "examples.partition",
+    "split_by_label": "examples.partition",
+    "split_dirichlet": "examples.partition",
+    "split_evenly": "examples.partition",
 }
 
 
