@@ -11,8 +11,9 @@ from scipy import stats
 
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, InputError, ParameterError, UnboundedDataError
-from celosia.federated import Federation, OneShot, Party
+from celosia.federated import Federation, OneShot, Party, training
 from celosia.federated.parties import PartySources
+from celosia.federated.training import ask
 from celosia.learn import GaussianNB, KMeans, LinearRegression, Ridge, StandardScaler, load
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded, System
@@ -73,14 +74,20 @@ def test_every_estimator_from_sums_can_be_federated(estimator: Any, classes: Any
     assert load(tmp_path / "model.json").history_ == model.history_
 
 
+def send(plan: Any, names: Any, seed: int, number: int = 1) -> dict[str, Any]:
+    """Return what parties send in a round of a plan."""
+    sources = PartySources(Seeded(seed))
+    return ask(plan, names, plan.start(), [sources.get(name, number) for name in names])
+
+
 def total_noise(parties: int, seed: int, draws: int) -> Any:
     """Return draws of the noise in one number of the total, in standard deviations of one party's."""
-    plan = federate(make_parties(parties, rows=2))._plan()
+    federation = federate(make_parties(parties, rows=2))
+    plan: Any = federation.plan()
     exact = sum(np.asarray(sums.combine(), dtype=object) for sums in plan.sums.values())
     found = []
     for number in range(draws):
-        sources = PartySources(Seeded(seed + number))
-        noisy = sum(plan.contribute(name, sources.get(name, 1)).astype(object) for name in plan.sums)
+        noisy = sum(given.astype(object) for given in send(plan, federation.names, seed + number).values())
         found.append(np.asarray(noisy - exact, dtype=np.float64) / plan.get_noise_scale(1))
     return np.concatenate(found)
 
@@ -94,13 +101,13 @@ def test_the_total_has_the_noise_of_every_party(*, assumed: float, fits: bool) -
 
 
 def test_each_party_draws_noise_of_its_own_however_they_are_asked() -> None:
-    plan, sources = federate(make_parties())._plan(), PartySources(Seeded(5))
-    noise = {name: plan.contribute(name, sources.get(name, 1)) - plan.sums[name].combine() for name in plan.sums}
-    again = PartySources(Seeded(5))
-    for name in reversed(noise):
-        repeated = plan.contribute(name, again.get(name, 1)) - plan.sums[name].combine()
-        assert np.array_equal(repeated, noise[name])
-        assert not np.array_equal(plan.contribute(name, again.get(name, 2)) - plan.sums[name].combine(), noise[name])
+    plan: Any = federate(make_parties()).plan()
+    names = tuple(plan.sums)
+    noise = {name: given - plan.sums[name].combine() for name, given in send(plan, names, seed=5).items()}
+    again, later = send(plan, names[::-1], seed=5), send(plan, names, seed=5, number=2)
+    for name in names:
+        assert np.array_equal(again[name] - plan.sums[name].combine(), noise[name])
+        assert not np.array_equal(later[name] - plan.sums[name].combine(), noise[name])
     first, *others = noise.values()
     assert all(not np.array_equal(first, other) for other in others)
     assert PartySources(None).get("a", 1) is PartySources(None).get("b", 1)  # the system's, which never repeats
@@ -127,10 +134,6 @@ def test_all_messages_together_cost_what_one_does() -> None:
 
 
 def test_a_round_goes_on_without_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    from celosia.federated import federation as module
-
-    plan = federate(make_parties(9))._plan()
-    honest = plan.contribute
     faults: dict[str, Any] = {
         "party 1": lambda sums: None,  # noqa: ARG005 - silent
         "party 2": lambda sums: sums.astype(np.float64),
@@ -141,10 +144,11 @@ def test_a_round_goes_on_without_what_cannot_be_used(monkeypatch: pytest.MonkeyP
         "party 7": lambda sums: -sums,  # a flipped sign cannot be seen
     }
 
-    def ask(_plan: Any, party: Party, sources: PartySources) -> object:
-        return faults.get(party.name, lambda sums: sums)(honest(party.name, sources.get(party.name, 1)))
+    def ask_with_faults(plan: Any, names: Any, state: Any, sources: Any) -> dict[str, object]:
+        sent = ask(plan, names, state, sources)
+        return {name: faults.get(name, lambda given: given)(given) for name, given in sent.items()}
 
-    monkeypatch.setattr(module, "_ask", ask)
+    monkeypatch.setattr(training, "ask", ask_with_faults)
     model = federate(make_parties(9)).run()
     [history] = model.history_
     assert history["accepted"] == ["party 0", "party 7", "party 8"]
@@ -192,6 +196,9 @@ def test_bad_input_is_named_and_nothing_is_spent() -> None:
         ({"epsilon": -1}, ParameterError, "epsilon"),
         ({"least_parties": 4}, ParameterError, "least_parties is 4"),
         ({"least_parties": 0}, ParameterError, "least_parties"),
+        ({"rounds": 2}, ParameterError, "OneShot has one round, not 2"),
+        ({"rounds": 0}, ParameterError, "rounds"),
+        ({"participation": 0}, ParameterError, "more than 0"),
     ]
     for given_, error, words in bad:
         with pytest.raises(error, match=words):

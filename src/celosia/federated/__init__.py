@@ -5,6 +5,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 
 - ``Federation`` states the parties, what they compute, and what may be spent; ``preview()`` and ``run()``.
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
+- ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from celosia.federated.federation import Federation, FederationPreview
     from celosia.federated.parties import Party
     from celosia.federated.updates.one_shot import OneShot
+    from celosia.federated.updates.sgd import SGD
 
 __all__ = [
+    "SGD",
     "ExampleParties",
     "Federation",
     "FederationPreview",
@@ -35,6 +38,7 @@ __all__ = [
 
 # Estimators load scikit-learn, which takes a second, so each name is imported on first use.
 _FILES = {
+    "SGD": "updates.sgd",
     "ExampleParties": "examples.debt",
     "Federation": "federation",
     "FederationPreview": "federation",

@@ -4,15 +4,17 @@ Each party reads its own records, adds noise and sends integers; a server adds t
 record is summed, and committed with the result. A person's records must all be with one party (``parties``).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import EngineError, ParameterError
-from celosia.core.exact import exact_integer, safe_repr
-from celosia.federated.contributions import RoundSum, add_contributions
-from celosia.federated.parties import Party, PartySources, read_parties
-from celosia.federated.updates.one_shot import OneShot, OneShotPlan
+from celosia.core.errors import ParameterError
+from celosia.core.exact import exact_integer, exact_probability, safe_repr
+from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
+from celosia.federated.parties import PartySources, read_parties
+from celosia.federated.training import INTEGER_BYTES, Training
+from celosia.federated.updates.one_shot import OneShot
+from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
+    from celosia.federated.updates.plan import UpdatePlan
 
-_INTEGER_BYTES: Final = 8
+_UPDATES: Final = (OneShot, SGD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +71,16 @@ class Federation:
     parties
         Names and records: ``{"north": (X, y), "south": (X, y)}``, or a list of ``Party``.
     update
-        What is computed: ``OneShot(estimator)``.
+        What is computed: ``OneShot(estimator)`` in one round, or ``SGD(estimator=...)`` in several.
     epsilon, delta, rho, adjacency
         The privacy target for every record, as for the estimators of ``celosia.learn``.
+    rounds
+        How often the parties are asked.
+    participation
+        The probability with which a party is asked in a round. Who is asked is public: it makes rounds cheaper to send,
+        not more private.
     least_parties
-        Fewer usable contributions end the training without a model; its cost stays spent.
+        Fewer usable contributions in a round end the training without a model; its cost stays spent.
     budget
         Who pays: a session or an account of a ledger. Without one nothing is recorded.
     source
@@ -99,18 +107,20 @@ class Federation:
     """
 
     parties: Any = field(repr=False)
-    update: OneShot
+    update: OneShot | SGD
     epsilon: "Exact | None" = None
     delta: "Exact | None" = None
     rho: "Exact | None" = None
     adjacency: "Adjacency | str | None" = None
+    rounds: int = 1
+    participation: "Exact" = 1
     least_parties: int = 2
     budget: Any = field(default=None, repr=False)
     source: "Source | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         update: object = self.update
-        if not isinstance(update, OneShot):
+        if not isinstance(update, _UPDATES):
             raise ParameterError("federated.unknown_update", update=safe_repr(update))
         if self.epsilon is None and self.rho is None:
             raise ParameterError("federated.no_privacy_target")
@@ -118,55 +128,72 @@ class Federation:
         least = int(exact_integer(self.least_parties, name="least_parties"))
         if least > len(parties):
             raise ParameterError("federated.too_few_parties_for_least", least=least, found=len(parties))
+        exact_integer(self.rounds, name="rounds")
+        if exact_probability(self.participation, name="participation") == 0:
+            raise ParameterError("federated.nobody_participates")
         object.__setattr__(self, "parties", parties)
         object.__setattr__(self, "least_parties", least)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parties."""
+        return tuple(one.name for one in self.parties)
+
     def preview(self) -> FederationPreview:
         """Return the cost, the noise and the traffic of a training. Nothing is spent or released."""
-        plan, names = self._plan(), tuple(one.name for one in self.parties)
+        plan, names = self.plan(), self.names
         scale = plan.get_noise_scale(len(names))
         return FederationPreview(
             guarantee=plan.guarantee,
             event=plan.event,
             parties=names,
             rounds=plan.rounds,
-            bytes_per_party=_INTEGER_BYTES * plan.width,
+            bytes_per_party=INTEGER_BYTES * plan.width,
             noise_scale=scale,
             noise_ratio=scale / plan.get_noise_scale(1),
         )
 
-    def run(self) -> Any:
-        """Pay, train, and return the model; ``model.history_`` has what each round received and rejected."""
-        plan, sources = self._plan(), PartySources(self.source)
-        question = f"Train {self.update!r} with {len(self.parties)} parties"
-        with spend(
-            self.budget, self.source, plan.event, plan.guarantee, question=question, kind="federated"
-        ) as payment:
-            received = {one.name: _ask(plan, one, sources) for one in self.parties}
-            found = add_contributions(received, width=plan.width, parties=len(self.parties))
-            least, usable = self.least_parties, len(found.accepted)
-            if usable < least:
-                raise EngineError("federated.too_few_contributions", least=least, found=usable)
-            model = plan.finish(found, seeded=sources.seeded)
-            payment.deliver(found.total)
-        model.history_ = (_describe_round(1, found, plan),)
+    def run(self, checkpoint: "str | Path | None" = None) -> Any:
+        """Pay, train, and return the model; ``model.history_`` has what each round received and rejected.
+
+        ``checkpoint`` is a file for the progress. A training that was cut off goes on from it with the next round, pays
+        nothing again and repeats no noise; the round that was cut off is lost.
+        """
+        plan, sources = self.plan(), PartySources(self.source)
+        question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
+        with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:
+            progress = file.load(fingerprint(plan, self.names, self.update))
+            paid = find_reservation(self.budget, progress, plan)
+            with spend(
+                self.budget,
+                self.source,
+                plan.event,
+                plan.guarantee,
+                question=question,
+                kind="federated",
+                reservation=paid,
+            ) as payment:
+                reservation = payment.reservation
+                progress = replace(progress, reservation=None if reservation is None else reservation.id)
+                training = Training(
+                    plan=plan,
+                    names=self.names,
+                    least=self.least_parties,
+                    participation=exact_probability(self.participation, name="participation"),
+                    sources=sources,
+                )
+                progress = training.run(progress, file)
+                counts = [len(told["accepted"]) for told in progress.history]
+                model = plan.finish(progress.states, next(filter(None, reversed(counts))), seeded=sources.seeded)
+                payment.deliver(progress.states[-1])
+            file.remove()
+        model.history_ = progress.history
         return model
 
-    def _plan(self) -> OneShotPlan:
+    def plan(self) -> "UpdatePlan":
+        """Read and check the records, and plan the rounds; nothing is spent or released."""
         privacy = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho, "adjacency": self.adjacency}
         # An estimator's own epsilon gives way to a rho.
         given = privacy if self.rho is None else privacy | {"epsilon": 1 if self.epsilon is None else self.epsilon}
-        return self.update.plan(self.parties, given | {"budget": self.budget})
-
-
-def _ask(plan: OneShotPlan, party: Party, sources: PartySources) -> object:
-    return plan.contribute(party.name, sources.get(party.name, 1))
-
-
-def _describe_round(number: int, found: RoundSum, plan: OneShotPlan) -> Mapping[str, Any]:
-    return {
-        "round": number,
-        "accepted": list(found.accepted),
-        "rejected": dict(found.rejected),
-        "bytes": _INTEGER_BYTES * plan.width * len(found.accepted),
-    }
+        rounds = int(exact_integer(self.rounds, name="rounds"))
+        return self.update.plan(self.parties, given | {"budget": self.budget}, rounds)

@@ -4,6 +4,7 @@ A person's records must all be with one party. Then what a party sends is the on
 guarantee of one party's message is the guarantee of all messages together.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -55,10 +56,9 @@ def read_parties(parties: object) -> tuple[Party, ...]:
             raise ParameterError("federated.not_parties", parties=type(one).__name__)
     if not _MIN_PARTIES <= len(found) <= _MAX_PARTIES:
         raise ParameterError("federated.number_of_parties", least=_MIN_PARTIES, most=_MAX_PARTIES, found=len(found))
-    names = [one.name for one in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError("federated.party_named_twice", name=safe_repr(name))
+    [(name, times)] = Counter(one.name for one in found).most_common(1)
+    if times > 1:
+        raise ParameterError("federated.party_named_twice", name=safe_repr(name))
     return tuple(found)
 
 

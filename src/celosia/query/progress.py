@@ -1,6 +1,6 @@
-"""Progress bar for long queries, shown on a terminal after two seconds.
+"""Progress bar for long work, shown on a terminal after two seconds.
 
-It shows the share of the files read so far, which depends on their size and not on their content.
+Of a query it shows the share of the files read so far, which depends on their size and not on their content.
 """
 
 import time
@@ -17,8 +17,10 @@ _DELAY_SECONDS = 2.0  # seconds
 class Bar:
     """Draw a bar on the terminal. A call sets the share that is done; 1 removes the bar."""
 
-    def __init__(self, console: "Console | None" = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console, self._clock = console, clock
+    def __init__(
+        self, console: "Console | None" = None, clock: Callable[[], float] = time.monotonic, *, text: str = "Reading"
+    ) -> None:
+        self._console, self._clock, self._text = console, clock, text
         self._started: float | None = None
         self._drawn: Progress | None = None
 
@@ -41,9 +43,9 @@ class Bar:
         console = self._console or Console(stderr=True)
         if not console.is_terminal:
             return
-        columns = (TextColumn("Reading"), BarColumn(), TimeElapsedColumn())
+        columns = (TextColumn(self._text), BarColumn(), TimeElapsedColumn())
         self._drawn = Progress(*columns, console=console, transient=True)
-        self._drawn.add_task("Reading", total=1.0)
+        self._drawn.add_task(self._text, total=1.0)
         self._drawn.start()
 
     def _remove(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from tests.federated.test_federation import federate, make_records
 @given(st.lists(st.integers(1, 60), min_size=2, max_size=5), st.integers(0, 2**32))
 def test_the_exact_sums_of_the_parties_are_those_of_all_records(sizes: list[int], seed: int) -> None:
     parties = {str(number): make_records(size, seed + number) for number, size in enumerate(sizes)}
-    plan = federate(parties)._plan()
+    plan: Any = federate(parties).plan()
     features, target = (np.concatenate([records[place] for records in parties.values()]) for place in (0, 1))
     model = LinearRegression(bounds=(0, 10), bounds_y=(-5, 45), epsilon=1, delta="1e-5")
     together = model.sum_records(features, target, model.plan_sums(features, target)).combine()
@@ -25,8 +27,8 @@ def test_the_exact_sums_of_the_parties_are_those_of_all_records(sizes: list[int]
 
 
 def test_a_plan_shows_no_sums() -> None:
-    plan = federate()._plan()
+    plan = federate().plan()
     assert "sums" not in repr(plan)
     huge = RoundSum(total=np.array([2**63] * plan.width, dtype=object), accepted=("a",), rejected={})
     with pytest.raises(InputError):
-        plan.finish(huge, seeded=False)
+        plan.advance(plan.start(), huge)

@@ -41,7 +41,7 @@ class Count(PrivateEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
         """Release the number of rows."""
         with self._rollback_on_error():
-            target = self._privacy()
+            target = self.find_privacy_target()
             self.begun_ = True
             laplace = Laplace(epsilon=target.epsilon or 1, sensitivity=1, adjacency=target.adjacency, unit=target.unit)
             with self._spend(target, target.event(laplace.event), features=1) as payment:

@@ -125,7 +125,7 @@ class TestPublished:
             model = FuzzyCMeans(
                 n_clusters=clusters, epsilon=2, bounds=(0, 1), method="published", adjacency="replace-one"
             )
-            seed = model._published_noise(features, model._privacy())
+            seed = model._published_noise(features, model.find_privacy_target())
             event = seed.noise.event
             loss = clusters * features * seed.iterations / (event.grid * event.scale)
             claimed = seed.spent.epsilon

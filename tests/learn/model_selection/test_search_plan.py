@@ -78,7 +78,7 @@ def test_a_model_that_fits_no_record_learns_noise() -> None:
     model = with_settings(_MODEL, {"epsilon": 60_000, "source": Seeded(1)})
     with no_records(model):
         model.fit(np.eye(2), [0, 1])
-    assert "_read_data" not in vars(model)
+    assert "read_data" not in vars(model)
     assert np.abs(np.asarray(model.class_count_)).max() < 0.01
     assert model.fit(np.eye(2), [0, 1]).class_count_.tolist() == pytest.approx([1, 1], abs=0.01)
 

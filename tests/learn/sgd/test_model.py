@@ -30,6 +30,7 @@ from celosia.learn.optimize.projections import Ball
 from celosia.learn.sgd import noisy_descent
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.pnsgd import PNSGDClassifier, PNSGDRegressor
+from celosia.learn.sgd.unit_rows import shorten_rows
 from celosia.ledger import InMemoryBudget, Policy
 from celosia.noise import Seeded
 
@@ -153,8 +154,8 @@ def test_no_gradient_is_longer_than_the_bound(
         (classifier(data_norm=norm, lipschitz=lipschitz), np.where(table[:, 2] > 0, "high", "low")),
     ):
         scaling = model._scaling(2)
-        run, _ = model._run(model._privacy(), len(table), scaling)
-        scaled = noisy_descent._no_longer_than_one(scaling.rows(table[:, :2]))
+        run, _ = model._run(model.find_privacy_target(), len(table), scaling)
+        scaled = shorten_rows(scaling.rows(table[:, :2]))
         goals = np.clip(model._targets(target, len(table)), -1, 1)
         for row, goal in zip(scaled, goals, strict=True):
             start = run.projection.project(np.array(weights))
@@ -343,7 +344,7 @@ def test_without_privacy_no_record_is_promised_anything() -> None:
 
 def test_the_default_set_holds_every_line_within_the_bounds() -> None:
     model = regressor()
-    run, _ = model._run(model._privacy(), 60, model._scaling(2))
+    run, _ = model._run(model.find_privacy_target(), 60, model._scaling(2))
     assert isinstance(run, PNSGD)
     assert isinstance(run.projection, Ball)
     assert float(run.projection.radius) >= math.sqrt(3)

@@ -20,6 +20,7 @@ from celosia.learn.optimize.projections import Ball, Box
 from celosia.learn.sgd import noisy_descent
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.price import keeps
+from celosia.learn.sgd.unit_rows import shorten_rows
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def test_long_rows_are_shortened_and_far_targets_cut() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(-1e308, 1e308), st.floats(-1e308, 1e308)), min_size=1, max_size=5))
 def test_no_row_is_longer_than_one_in_exact_arithmetic(rows: list[tuple[float, float]]) -> None:
-    for row in noisy_descent._no_longer_than_one(np.array(rows)):
+    for row in shorten_rows(np.array(rows)):
         assert sum(Fraction(value) ** 2 for value in row.tolist()) <= 1
 
 

@@ -39,8 +39,9 @@ class PublishedGaussianNB(GaussianNB):
     True
     """
 
-    def _privacy(self) -> Target:
-        found = super()._privacy()
+    def find_privacy_target(self) -> Target:
+        """Return a target without privacy: what was published has no guarantee."""
+        found = super().find_privacy_target()
         if found.private and (found.kind != "pure" or self.budget is not None):
             raise ParameterError("experiments.no_guarantee_to_pay")
         return Target.of(epsilon=float("inf"))
@@ -57,7 +58,7 @@ class PublishedGaussianNB(GaussianNB):
         """Set the learned attributes from exact statistics with the published noise."""
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
         counts, means, variances = class_statistics(values, target, len(self.classes_))
-        privacy = super()._privacy()
+        privacy = super().find_privacy_target()
         if privacy.private:
             means, variances = self._add_noise(privacy, counts, means, variances)
         self._take_normals(counts, counts / counts.sum(), means, variances, float(values.var(axis=0).max()))

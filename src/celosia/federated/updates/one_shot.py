@@ -13,20 +13,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from celosia.core.errors import CelosiaError, InputError, ParameterError
 from celosia.core.exact import safe_repr
+from celosia.federated.updates.plan import State, UpdatePlan
 from celosia.learn.base.summaries import SummaryEstimator
 from celosia.statistics.base.summary_request import Provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from celosia.core import Source
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.learn.base.exact import ExactSums
+    from celosia.statistics.base.noise import Noise
     from celosia.statistics.base.summary_request import SummaryRequest
 
 _MAX_SUM = 2**62 - 1
@@ -55,8 +60,10 @@ class OneShot:
         if not isinstance(self.estimator, SummaryEstimator):
             raise ParameterError("federated.estimator_not_from_sums", type=safe_repr(type(self.estimator).__name__))
 
-    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any]) -> "OneShotPlan":
+    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "OneShotPlan":
         """Read and check the records of all parties, and plan the sums; nothing is released."""
+        if rounds != 1:
+            raise ParameterError("federated.one_shot_has_one_round", rounds=rounds)
         model = copy.deepcopy(self.estimator).set_params(**privacy)
         if getattr(model, "classes", None) == "public":
             raise ParameterError("federated.classes_not_stated")
@@ -78,7 +85,7 @@ def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryReque
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OneShotPlan:
+class OneShotPlan(UpdatePlan):
     """The plan of one round, with the exact sums of the parties in this process, which are never shown."""
 
     model: Any
@@ -101,17 +108,39 @@ class OneShotPlan:
         """The guarantee of all messages."""
         return self.request.guarantee
 
+    @property
+    def noise(self) -> "Noise":
+        """The noise of a party's sums."""
+        return self.request.noise
+
+    def get_round_event(self, rounds: int) -> "Event":  # noqa: ARG002 - there is one
+        """Return what the round costs."""
+        return self.request.event
+
     def get_noise_scale(self, parties: int) -> float:
         """Return the standard deviation of the noise in a number of the total, in integer steps."""
         return float((parties * self.request.noise.variance) ** 0.5)
 
-    def contribute(self, party: str, source: "Source") -> NDArray[np.int64]:
-        """Return the noisy sums of a party."""
-        return self.request.release(self.sums[party].combine(), source)
+    def start(self) -> State:
+        """Return a total of 0."""
+        return np.zeros(self.width, dtype=np.int64)
 
-    def finish(self, found: "RoundSum", *, seeded: bool) -> Any:
-        """Return the model of the total."""
+    def compute(
+        self,
+        parties: "Sequence[str]",
+        state: State,  # noqa: ARG002 - sums do not depend on it
+        sources: "Sequence[Source]",  # noqa: ARG002 - sums are exact
+    ) -> "Sequence[NDArray[np.int64] | None]":
+        """Return the exact sums of parties."""
+        return [self.sums[name].combine() for name in parties]
+
+    def advance(self, state: State, found: "RoundSum") -> State:  # noqa: ARG002 - there is one round
+        """Return the total."""
         if max(map(abs, found.total), default=0) > _MAX_SUM:
             raise InputError("core.too_many_rows")
-        widened = replace(self.request, noise=self.request.noise.widen(len(found.accepted)))
-        return self.model.finish_fit(found.total.astype(np.int64), widened, Provenance(seeded=seeded))
+        return found.total.astype(np.int64)
+
+    def finish(self, states: "Sequence[State]", accepted: int, *, seeded: bool) -> Any:
+        """Return the model of the total."""
+        widened = replace(self.request, noise=self.request.noise.widen(accepted))
+        return self.model.finish_fit(states[-1], widened, Provenance(seeded=seeded))

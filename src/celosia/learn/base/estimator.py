@@ -34,13 +34,18 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
     from celosia.ledger.budgets.release_kind import ReleaseKind
+    from celosia.ledger.reservations.reservation import Reservation
 
 
 @dataclass(slots=True, kw_only=True)
 class Payment:
-    """The source of the noise of a paid fit; ``deliver`` the noisy result before the block ends."""
+    """The source of the noise of a paid fit; ``deliver`` the noisy result before the block ends.
+
+    ``reservation`` is what paid; None without a budget.
+    """
 
     source: "Source"
+    reservation: "Reservation | None" = None
     value: Any = field(default=None, repr=False)
 
     def deliver(self, value: object) -> None:
@@ -76,8 +81,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     least_rows: ClassVar[int] = 1
     """The fewest rows that ``preview`` makes a forecast for."""
 
-    def _privacy(self) -> Target:
-        """What this fit may spend; the neighbours are those of the budget if there is one.
+    def find_privacy_target(self) -> Target:
+        """Return what a fit may spend; the neighbours are those of the budget if there is one.
 
         Rows in memory do not tell whose they are, so that a budget of persons, with all their rows, cannot be kept; nor
         can any be kept without noise.
@@ -162,7 +167,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         self, epsilon: "Exact | None", delta: "Exact | None" = None, rho: "Exact | None" = None
     ) -> Target:
         """What ``preview`` supposes to be spent: what it was given, or the estimator's own."""
-        return self._privacy().with_amount(epsilon, delta, rho)
+        return self.find_privacy_target().with_amount(epsilon, delta, rho)
 
     def _feature_count(self, n_features: int | None) -> int:
         """How many features a forecast is for."""
@@ -251,8 +256,12 @@ def spend(
     *,
     question: str,
     kind: "ReleaseKind" = "model",
+    reservation: "Reservation | None" = None,
 ) -> Iterator[Payment]:
-    """Reserve an event with the budget, run the block, and commit as ``settle`` does; without a budget only draw."""
+    """Reserve an event with the budget, run the block, and commit as ``settle`` does; without a budget only draw.
+
+    A ``reservation`` that is still open, of a process that ended before its work was done, pays instead.
+    """
     drawn = source_or_system(source)
     payment = Payment(source=drawn)
     if budget is None:
@@ -261,7 +270,8 @@ def spend(
     account = as_account(budget)
     if drawn.seeded and not account.allows_seeded:
         raise ParameterError("learn.repeatable_noise_in_ledger")
-    with settle(account, _reserve(account, event, guarantee, question, kind), failure="learn.fit_failed") as paid:
+    payment.reservation = reservation or _reserve(account, event, guarantee, question, kind)
+    with settle(account, payment.reservation, failure="learn.fit_failed") as paid:
         yield payment
         paid.deliver(Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded))
 

@@ -64,7 +64,7 @@ class SummaryEstimator(PrivateEstimator):
         """Learn from records: pay, read them once, add noise once, and solve."""
         with self._rollback_on_error():
             self._clear_sums()
-            values, target = self._read_data(X, y, getattr(self, "classes", None), first=True)
+            values, target = self.read_data(X, y, getattr(self, "classes", None), first=True)
             self._release(self._begin(values.shape[1]), values, target)
         return self
 
@@ -76,7 +76,7 @@ class SummaryEstimator(PrivateEstimator):
         first = "_held" not in vars(self)
         known = getattr(self, "classes", None) if classes is None else classes
         with self._rollback_on_error():
-            values, target = self._read_data(X, y, known if first else getattr(self, "classes_", None), first=first)
+            values, target = self.read_data(X, y, known if first else getattr(self, "classes_", None), first=first)
             if first:
                 self._held = self._begin(values.shape[1])
             self._held.add(*_together(self._held, values, target))
@@ -102,7 +102,7 @@ class SummaryEstimator(PrivateEstimator):
         LaplaceEvent(scale=..., sensitivity=..., dimension=...)
         """
         with self._rollback_on_error():
-            values, _ = self._read_data(X, y, getattr(self, "classes", None), first=True)
+            values, _ = self.read_data(X, y, getattr(self, "classes", None), first=True)
             held = self._begin(values.shape[1])
         if isinstance(held, _Plain):
             raise ParameterError("learn.sums_need_privacy")
@@ -117,7 +117,7 @@ class SummaryEstimator(PrivateEstimator):
         from celosia.learn.base.exact import ExactSums
 
         with self._rollback_on_error():
-            values, target = self._read_data(X, y, getattr(self, "classes_", None), first=False)
+            values, target = self.read_data(X, y, getattr(self, "classes_", None), first=False)
             held = ExactSums(request, _spec_of(request).kinds)
             held.add(*_together(held, values, target))
         return held
@@ -141,7 +141,7 @@ class SummaryEstimator(PrivateEstimator):
             payment.deliver(noisy)
         self._clear_sums()
 
-    def _read_data(
+    def read_data(
         self,
         X: Any,  # noqa: N803 - scikit-learn's names
         y: Any,
@@ -161,7 +161,7 @@ class SummaryEstimator(PrivateEstimator):
         """Raise ``InputError`` for records that cannot be learned from."""
 
     def _begin(self, count: int) -> Any:
-        privacy = self._privacy()
+        privacy = self.find_privacy_target()
         names = getattr(self, "feature_names_in_", None)
         if not privacy.private:
             return _Plain(() if self.bounds is None else self._kinds(count, names), self._target_bounds())

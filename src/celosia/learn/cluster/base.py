@@ -86,7 +86,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """
         with self._rollback_on_error():
             self._check_parameters()
-            privacy = self._privacy()
+            privacy = self.find_privacy_target()
             values = read_features(self, X, reset=True, least=1 if privacy.private else int(self.n_clusters))
             check_rows(len(values))
             for name in ("labels_", "inertia_"):  # of an earlier fit without privacy

@@ -95,7 +95,7 @@ class FunctionalMechanism(PrivateEstimator):
     def _fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         values = read_features(self, X, reset=True)
         target = read_target(y, len(values), self)
-        privacy = self._privacy()
+        privacy = self.find_privacy_target()
         objective, radius = self._objective(values.shape[1]), self._radius()
         if not privacy.private:
             return self._fit_plain(objective, values, target, radius)

@@ -53,6 +53,8 @@ _AFTERWARDS: Final[dict[str, str]] = {
     "Ridge": "The noisy matrix of products was made symmetric, its eigenvalues were raised above what noise could have "
     "made, the penalty was added, and the equations were solved.",
     "StandardScaler": "Means were cut at the bounds, and variances that noise could have made were raised to a floor.",
+    "federated SGD": "Weights of later rounds were averaged, and brought back to the units of the features.",
+    "federated proximal": "Weights of later rounds were averaged, and brought back to the units of the features.",
 }
 _PROOF: Final[dict[str, str]] = {
     "CategoricalNB": "class-moments",
@@ -67,6 +69,8 @@ _PROOF: Final[dict[str, str]] = {
     "PNSGDRegressor": "pnsgd",
     "Ridge": "least-squares",
     "StandardScaler": "class-moments",
+    "federated SGD": "federated-sgd",
+    "federated proximal": "proximal",
 }
 
 
@@ -291,11 +295,13 @@ def _made(model: "PrivateEstimator") -> list[Section]:
     name = type(model).__name__
     if model.event_ is None:
         return []
-    proof = "functional" if _in_one_pass(model) or _method(model) in ("functional", "published") else _PROOF.get(name)
+    method = _method(model)
+    proof = "functional" if _in_one_pass(model) or method in ("functional", "published") else _PROOF.get(method)
+    proof = proof or _PROOF.get(name)
     import celosia
 
     cited = () if proof is None else (f"Read, and cite, proofs/{proof}.md of celosia {celosia.__version__}.",)
-    after = _AFTERWARDS.get(name, "")
+    after = _AFTERWARDS.get(method) or _AFTERWARDS.get(name, "")
     told = "All that follows the noise is computed from noisy numbers, and costs no privacy."
     return [
         Section(title="Post-processing", paragraphs=(f"{told} {after}".strip(),)),

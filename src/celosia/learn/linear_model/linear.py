@@ -182,6 +182,13 @@ class LinearRegression(RegressorMixin, SummaryEstimator):  # type: ignore[misc] 
             self.intercept_ = float(middles[-1] + halves[-1] * line.constant - self.coef_ @ middles[:-1])
         self.lambda_, self.noise_scale_ = line.floor, float(np.sqrt(moments.variance[1, -1]))
 
+    def set_coefficients(self, coef: Numbers, intercept: float, *, noise_scale: float) -> None:
+        """Set the line from noisy coefficients that were computed and paid for elsewhere."""
+        for name in ("noisy_moments_", "column_ranges_", "noise_kind_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.coef_, self.intercept_ = np.asarray(coef, dtype=np.float64), float(intercept)
+        self.lambda_, self.noise_scale_ = 0.0, float(noise_scale)
+
     def solve_exact(self, values: Numbers, target: NDArray[Any] | None) -> None:
         """Set the line without privacy, by scikit-learn."""
         from sklearn import linear_model

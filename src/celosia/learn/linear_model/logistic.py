@@ -109,13 +109,13 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, read them, add noise, and return the model."""
         method = self._check_parameters()
-        privacy = self._privacy()
+        privacy = self.find_privacy_target()
         if method in {"functional", "published"} or not privacy.private:
             return super().fit(X, y)
         with self._rollback_on_error():
             self._clear_sums()
             self.__dict__.pop("provenance_", None)  # that of another fit
-            values, codes = self._read_data(X, y, self.classes, first=True)
+            values, codes = self.read_data(X, y, self.classes, first=True)
             assert codes is not None  # noqa: S101 - for the type checker: a classifier has labels
             kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
             axes = [axis_of(kind) for kind in kinds]
@@ -196,6 +196,10 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             C=1.0 if self.C is None else self.C, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter
         ).fit(values, target)
         self._take(plain.coef_, plain.intercept_, 0.0, int(plain.n_iter_.max()))
+
+    def set_coefficients(self, coef: "NDArray[np.float64]", intercept: float, *, noise_scale: float) -> None:
+        """Set the weights of two classes from noisy ones that were computed and paid for elsewhere."""
+        self._take(np.atleast_2d(coef), np.atleast_1d(intercept), noise_scale, 1)
 
     def _take(self, coef: Any, intercept: Any, scale: float, steps: int) -> None:
         self.coef_ = np.asarray(coef, dtype=np.float64)

@@ -114,7 +114,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     # --------------------------------------------------------------------------------------------------- the search
 
     def _plan(self, X: Any, y: Any) -> Plan:  # noqa: N803 - scikit-learn's names
-        privacy, kind = self._privacy(), self._kind()
+        privacy, kind = self.find_privacy_target(), self._kind()
         candidates = candidates_of(self.estimator, self.param_grid)
         read = read_values if get_tags(self.estimator).input_tags.categorical else read_features
         values = read(self, X, reset=True)
@@ -127,7 +127,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             target = read_target(y, len(values), self)
         if isinstance(self.estimator, SummaryEstimator):  # it may be stricter
             strict = with_settings(self.estimator, {"budget": self.budget})
-            strict._read_data(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
+            strict.read_data(X, y, settings.get("classes"), first=True)
         return Plan(
             privacy=privacy,
             candidates=candidates,

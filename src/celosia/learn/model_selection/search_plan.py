@@ -131,17 +131,17 @@ def _spread_values(kind: Kind) -> NDArray[Any]:
 @contextmanager
 def no_records(model: Any) -> Iterator[None]:
     """Let a model fit none of the records that it is shown: it learns their shape, and noise."""
-    validated = model._read_data  # noqa: SLF001 - our family
+    validated = model.read_data
 
     def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         values, target = validated(*given, **named)
         return values[:0], target[:0]
 
-    model._read_data = none  # noqa: SLF001 - our family
+    model.read_data = none
     try:
         yield
     finally:
-        del model._read_data  # noqa: SLF001 - our family
+        del model.read_data
 
 
 def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:

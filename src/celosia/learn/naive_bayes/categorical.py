@@ -115,7 +115,7 @@ class CategoricalNB(NaiveBayes):
             learned = getattr(self, "domains_", None)  # of a model that was fitted in a session
             if learned is not None:
                 return list(learned)
-            if not self._privacy().private:
+            if not self.find_privacy_target().private:
                 return [None] * count  # scikit-learn's: integers from 0
         return [kind.domain() for kind in self._kinds(count, getattr(self, "feature_names_in_", None))]
 

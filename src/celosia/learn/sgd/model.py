@@ -102,7 +102,7 @@ class PNSGDModel(PrivateEstimator):
         with self._rollback_on_error():
             values = read_features(self, X, reset=True)
             targets = self._targets(y, len(values))
-            privacy = self._privacy()
+            privacy = self.find_privacy_target()
             if not privacy.private:
                 return self._fit_plain(values, targets)
             scaling = self._scaling(values.shape[1])
@@ -145,7 +145,7 @@ class PNSGDModel(PrivateEstimator):
 
     # --------------------------------------------------------------------------------------------- public parameters
 
-    def _privacy(self) -> Target:
+    def find_privacy_target(self) -> Target:
         """What may be spent, for neighbours that replace one record."""
         account = None if self.budget is None else as_account(self.budget)
         unit, near = ("row", ReplaceOne) if account is None else (account.budget.unit, account.budget.adjacency)
@@ -220,7 +220,7 @@ class PNSGDModel(PrivateEstimator):
     ) -> Forecast:
         """Return how far off a coefficient would be with ``n`` rows: noise at rest, and the way that is left to go."""
         rows, count = exact_integer(n, name="n"), self._feature_count(n_features)
-        privacy, other = self._privacy(), epsilon is not None or rho is not None
+        privacy, other = self.find_privacy_target(), epsilon is not None or rho is not None
         if other and isinstance(privacy, _CurveTarget):  # a curve gives way to the given target
             privacy = Target(adjacency=ReplaceOne, unit=privacy.unit)
         privacy = privacy.with_amount(epsilon, delta, rho)

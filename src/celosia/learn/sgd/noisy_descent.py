@@ -28,6 +28,7 @@ from celosia.learn.optimize.descent import Run, descend
 from celosia.learn.optimize.losses import Loss, SquaredLoss
 from celosia.learn.optimize.projections import Ball, ConvexSet
 from celosia.learn.sgd.price import least_noise, record_guarantee, rho_of
+from celosia.learn.sgd.unit_rows import shorten_rows
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.real_gaussian import RealGaussian
 from celosia.mechanisms.secret_order import secret_permutation, secret_stop
@@ -259,7 +260,7 @@ class PNSGD:
         if not (np.isfinite(values).all() and np.isfinite(wanted).all()):
             raise InputError("learn.rows_not_finite")
         drawn = source_or_system(source)
-        weights = self._last(_no_longer_than_one(values), np.clip(wanted, -1.0, 1.0), drawn)
+        weights = self._last(shorten_rows(values), np.clip(wanted, -1.0, 1.0), drawn)
         return Release(value=weights, event=self.event, guarantee=self.guarantee, seeded=drawn.seeded)
 
     def _last(
@@ -333,15 +334,6 @@ def _doubles(values: "ArrayLike") -> "NDArray[np.float64]":
     except (TypeError, ValueError):
         pass
     raise InputError("learn.rows_not_numbers")
-
-
-def _no_longer_than_one(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return rows scaled down to a length that doubles cannot round above 1."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    scaled = rows / np.maximum(largest, 1.0)[:, None]  # squares of large numbers would overflow
-    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) * np.maximum(largest, 1.0)
-    limit = 1.0 - 2.0**-40
-    return np.ascontiguousarray(rows * np.minimum(1.0, limit / np.maximum(lengths, limit))[:, None])
 
 
 def _a(value: Any, kind: type, default: object, name: str) -> Any:

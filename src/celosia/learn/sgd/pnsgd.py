@@ -77,7 +77,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         return np.clip((np.clip(numbers, middle - half, middle + half) - middle) / half, -1.0, 1.0)
 
     def _centre(self) -> tuple[float, float]:
-        if self.bounds_y is None and not self._privacy().private:
+        if self.bounds_y is None and not self.find_privacy_target().private:
             return 0.0, 1.0
         low, high = interval_of(target_kind(self.bounds_y))
         return low / 2 + high / 2, high / 2 - low / 2

@@ -66,6 +66,15 @@ class UnitRows:
         return coefficients, float(constant - coefficients @ self.middles)
 
 
+def shorten_rows(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return rows scaled down to a length that doubles cannot round above 1."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    scaled = rows / np.maximum(largest, 1.0)[:, None]  # squares of large numbers would overflow
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) * np.maximum(largest, 1.0)
+    limit = 1.0 - 2.0**-40
+    return np.ascontiguousarray(rows * np.minimum(1.0, limit / np.maximum(lengths, limit))[:, None])
+
+
 def interval_of(kind: "Kind") -> tuple[float, float]:
     """Return the two ends of what a column can be."""
     axis = axis_of(kind)

@@ -1,0 +1,114 @@
+"""The rounds of a training: who takes part, their integers with noise, the sum, and the next public state.
+
+The cost of all rounds is reserved before the first. So no round can exceed the budget, and a training that ends early
+has paid for more than it showed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import EngineError
+from celosia.federated.checkpoint import Checkpoint, Progress
+from celosia.federated.contributions import RoundSum, add_contributions
+from celosia.noise.bernoulli import bernoulli
+from celosia.query.progress import Bar
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.federated.parties import PartySources
+    from celosia.federated.updates.plan import State, UpdatePlan
+
+INTEGER_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Training:
+    """What a training needs besides its plan: who is asked, and how few may answer."""
+
+    plan: "UpdatePlan"
+    names: tuple[str, ...]
+    least: int
+    participation: Fraction
+    sources: "PartySources" = field(repr=False)
+
+    def run(self, progress: Progress, checkpoint: Checkpoint) -> Progress:
+        """Run the rounds that are left, and return the progress."""
+        if progress.lost:
+            progress = progress.complete(self._get_state(progress), self._tell_lost(progress.begun))
+        for number in _show_progress(range(progress.begun + 1, self.plan.rounds + 1)):
+            progress = progress.begin()
+            checkpoint.save(progress)
+            state = self._get_state(progress)
+            found = self._receive(number, state)
+            if len(found.accepted) < self.least:
+                raise EngineError("federated.too_few_contributions", least=self.least, found=len(found.accepted))
+            progress = progress.complete(self.plan.advance(state, found), self._tell(number, found))
+            checkpoint.save(progress)
+        if not any(told["accepted"] for told in progress.history):
+            raise EngineError("federated.too_few_contributions", least=self.least, found=0)
+        return progress
+
+    def _get_state(self, progress: Progress) -> "State":
+        return progress.states[-1] if progress.states else self.plan.start()
+
+    def _receive(self, number: int, state: "State") -> RoundSum:
+        """Ask the parties of a round, and add up what they answer."""
+        asked = self._choose(number)
+        contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
+        return add_contributions(contributions, width=self.plan.width, parties=len(self.names))
+
+    def _choose(self, number: int) -> list[str]:
+        """Return who is asked in a round: each with the same probability, and publicly so."""
+        if self.participation == 1:
+            return list(self.names)
+        coins = bernoulli(self.participation, len(self.names), self.sources.get("", number))
+        return [name for name, coin in zip(self.names, coins, strict=True) if coin]
+
+    def _tell(self, number: int, found: RoundSum) -> Mapping[str, Any]:
+        return {
+            "round": number,
+            "accepted": list(found.accepted),
+            "rejected": dict(found.rejected),
+            "bytes": INTEGER_BYTES * self.plan.width * len(found.accepted),
+        }
+
+    def _tell_lost(self, number: int) -> Mapping[str, Any]:
+        return {"round": number, "accepted": [], "rejected": dict.fromkeys(self.names, "lost"), "bytes": 0}
+
+
+def ask(plan: "UpdatePlan", names: Sequence[str], state: "State", sources: "Sequence[Source]") -> dict[str, object]:
+    """Return what parties send: integers with noise, or None from one that has no result."""
+    computed = plan.compute(names, state, sources)
+    usable = [place for place, given in enumerate(computed) if given is not None]
+    exact = [given for given in computed if given is not None]
+    noisy = add_noise(plan, exact, [sources[place] for place in usable])
+    sent: dict[str, object] = dict.fromkeys(names)
+    return sent | {names[place]: given for place, given in zip(usable, noisy, strict=True)}
+
+
+def add_noise(
+    plan: "UpdatePlan", exact: Sequence[NDArray[np.int64]], sources: "Sequence[Source]"
+) -> Sequence[NDArray[np.int64]]:
+    """Add the plan's noise to what parties computed; drawn at once where all draw from one source."""
+    noise = plan.noise
+    if noise is None or not exact:
+        return exact
+    if all(one is sources[0] for one in sources):
+        return list(replace(noise, cells=len(exact)).release(np.stack(exact), sources[0]))
+    return [noise.release(one[None], source)[0] for one, source in zip(exact, sources, strict=True)]
+
+
+def _show_progress(rounds: range) -> Iterator[int]:
+    """Yield the rounds, with a bar on a terminal after two seconds."""
+    bar = Bar(text="Training")
+    try:
+        for done, number in enumerate(rounds):
+            bar(done / len(rounds))
+            yield number
+    finally:
+        bar(1)

@@ -1,0 +1,150 @@
+"""Records of all parties on the scale that gradient methods are analysed on, and the way back to a fitted model.
+
+A line or a logistic regression is learned from rows no longer than 1 and targets from -1 to 1, with weights in a ball.
+All constants of the privacy proof follow from that, never from records: the longest gradient, the smoothness, the ball.
+Records of parties stand one after the other, so that a round is computed for all of them at once.
+"""
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.exact import Exact, exact_positive, safe_repr
+from celosia.learn.linear_model.linear import LinearRegression
+from celosia.learn.linear_model.logistic import LogisticRegression
+from celosia.learn.optimize.losses import LogisticLoss, Loss, SquaredLoss
+from celosia.learn.optimize.projections import Ball
+from celosia.learn.privacy.parameters import feature_kinds, target_kind
+from celosia.learn.sgd.unit_rows import UnitRows, interval_of, shorten_rows
+
+if TYPE_CHECKING:
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.federated.parties import Party
+    from celosia.statistics.base.target import Target
+
+Floats = NDArray[np.float64]
+
+_REACH: Final = {LinearRegression: 1, LogisticRegression: 4}  # the radius of the default ball, in norms of a row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearTask:
+    """What is learned, from what: the estimator, its loss, the ball of its weights, and the scaled records.
+
+    ``offsets`` says where the records of each party begin and end.
+    """
+
+    model: Any
+    target: "Target"
+    loss: Loss
+    ball: Ball
+    scaling: UnitRows
+    names: tuple[str, ...]
+    rows: Floats = field(repr=False)
+    targets: Floats = field(repr=False)
+    offsets: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def dimension(self) -> int:
+        """How many weights there are."""
+        return self.scaling.dimension
+
+    @property
+    def steepest(self) -> Fraction:
+        """The length of the longest gradient of a record."""
+        return self.loss.lipschitz(self.ball.radius)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many records each party has."""
+        return np.diff(self.offsets)
+
+    def finish(
+        self, weights: Floats, paid: "tuple[Event, Guarantee]", *, noise: float, seeded: bool, how: tuple[str, str]
+    ) -> Any:
+        """Return the estimator, fitted: with weights for features and targets in the caller's units."""
+        model = self.model
+        slopes, constant = self.scaling.coefficients(weights)
+        middle, half = _read_range(model)
+        model.set_coefficients(slopes * half, middle + constant * half, noise_scale=noise)
+        model.event_, model.guarantee_ = paid
+        model.seeded_, (model.method_, model.method_reason_) = seeded, how
+        return model
+
+
+def read_task(
+    estimator: Any, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], *, loss: object, radius: Exact | None
+) -> LinearTask:
+    """Read and check the records of all parties."""
+    model = copy.deepcopy(estimator).set_params(**privacy)
+    if getattr(model, "classes", None) == "public":
+        raise ParameterError("federated.classes_not_stated")
+    target = model.find_privacy_target()
+    if not target.private:
+        raise ParameterError("learn.sums_need_privacy")
+    found = [_read_records(model, one, first=place == 0) for place, one in enumerate(parties)]
+    names = getattr(model, "feature_names_in_", None)
+    kinds = feature_kinds(model.bounds, model.n_features_in_, None if names is None else tuple(names))
+    scaling = UnitRows.of(kinds, intercept=bool(model.fit_intercept))
+    middle, half = _read_range(model)
+    targets = [np.clip((np.clip(y, middle - half, middle + half) - middle) / half, -1.0, 1.0) for _, y in found]
+    reach = _REACH[type(model)] * Fraction(math.ceil(scaling.norm * 1024), 1024)
+    return LinearTask(
+        model=model,
+        target=target,
+        loss=_find_loss(model, loss),
+        ball=Ball(reach if radius is None else exact_positive(radius, name="radius")),
+        scaling=scaling,
+        names=tuple(one.name for one in parties),
+        rows=shorten_rows(np.concatenate([scaling.rows(values) for values, _ in found])),
+        targets=np.concatenate(targets),
+        offsets=np.cumsum([0, *(len(values) for values, _ in found)]),
+    )
+
+
+def check_estimator(estimator: object, update: str) -> None:
+    """Refuse an estimator that is neither a line nor a logistic regression."""
+    if type(estimator) not in _REACH:
+        raise ParameterError(
+            "federated.estimator_without_gradient", update=update, type=safe_repr(type(estimator).__name__)
+        )
+
+
+def _find_loss(model: Any, loss: object) -> Loss:
+    if loss is None:
+        return SquaredLoss() if isinstance(model, LinearRegression) else LogisticLoss()
+    if not isinstance(loss, Loss):
+        raise ParameterError("federated.not_a_loss", loss=safe_repr(loss))
+    return loss
+
+
+def _read_records(model: Any, party: "Party", *, first: bool) -> tuple[Floats, Floats]:
+    """Return features and targets of a party, of two classes -1 and 1."""
+    classes = getattr(model, "classes", None) if first else getattr(model, "classes_", None)
+    try:
+        values, target = model.read_data(party.X, party.y, classes, first=first)
+    except CelosiaError as error:
+        problem = error.message
+    else:
+        if isinstance(model, LinearRegression):
+            return values, target
+        if len(model.classes_) != 2:
+            raise ParameterError("federated.more_than_two_classes", found=len(model.classes_))
+        return values, np.where(target == 1, 1.0, -1.0)
+    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
+
+
+def _read_range(model: Any) -> tuple[float, float]:
+    """Return the middle and half of the target's bounds; classes are -1 and 1 already."""
+    if not isinstance(model, LinearRegression):
+        return 0.0, 1.0
+    low, high = interval_of(target_kind(model.bounds_y))
+    return low / 2 + high / 2, high / 2 - low / 2

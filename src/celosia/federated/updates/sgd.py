@@ -1,0 +1,290 @@
+"""Federated averaging with differentially private gradient descent at each party (McMahan 2017, Abadi 2016).
+
+In every step a party takes each of its records with the same probability, cuts the gradient of each to one length, adds
+them as integers, and adds Gaussian noise. With one step a round it sends that sum; with several it descends by itself
+and sends how far its weights have moved. The noise follows from the target, the probability and the number of all
+steps, by the accountant, before the first round.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.adjacency import AddRemove, ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.events import GaussianEvent
+from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability
+from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedEvent
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, read_task
+from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.learn.optimize.descent import Run
+from celosia.learn.optimize.losses import LogisticLoss, SquaredLoss
+from celosia.noise.bernoulli import bernoulli
+from celosia.noise.gaussian import DiscreteGaussian
+from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.federated.contributions import RoundSum
+    from celosia.federated.parties import Party
+    from celosia.statistics.base.target import Target
+
+_MOST: Final = 2**20  # integer steps in the longest gradient
+_MODEL_STEPS: Final = 2**30  # integer steps in the radius of the ball
+_CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # gradients of most records are shorter
+_MAX_RATIO: Final = 2.0**20  # noise for a single gradient that no training could bear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SGD:
+    """Private gradient descent for ``LinearRegression`` or ``LogisticRegression`` with two classes.
+
+    Parameters
+    ----------
+    estimator
+        What is learned, with public bounds and classes. The federation sets its privacy parameters.
+    steps
+        Local steps of a party in each round. With one, the server takes the step from the sum of all gradients.
+    sampling_rate
+        The probability with which a record is in a step's sample; the sample stays secret.
+    step_size
+        The length of a step, for rows no longer than 1; left out, 1 over the smoothness of the loss, which is stable
+        for all records. Where features spread evenly between their bounds, as many times that as there are features
+        is stable too, and needs fewer rounds.
+    clip
+        The length to which gradients of records are cut. Left out, a quarter for squares and a half for the logistic
+        loss: shorter than the longest there could be, and longer than most.
+    records
+        How many records each party has, publicly: a number for all, or by name. Left out, the true numbers, which
+        only ``adjacency="replace-one"`` makes public. They only weigh parties and scale steps.
+    loss
+        A loss of ``celosia.learn.optimize.losses`` instead of the estimator's.
+    radius
+        The radius of the ball in which weights stay, for centred rows no longer than 1.
+
+    Examples
+    --------
+    >>> from celosia.federated import SGD
+    >>> from celosia.learn import LogisticRegression
+    >>> SGD(estimator=LogisticRegression(bounds=(0, 1), classes=[0, 1]), sampling_rate="0.1", records=500).steps
+    1
+    """
+
+    estimator: Any
+    steps: int = 1
+    sampling_rate: Exact = 1
+    step_size: Exact | None = None
+    clip: Exact | None = None
+    records: int | Mapping[str, int] | None = None
+    loss: Any = None
+    radius: Exact | None = None
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator, "SGD")
+        exact_integer(self.steps, name="steps")
+        if exact_probability(self.sampling_rate, name="sampling_rate") == 0:
+            raise ParameterError("federated.sampling_rate_zero")
+
+    def __repr__(self) -> str:
+        return f"SGD({type(self.estimator).__name__})"
+
+    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "SGDPlan":
+        """Read and check the records of all parties, and find the noise; nothing is released."""
+        task = read_task(self.estimator, parties, privacy, loss=self.loss, radius=self.radius)
+        target = task.target
+        if target.kind == "pure":
+            raise ParameterError("federated.gradients_need_delta")
+        steps = exact_integer(self.steps, name="steps")
+        rate = exact_probability(self.sampling_rate, name="sampling_rate")
+        ratio = find_noise_ratio(target, rate, rounds * steps, task.dimension)
+        usual = _CLIPS.get(type(task.loss), task.steepest)
+        clip = min(task.steepest, usual if self.clip is None else exact_positive(self.clip, name="clip"))
+        batches = rate * read_sizes(self.records, task)
+        step = None if self.step_size is None else float(exact_positive(self.step_size, name="step_size"))
+        return SGDPlan(
+            task=task,
+            rounds=rounds,
+            steps=steps,
+            rate=rate,
+            ratio=ratio,
+            clip=clip,
+            batches=np.array(batches, dtype=np.float64),
+            step_size=1 / float(task.loss.smoothness) if step is None else step,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SGDPlan(UpdatePlan):
+    """A planned descent: noise of ``ratio`` times the clip in each of ``rounds`` times ``steps`` steps.
+
+    ``batches`` has the public expected number of records in a sample of each party.
+    """
+
+    task: LinearTask
+    rounds: int
+    steps: int
+    rate: Fraction
+    ratio: Fraction
+    clip: Fraction
+    batches: State
+    step_size: float
+
+    @property
+    def width(self) -> int:
+        """How many integers a party sends in a round."""
+        return self.task.dimension
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The target."""
+        found = self.task.target.guarantee
+        assert found is not None  # noqa: S101 - for the type checker: the target is private
+        return found
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise of a sum of gradients; None where every local step adds its own."""
+        if self.steps > 1:
+            return None
+        bounding = ContributionBounds(adjacency=AddRemove, unit=self.task.target.unit)
+        rho = 1 / (2 * self.ratio**2)
+        return Noise.gaussian(rho, Sensitivity(l1=_MOST, l2_squared=_MOST**2), 1, self.width, bounding)
+
+    def get_round_event(self, rounds: int) -> "Event":
+        """Return what the first rounds cost."""
+        return build_event(self.task.target, self.ratio, self.rate, rounds * self.steps, self.width)
+
+    @property
+    def event(self) -> "Event":
+        """What all rounds cost a record, certified for the target."""
+        return self.task.target.event(self.get_round_event(self.rounds))
+
+    def get_noise_scale(self, parties: int) -> float:
+        """Return the standard deviation of the noise in a sum of gradients of one step, in integer steps."""
+        return float(self.ratio) * _MOST * math.sqrt(parties)
+
+    def start(self) -> State:
+        """Return weights of 0."""
+        return np.zeros(self.width)
+
+    def compute(
+        self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
+    ) -> Sequence[NDArray[np.int64] | None]:
+        """Return sums of gradients, or how far local weights have moved, times the expected sample."""
+        from celosia.federated.updates.local_descent import project_rows
+
+        places = [self.task.names.index(name) for name in parties]
+        weights = np.tile(state, (len(places), 1))
+        if self.steps == 1:
+            return list(self._sum_gradients(places, weights, sources))
+        scale = self.step_size * float(self.clip) / _MOST / self.batches[places][:, None]
+        shape = self.task.ball.shape(self.width)
+        for _ in range(self.steps):
+            sums = self._sum_gradients(places, weights, sources)
+            weights -= scale * (sums + self._draw_noise(len(places), sources))
+            project_rows(weights, shape)
+        share = self.batches[places][:, None] / self.batches.sum()
+        return list(np.rint((weights - state) * share * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64))
+
+    def advance(self, state: State, found: "RoundSum") -> State:
+        """Take the step of the summed gradients, or the mean of the local ones, back into the ball."""
+        if not found.accepted:
+            return state
+        total = found.total.astype(np.float64)
+        weight = self.batches[[self.task.names.index(name) for name in found.accepted]].sum()
+        if self.steps == 1:
+            moved = state - self.step_size * float(self.clip) / _MOST / weight * total
+        else:
+            moved = state + total * float(self.task.ball.radius) / _MODEL_STEPS / (weight / self.batches.sum())
+        return self.task.ball.project(moved)
+
+    def finish(self, states: Sequence[State], accepted: int, *, seeded: bool) -> Any:
+        """Return the estimator with the mean of the weights of the later half of the rounds."""
+        weights = np.mean(states[len(states) // 2 :], axis=0)
+        noise = self.get_noise_scale(accepted) / _MOST * float(self.clip) / float(self.batches.sum())
+        told = f"{len(self.task.names)} parties, {self.rounds} rounds of {self.steps} steps"
+        paid = self.event, self.guarantee
+        return self.task.finish(weights, paid, noise=noise, seeded=seeded, how=("federated SGD", told))
+
+    def _sum_gradients(self, places: list[int], weights: State, sources: "Sequence[Source]") -> NDArray[np.int64]:
+        from celosia.federated.updates.local_descent import add_gradients
+
+        task = self.task
+        bounds = np.column_stack([task.offsets[places], task.offsets[[place + 1 for place in places]]])
+        loss = task.loss
+        run = Run(self.step_size, float(self.clip), _MOST, loss.numbers, task.ball.shape(self.width))
+        sampled = np.zeros(0, dtype=np.bool_)
+        if self.rate < 1:
+            sizes = task.sizes[places]
+            sampled = draw_each(sources, sizes, lambda count, source: bernoulli(self.rate, count, source))
+        return add_gradients(task.rows, task.targets, bounds, sampled, weights, run, slope=loss.compiled_slope)
+
+    def _draw_noise(self, parties: int, sources: "Sequence[Source]") -> NDArray[np.int64]:
+        normal = DiscreteGaussian((self.ratio * _MOST) ** 2)
+        counts = np.full(parties, self.width)
+        return draw_each(sources, counts, normal.sample).reshape(parties, self.width)
+
+
+def draw_each(sources: "Sequence[Source]", counts: NDArray[np.int64], draw: Any) -> NDArray[Any]:
+    """Draw so many values from the source of each party; at once where all have the same source."""
+    if all(one is sources[0] for one in sources):
+        return np.asarray(draw(int(counts.sum()), sources[0]))
+    return np.concatenate([draw(int(count), one) for one, count in zip(sources, counts, strict=True)])
+
+
+def read_sizes(records: int | Mapping[str, int] | None, task: LinearTask) -> NDArray[Any]:
+    """Return the public number of records of each party, exactly."""
+    if records is None:
+        if task.target.adjacency is not ReplaceOne:
+            raise ParameterError("federated.records_not_public")
+        return np.array([Fraction(max(1, size)) for size in task.sizes.tolist()], dtype=object)
+    if isinstance(records, Mapping):
+        missing = sorted(set(task.names) ^ set(records))
+        if missing:
+            raise ParameterError("federated.records_of_other_parties", name=repr(missing[0]))
+        numbers = [exact_integer(records[name], name="records") for name in task.names]
+    else:
+        numbers = [exact_integer(records, name="records")] * len(task.names)
+    return np.array([Fraction(number) for number in numbers], dtype=object)
+
+
+def build_event(target: "Target", ratio: Fraction, rate: Fraction, steps: int, dimension: int) -> "Event":
+    """Return the event of steps of Gaussian noise of ``ratio`` times the longest gradient, each on a sample.
+
+    Under add-remove one gradient comes or goes; a replaced record is one removed and one added.
+    """
+    event: Event = GaussianEvent(
+        variance=(ratio * _MOST) ** 2, sensitivity_squared=_MOST**2, dimension=dimension, unit=target.unit
+    )
+    if rate < 1:
+        event = PoissonSampledEvent(event=event, probability=rate)
+    if steps > 1:
+        event = RepeatedEvent(event=event, times=steps)
+    return event if target.adjacency is AddRemove else ReplacedEvent(event=event)
+
+
+@lru_cache(maxsize=256)
+def find_noise_ratio(target: "Target", rate: Fraction, steps: int, dimension: int) -> Fraction:
+    """Return the least ratio of noise to the longest gradient, to a millionth, with which all steps keep the target.
+
+    >>> from celosia.statistics.base.target import Target
+    >>> float(find_noise_ratio(Target.of(rho="0.5"), Fraction(1), 4, 10))
+    2.0...
+    """
+    from celosia.learn.sgd.price import least_noise
+
+    guarantee = target.guarantee
+    assert guarantee is not None  # noqa: S101 - for the type checker: the target is private
+    found = least_noise(
+        lambda noise: build_event(target, Fraction(noise), rate, steps, dimension), guarantee, _MAX_RATIO
+    )
+    # Rounded up to a short fraction, so that events are short; more noise never costs more.
+    return Fraction(math.ceil(found * 2**20), 2**20)
