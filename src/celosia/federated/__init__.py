@@ -6,6 +6,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``Federation`` states the parties, what they compute, and what may be spent; ``preview()`` and ``run()``.
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
+- ``Proximal`` fits them by minima that parties pull towards the weights so far.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from celosia.federated.federation import Federation, FederationPreview
     from celosia.federated.parties import Party
     from celosia.federated.updates.one_shot import OneShot
+    from celosia.federated.updates.proximal import Proximal
     from celosia.federated.updates.sgd import SGD
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "FederationPreview",
     "OneShot",
     "Party",
+    "Proximal",
     "make_debt",
     "make_synthetic",
     "split_by_column",
@@ -44,6 +47,7 @@ _FILES = {
     "FederationPreview": "federation",
     "OneShot": "updates.one_shot",
     "Party": "parties",
+    "Proximal": "updates.proximal",
     "make_debt": "examples.debt",
     "make_synthetic": "examples.synthetic",
     "split_by_column": "examples.partition",

@@ -14,6 +14,7 @@ from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerpri
 from celosia.federated.parties import PartySources, read_parties
 from celosia.federated.training import INTEGER_BYTES, Training
 from celosia.federated.updates.one_shot import OneShot
+from celosia.federated.updates.proximal import Proximal
 from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.federated.updates.plan import UpdatePlan
 
-_UPDATES: Final = (OneShot, SGD)
+_UPDATES: Final = (OneShot, Proximal, SGD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,8 @@ class Federation:
     parties
         Names and records: ``{"north": (X, y), "south": (X, y)}``, or a list of ``Party``.
     update
-        What is computed: ``OneShot(estimator)`` in one round, or ``SGD(estimator=...)`` in several.
+        What is computed: ``OneShot(estimator)`` in one round, or ``SGD(estimator=...)`` or
+        ``Proximal(estimator=..., mu=...)`` in several.
     epsilon, delta, rho, adjacency
         The privacy target for every record, as for the estimators of ``celosia.learn``.
     rounds
@@ -107,7 +109,7 @@ class Federation:
     """
 
     parties: Any = field(repr=False)
-    update: OneShot | SGD
+    update: OneShot | Proximal | SGD
     epsilon: "Exact | None" = None
     delta: "Exact | None" = None
     rho: "Exact | None" = None

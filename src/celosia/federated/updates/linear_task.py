@@ -25,6 +25,8 @@ from celosia.learn.privacy.parameters import feature_kinds, target_kind
 from celosia.learn.sgd.unit_rows import UnitRows, interval_of, shorten_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.federated.parties import Party
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # gradients of most records are shorter
 _REACH: Final = {LinearRegression: 1, LogisticRegression: 4}  # the radius of the default ball, in norms of a row
 
 
@@ -66,6 +69,25 @@ class LinearTask:
     def sizes(self) -> NDArray[np.int64]:
         """How many records each party has."""
         return np.diff(self.offsets)
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The target."""
+        found = self.target.guarantee
+        assert found is not None  # noqa: S101 - for the type checker: the target is private
+        return found
+
+    def choose_clip(self, clip: Exact | None) -> Fraction:
+        """Return where gradients are cut: at what is given, or usual for the loss, and no more than the longest."""
+        usual = _CLIPS.get(type(self.loss), self.steepest)
+        return min(self.steepest, usual if clip is None else exact_positive(clip, name="clip"))
+
+    def find_places(self, names: "Sequence[str]") -> list[int]:
+        """Return where parties stand among all."""
+        if names == self.names:
+            return list(range(len(self.names)))
+        places = {name: place for place, name in enumerate(self.names)}
+        return [places[name] for name in names]
 
     def finish(
         self, weights: Floats, paid: "tuple[Event, Guarantee]", *, noise: float, seeded: bool, how: tuple[str, str]

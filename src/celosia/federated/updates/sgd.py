@@ -24,7 +24,6 @@ from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedE
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, read_task
 from celosia.federated.updates.plan import State, UpdatePlan
 from celosia.learn.optimize.descent import Run
-from celosia.learn.optimize.losses import LogisticLoss, SquaredLoss
 from celosia.noise.bernoulli import bernoulli
 from celosia.noise.gaussian import DiscreteGaussian
 from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 _MOST: Final = 2**20  # integer steps in the longest gradient
 _MODEL_STEPS: Final = 2**30  # integer steps in the radius of the ball
-_CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # gradients of most records are shorter
 _MAX_RATIO: Final = 2.0**20  # noise for a single gradient that no training could bear
 
 
@@ -105,8 +103,7 @@ class SGD:
         steps = exact_integer(self.steps, name="steps")
         rate = exact_probability(self.sampling_rate, name="sampling_rate")
         ratio = find_noise_ratio(target, rate, rounds * steps, task.dimension)
-        usual = _CLIPS.get(type(task.loss), task.steepest)
-        clip = min(task.steepest, usual if self.clip is None else exact_positive(self.clip, name="clip"))
+        clip = task.choose_clip(self.clip)
         batches = rate * read_sizes(self.records, task)
         step = None if self.step_size is None else float(exact_positive(self.step_size, name="step_size"))
         return SGDPlan(
@@ -145,9 +142,7 @@ class SGDPlan(UpdatePlan):
     @property
     def guarantee(self) -> "Guarantee":
         """The target."""
-        found = self.task.target.guarantee
-        assert found is not None  # noqa: S101 - for the type checker: the target is private
-        return found
+        return self.task.guarantee
 
     @cached_property
     def noise(self) -> Noise | None:
@@ -181,7 +176,7 @@ class SGDPlan(UpdatePlan):
         """Return sums of gradients, or how far local weights have moved, times the expected sample."""
         from celosia.federated.updates.local_descent import project_rows
 
-        places = [self.task.names.index(name) for name in parties]
+        places = self.task.find_places(parties)
         weights = np.tile(state, (len(places), 1))
         if self.steps == 1:
             return list(self._sum_gradients(places, weights, sources))
@@ -199,7 +194,7 @@ class SGDPlan(UpdatePlan):
         if not found.accepted:
             return state
         total = found.total.astype(np.float64)
-        weight = self.batches[[self.task.names.index(name) for name in found.accepted]].sum()
+        weight = self.batches[self.task.find_places(found.accepted)].sum()
         if self.steps == 1:
             moved = state - self.step_size * float(self.clip) / _MOST / weight * total
         else:

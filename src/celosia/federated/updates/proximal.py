@@ -1,0 +1,191 @@
+"""Proximal rounds (FedProx, Li and others 2020), in which a party sends a minimum of its own with noise.
+
+Each party minimises the mean loss of its records plus ``mu/2`` times the squared distance to the weights so far, within
+the ball. The pull makes the minimum move little when a record is replaced, so that little noise hides the record
+(proofs/proximal.md). It also lets parties with different records agree, where plain averaging diverges.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_non_negative, exact_positive
+from celosia.core.structure import RepeatedEvent
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, read_task
+from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
+from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.mechanisms.grid import fine_step
+from celosia.statistics.base.noise import Noise, Sensitivity
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.federated.contributions import RoundSum
+    from celosia.federated.parties import Party
+
+_FINE: Final = 2**14  # integer steps in the way that a replaced record moves a minimum
+_TOLERANCE: Final = Fraction(1, 2**10)  # of that way: how far from the true minimum a result may be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proximal:
+    """Proximal rounds for ``LinearRegression`` or ``LogisticRegression`` with two classes, for replace-one.
+
+    Parameters
+    ----------
+    estimator
+        What is learned, with public bounds and classes. The federation sets its privacy parameters.
+    mu
+        The pull towards the weights so far, a public number. More means less noise and shorter steps.
+    penalty
+        The pull towards 0, on all weights.
+    clip
+        Where slopes of the loss are cut (Huber's loss, for squares). Left out, a quarter for squares and a half for the
+        logistic loss.
+    loss
+        A loss of ``celosia.learn.optimize.losses`` instead of the estimator's.
+    radius
+        The radius of the ball in which weights stay, for centred rows no longer than 1.
+
+    Examples
+    --------
+    >>> from celosia.federated import Proximal
+    >>> from celosia.learn import LinearRegression
+    >>> Proximal(estimator=LinearRegression(bounds=(0, 1), bounds_y=(0, 1)), mu="0.1")
+    Proximal(LinearRegression)
+    """
+
+    estimator: Any
+    mu: Exact
+    penalty: Exact = 0
+    clip: Exact | None = None
+    loss: Any = None
+    radius: Exact | None = None
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator, "Proximal")
+        exact_positive(self.mu, name="mu")
+        exact_non_negative(self.penalty, name="penalty")
+
+    def __repr__(self) -> str:
+        return f"Proximal({type(self.estimator).__name__})"
+
+    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "ProximalPlan":
+        """Read and check the records of all parties, and find the noise; nothing is released."""
+        given = dict(privacy)
+        if given["adjacency"] is None and given["budget"] is None:
+            given["adjacency"] = ReplaceOne
+        task = read_task(self.estimator, parties, given, loss=self.loss, radius=self.radius)
+        if task.target.adjacency is not ReplaceOne:
+            raise ParameterError("federated.proximal_needs_replace_one")
+        convexity = exact_positive(self.mu, name="mu") + exact_non_negative(self.penalty, name="penalty")
+        clip = task.choose_clip(self.clip)
+        moved = 2 * clip / (int(task.sizes.max()) * convexity)
+        solver = ProximalSolver(
+            task.rows,
+            task.targets,
+            task.offsets,
+            loss=task.loss,
+            mu=self.mu,
+            penalty=self.penalty,
+            radius=task.ball.radius,
+            tolerance=moved * _TOLERANCE,
+            lipschitz=clip,
+        )
+        grid = fine_step(moved / _FINE)
+        noise = self._find_noise(task, solver, grid, rounds)
+        return ProximalPlan(task=task, rounds=rounds, solver=solver, grid=grid, noise=noise)
+
+    def _find_noise(self, task: LinearTask, solver: ProximalSolver, grid: Fraction, rounds: int) -> Noise:
+        """Return the noise of a round: for the party in whose weighted minimum a record moves most."""
+        spread = half_spread(task.loss, task.ball.radius, solver.bound)
+        square = max(
+            size**2
+            * proximal_sensitivity(
+                size,
+                lipschitz=spread,
+                mu=self.mu,
+                penalty=self.penalty,
+                grid=grid,
+                dimension=task.dimension,
+                tolerance=solver.tolerance,
+            )
+            for size in {max(size, 1) for size in task.sizes.tolist()}
+        )
+        sensitivity = Sensitivity(l1=math.isqrt(task.dimension * int(square)) + 1, l2_squared=int(square))
+        return task.target.noise(sensitivity, task.dimension, Fraction(1, rounds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProximalPlan(UpdatePlan):
+    """Planned proximal rounds: minima of all parties, in steps of ``grid``, times their numbers of records."""
+
+    task: LinearTask
+    rounds: int
+    solver: ProximalSolver = field(repr=False)
+    grid: Fraction
+    noise: Noise
+
+    @property
+    def width(self) -> int:
+        """How many integers a party sends in a round."""
+        return self.task.dimension
+
+    @property
+    def event(self) -> "Event":
+        """What all rounds cost a record, certified for the target."""
+        return self.task.target.event(self.get_round_event(self.rounds))
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The target."""
+        return self.task.guarantee
+
+    def get_round_event(self, rounds: int) -> "Event":
+        """Return what the first rounds cost."""
+        event = self.noise.event
+        return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
+
+    def get_noise_scale(self, parties: int) -> float:
+        """Return the standard deviation of the noise in a number of the total, in integer steps."""
+        return math.sqrt(parties * self.noise.variance)
+
+    def start(self) -> State:
+        """Return weights of 0."""
+        return np.zeros(self.width)
+
+    def compute(
+        self,
+        parties: Sequence[str],
+        state: State,
+        sources: "Sequence[Source]",  # noqa: ARG002 - minima are exact
+    ) -> Sequence[NDArray[np.int64] | None]:
+        """Return the minima of parties; None for one whose minimum is not certified."""
+        places = self.task.find_places(parties)
+        weights, distances = self.solver.step(state)
+        # The grid is a power of two and the numbers of records are integers, so that only the rounding rounds.
+        steps = np.rint(weights / float(self.grid)).astype(np.int64) * self.task.sizes[:, None]
+        return [steps[place] if distances[place] <= self.solver.tolerance else None for place in places]
+
+    def advance(self, state: State, found: "RoundSum") -> State:
+        """Return the mean of the minima, back in the ball."""
+        if not found.accepted:
+            return state
+        records = max(int(self.task.sizes[self.task.find_places(found.accepted)].sum()), 1)
+        return self.task.ball.project(found.total.astype(np.float64) * float(self.grid) / records)
+
+    def finish(self, states: Sequence[State], accepted: int, *, seeded: bool) -> Any:
+        """Return the estimator with the mean of the weights of the later half of the rounds."""
+        weights = np.mean(states[len(states) // 2 :], axis=0)
+        noise = self.get_noise_scale(accepted) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
+        how = "federated proximal", f"{len(self.task.names)} parties, {self.rounds} rounds"
+        return self.task.finish(weights, (self.event, self.guarantee), noise=noise, seeded=seeded, how=how)
