@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import ParameterError
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, exact_probability, safe_repr
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
 from celosia.federated.parties import PartySources, read_parties
@@ -161,6 +161,9 @@ class Federation:
         ``checkpoint`` is a file for the progress. A training that was cut off goes on from it with the next round, pays
         nothing again and repeats no noise; the round that was cut off is lost.
         """
+        remote = [one.name for one in self.parties if one.is_remote]
+        if remote:
+            raise InputError("federated.records_elsewhere", name=safe_repr(remote[0]))
         plan, sources = self.plan(), PartySources(self.source)
         question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
         with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import safe_repr
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.noise.keyed import Keyed, derive
 from celosia.noise.source import source_or_system
 
@@ -26,18 +26,29 @@ _MAX_NAME_LENGTH: Final = 100
 class Party:
     """One holder of records: features, and a target where one is learned.
 
-    >>> Party("north", [[0.1], [0.4]], [1.0, 2.0])
-    Party('north')
+    ``X`` is left out where the records are elsewhere: a federation over a network knows its other parties by name.
+    ``records`` is their number, where it must be public.
+
+    >>> Party("north", [[0.1], [0.4]], [1.0, 2.0]), Party("south", records=900)
+    (Party('north'), Party('south'))
     """
 
     name: str
-    X: Any = field(repr=False)
+    X: Any = field(default=None, repr=False)
     y: Any = field(default=None, repr=False)
+    records: int | None = None
 
     def __post_init__(self) -> None:
         name: object = self.name
         if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
             raise ParameterError("federated.invalid_party_name", most=_MAX_NAME_LENGTH, name=safe_repr(name))
+        if self.records is not None:
+            exact_integer(self.records, name="records")
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the records are elsewhere."""
+        return self.X is None
 
     def __repr__(self) -> str:
         return f"Party({self.name!r})"

@@ -5,7 +5,6 @@ All constants of the privacy proof follow from that, never from records: the lon
 Records of parties stand one after the other, so that a round is computed for all of them at once.
 """
 
-import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
+from celosia.federated.updates.shape import copy_estimator, find_example, read_from
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.optimize.losses import LogisticLoss, Loss, SquaredLoss
@@ -42,7 +42,9 @@ _REACH: Final = {LinearRegression: 1, LogisticRegression: 4}  # the radius of th
 class LinearTask:
     """What is learned, from what: the estimator, its loss, the ball of its weights, and the scaled records.
 
-    ``offsets`` says where the records of each party begin and end.
+    ``names`` are those of all parties and ``sizes`` how many records they have, -1 where that is not known. The records
+    of the parties in this process are in ``rows``, from ``offsets[place]`` to ``offsets[place + 1]`` in the order of
+    ``held``.
     """
 
     model: Any
@@ -51,6 +53,8 @@ class LinearTask:
     ball: Ball
     scaling: UnitRows
     names: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    held: tuple[str, ...]
     rows: Floats = field(repr=False)
     targets: Floats = field(repr=False)
     offsets: NDArray[np.int64] = field(repr=False)
@@ -66,11 +70,6 @@ class LinearTask:
         return self.loss.lipschitz(self.ball.radius)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many records each party has."""
-        return np.diff(self.offsets)
-
-    @property
     def guarantee(self) -> "Guarantee":
         """The target."""
         found = self.target.guarantee
@@ -84,10 +83,11 @@ class LinearTask:
 
     def find_places(self, names: "Sequence[str]") -> list[int]:
         """Return where parties stand among all."""
-        if names == self.names:
-            return list(range(len(self.names)))
-        places = {name: place for place, name in enumerate(self.names)}
-        return [places[name] for name in names]
+        return _find(names, self.names)
+
+    def find_held(self, names: "Sequence[str]") -> list[int]:
+        """Return where parties stand among those whose records are in this process."""
+        return _find(names, self.held)
 
     def finish(
         self, weights: Floats, paid: "tuple[Event, Guarantee]", *, noise: float, seeded: bool, how: tuple[str, str]
@@ -105,19 +105,23 @@ class LinearTask:
 def read_task(
     estimator: Any, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], *, loss: object, radius: Exact | None
 ) -> LinearTask:
-    """Read and check the records of all parties."""
-    model = copy.deepcopy(estimator).set_params(**privacy)
-    if getattr(model, "classes", None) == "public":
-        raise ParameterError("federated.classes_not_stated")
+    """Read and check the records of the parties in this process."""
+    model = copy_estimator(estimator, privacy)
     target = model.find_privacy_target()
     if not target.private:
         raise ParameterError("learn.sums_need_privacy")
-    found = [_read_records(model, one, first=place == 0) for place, one in enumerate(parties)]
+    model.read_data(*find_example(model, parties), getattr(model, "classes", None), first=True)
+    if model.learns == "classes" and len(model.classes_) != 2:
+        raise ParameterError("federated.more_than_two_classes", found=len(model.classes_))
     names = getattr(model, "feature_names_in_", None)
     kinds = feature_kinds(model.bounds, model.n_features_in_, None if names is None else tuple(names))
     scaling = UnitRows.of(kinds, intercept=bool(model.fit_intercept))
     middle, half = _read_range(model)
-    targets = [np.clip((np.clip(y, middle - half, middle + half) - middle) / half, -1.0, 1.0) for _, y in found]
+    held = [one for one in parties if not one.is_remote]
+    found = [_read_records(model, one) for one in held]
+    sizes = {one.name: len(values) for one, (values, _) in zip(held, found, strict=True)}
+    rows = [np.zeros((0, scaling.dimension)), *(scaling.rows(values) for values, _ in found)]
+    targets = np.concatenate([np.zeros(0), *(target for _, target in found)])
     reach = _REACH[type(model)] * Fraction(math.ceil(scaling.norm * 1024), 1024)
     return LinearTask(
         model=model,
@@ -126,10 +130,19 @@ def read_task(
         ball=Ball(reach if radius is None else exact_positive(radius, name="radius")),
         scaling=scaling,
         names=tuple(one.name for one in parties),
-        rows=shorten_rows(np.concatenate([scaling.rows(values) for values, _ in found])),
-        targets=np.concatenate(targets),
-        offsets=np.cumsum([0, *(len(values) for values, _ in found)]),
+        sizes=np.array([sizes.get(one.name, -1 if one.records is None else one.records) for one in parties]),
+        held=tuple(sizes),
+        rows=shorten_rows(np.concatenate(rows)),
+        targets=np.clip((np.clip(targets, middle - half, middle + half) - middle) / half, -1.0, 1.0),
+        offsets=np.cumsum([0, *sizes.values()]),
     )
+
+
+def _find(names: "Sequence[str]", among: tuple[str, ...]) -> list[int]:
+    if names == among:
+        return list(range(len(among)))
+    places = {name: place for place, name in enumerate(among)}
+    return [places[name] for name in names]
 
 
 def check_estimator(estimator: object, update: str) -> None:
@@ -140,6 +153,13 @@ def check_estimator(estimator: object, update: str) -> None:
         )
 
 
+def check_sizes(task: LinearTask) -> None:
+    """Refuse a task that does not know how many records each party has."""
+    for name, size in zip(task.names, task.sizes.tolist(), strict=True):
+        if size < 0:
+            raise ParameterError("federated.records_not_stated", name=safe_repr(name))
+
+
 def _find_loss(model: Any, loss: object) -> Loss:
     if loss is None:
         return SquaredLoss() if isinstance(model, LinearRegression) else LogisticLoss()
@@ -148,20 +168,13 @@ def _find_loss(model: Any, loss: object) -> Loss:
     return loss
 
 
-def _read_records(model: Any, party: "Party", *, first: bool) -> tuple[Floats, Floats]:
+def _read_records(model: Any, party: "Party") -> tuple[Floats, Floats]:
     """Return features and targets of a party, of two classes -1 and 1."""
-    classes = getattr(model, "classes", None) if first else getattr(model, "classes_", None)
-    try:
-        values, target = model.read_data(party.X, party.y, classes, first=first)
-    except CelosiaError as error:
-        problem = error.message
-    else:
-        if isinstance(model, LinearRegression):
-            return values, target
-        if len(model.classes_) != 2:
-            raise ParameterError("federated.more_than_two_classes", found=len(model.classes_))
-        return values, np.where(target == 1, 1.0, -1.0)
-    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
+    classes = getattr(model, "classes_", None)
+    values, target = read_from(party, lambda: model.read_data(party.X, party.y, classes, first=False))
+    if party.records not in {None, len(values)}:
+        raise InputError("federated.records_differ", name=safe_repr(party.name), records=party.records)
+    return values, target if isinstance(model, LinearRegression) else np.where(target == 1, 1.0, -1.0)
 
 
 def _read_range(model: Any) -> tuple[float, float]:

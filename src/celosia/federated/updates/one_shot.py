@@ -7,16 +7,16 @@ place. Each party adds the noise that its message alone needs, so the total of n
 fit in one place.
 """
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.federated.updates.shape import copy_estimator, find_example, read_from
 from celosia.learn.base.summaries import SummaryEstimator
 from celosia.statistics.base.summary_request import Provenance
 
@@ -64,24 +64,21 @@ class OneShot:
         """Read and check the records of all parties, and plan the sums; nothing is released."""
         if rounds != 1:
             raise ParameterError("federated.one_shot_has_one_round", rounds=rounds)
-        model = copy.deepcopy(self.estimator).set_params(**privacy)
-        if getattr(model, "classes", None) == "public":
-            raise ParameterError("federated.classes_not_stated")
-        first = parties[0]
-        request = model.plan_sums(first.X, first.y)
-        sums = {one.name: _sum_records(model, one, request) for one in parties}
-        return OneShotPlan(model=model, request=request, sums=sums)
+        model = copy_estimator(self.estimator, privacy)
+        request = model.plan_sums(*find_example(model, parties))
+        return OneShotPlan(
+            model=model,
+            request=request,
+            sums={one.name: _sum_records(model, one, request) for one in parties if not one.is_remote},
+        )
 
     def __repr__(self) -> str:
         return f"OneShot({type(self.estimator).__name__})"
 
 
 def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest") -> "ExactSums":
-    try:
-        return model.sum_records(party.X, party.y, request)
-    except CelosiaError as error:
-        problem = error.message
-    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
+    found: ExactSums = read_from(party, lambda: model.sum_records(party.X, party.y, request))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

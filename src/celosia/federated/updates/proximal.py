@@ -18,7 +18,7 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive
 from celosia.core.structure import RepeatedEvent
-from celosia.federated.updates.linear_task import LinearTask, check_estimator, read_task
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, read_task
 from celosia.federated.updates.plan import State, UpdatePlan
 from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
@@ -87,13 +87,14 @@ class Proximal:
         task = read_task(self.estimator, parties, given, loss=self.loss, radius=self.radius)
         if task.target.adjacency is not ReplaceOne:
             raise ParameterError("federated.proximal_needs_replace_one")
+        check_sizes(task)
         convexity = exact_positive(self.mu, name="mu") + exact_non_negative(self.penalty, name="penalty")
         clip = task.choose_clip(self.clip)
-        moved = 2 * clip / (int(task.sizes.max()) * convexity)
+        moved = 2 * clip / (max(int(task.sizes.max()), 1) * convexity)
         solver = ProximalSolver(
             task.rows,
             task.targets,
-            task.offsets,
+            task.offsets if task.held else [0, 0],
             loss=task.loss,
             mu=self.mu,
             penalty=self.penalty,
@@ -170,10 +171,10 @@ class ProximalPlan(UpdatePlan):
         sources: "Sequence[Source]",  # noqa: ARG002 - minima are exact
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return the minima of parties; None for one whose minimum is not certified."""
-        places = self.task.find_places(parties)
         weights, distances = self.solver.step(state)
         # The grid is a power of two and the numbers of records are integers, so that only the rounding rounds.
-        steps = np.rint(weights / float(self.grid)).astype(np.int64) * self.task.sizes[:, None]
+        steps = np.rint(weights / float(self.grid)).astype(np.int64) * np.diff(self.task.offsets)[:, None]
+        places = self.task.find_held(parties)
         return [steps[place] if distances[place] <= self.solver.tolerance else None for place in places]
 
     def advance(self, state: State, found: "RoundSum") -> State:

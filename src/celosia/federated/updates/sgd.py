@@ -21,7 +21,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import GaussianEvent
 from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability
 from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedEvent
-from celosia.federated.updates.linear_task import LinearTask, check_estimator, read_task
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, read_task
 from celosia.federated.updates.plan import State, UpdatePlan
 from celosia.learn.optimize.descent import Run
 from celosia.noise.bernoulli import bernoulli
@@ -176,17 +176,17 @@ class SGDPlan(UpdatePlan):
         """Return sums of gradients, or how far local weights have moved, times the expected sample."""
         from celosia.federated.updates.local_descent import project_rows
 
-        places = self.task.find_places(parties)
-        weights = np.tile(state, (len(places), 1))
+        held, batches = self.task.find_held(parties), self.batches[self.task.find_places(parties)][:, None]
+        weights = np.tile(state, (len(held), 1))
         if self.steps == 1:
-            return list(self._sum_gradients(places, weights, sources))
-        scale = self.step_size * float(self.clip) / _MOST / self.batches[places][:, None]
+            return list(self._sum_gradients(held, weights, sources))
+        scale = self.step_size * float(self.clip) / _MOST / batches
         shape = self.task.ball.shape(self.width)
         for _ in range(self.steps):
-            sums = self._sum_gradients(places, weights, sources)
-            weights -= scale * (sums + self._draw_noise(len(places), sources))
+            sums = self._sum_gradients(held, weights, sources)
+            weights -= scale * (sums + self._draw_noise(len(held), sources))
             project_rows(weights, shape)
-        share = self.batches[places][:, None] / self.batches.sum()
+        share = batches / self.batches.sum()
         return list(np.rint((weights - state) * share * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64))
 
     def advance(self, state: State, found: "RoundSum") -> State:
@@ -218,7 +218,7 @@ class SGDPlan(UpdatePlan):
         run = Run(self.step_size, float(self.clip), _MOST, loss.numbers, task.ball.shape(self.width))
         sampled = np.zeros(0, dtype=np.bool_)
         if self.rate < 1:
-            sizes = task.sizes[places]
+            sizes = bounds[:, 1] - bounds[:, 0]
             sampled = draw_each(sources, sizes, lambda count, source: bernoulli(self.rate, count, source))
         return add_gradients(task.rows, task.targets, bounds, sampled, weights, run, slope=loss.compiled_slope)
 
@@ -240,6 +240,7 @@ def read_sizes(records: int | Mapping[str, int] | None, task: LinearTask) -> NDA
     if records is None:
         if task.target.adjacency is not ReplaceOne:
             raise ParameterError("federated.records_not_public")
+        check_sizes(task)
         return np.array([Fraction(max(1, size)) for size in task.sizes.tolist()], dtype=object)
     if isinstance(records, Mapping):
         missing = sorted(set(task.names) ^ set(records))

@@ -1,0 +1,51 @@
+"""The estimator of a federation before records are read: its target, its classes, and how many features there are.
+
+The shape of the records is taken from the first party in this process. Where there is none, as at the server of a
+network, it is taken from a made-up record, which needs bounds for each feature.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.exact import safe_repr
+from celosia.learn.privacy.parameters import known_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celosia.federated.parties import Party
+
+
+def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
+    """Return a copy with the privacy parameters of the federation; refuse classes that are read from records."""
+    model = copy.deepcopy(estimator).set_params(**privacy)
+    if getattr(model, "classes", None) == "public":
+        raise ParameterError("federated.classes_not_stated")
+    return model
+
+
+def find_example(model: Any, parties: "tuple[Party, ...]") -> tuple[Any, Any]:
+    """Return records that show the shape of all: those of a party in this process, or a made-up one."""
+    for one in parties:
+        if not one.is_remote:
+            return one.X, one.y
+    features = known_count(model.bounds)
+    if features is None or isinstance(model.bounds, Mapping):
+        raise ParameterError("federated.features_not_stated")
+    made_up = None
+    if model.learns != "features":
+        made_up = np.array([0.0]) if model.learns == "number" else np.array(model.classes)[:1]
+    return np.zeros((1, features)), made_up
+
+
+def read_from(party: "Party", read: "Callable[[], Any]") -> Any:
+    """Return what is read from a party's records; an error names the party."""
+    try:
+        return read()
+    except CelosiaError as error:
+        problem = error.message
+    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
