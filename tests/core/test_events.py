@@ -31,7 +31,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.core.enclosure import log_at_least
-from celosia.core.events import KeySelectionEvent, KNormEvent
+from celosia.core.events import KeySelectionEvent, KNormEvent, SummedGaussianEvent
 from celosia.core.record import Record
 
 # What version 1 writes. Ledgers keep these texts for years: a change here is a new version, never an edit.
@@ -93,6 +93,14 @@ GOLDEN: list[tuple[Event, str]] = [
         (
             '{"adjacency": "add-remove", "arithmetic": "integer", "epsilon": "1", "kind": "PermuteAndFlipEvent", '
             '"unit": "row", "version": 1}'
+        ),
+    ),
+    (
+        SummedGaussianEvent(parts=5, variance="2.5", sensitivity_squared=2, dimension=3),
+        (
+            '{"adjacency": "add-remove", "arithmetic": "integer", "dimension": 3, "grid": "1", '
+            '"kind": "SummedGaussianEvent", "parts": 5, "sensitivity_squared": "2", "unit": "row", "variance": "5/2", '
+            '"version": 1}'
         ),
     ),
     (
@@ -286,6 +294,9 @@ _CASES: list[tuple[str, Callable[..., Event], list[Any]]] = [
     ("sensitivity_squared", lambda v: GaussianEvent(variance=1, sensitivity_squared=v), _NEGATIVE),
     ("grid", lambda v: GaussianEvent(variance=1, sensitivity_squared=1, grid=v), _NOT_POSITIVE),
     ("dimension", lambda v: GaussianEvent(variance=1, sensitivity_squared=1, dimension=v), _NOT_WHOLE),
+    ("parts", lambda v: SummedGaussianEvent(parts=v, variance=1, sensitivity_squared=1), _NOT_WHOLE),
+    ("variance", lambda v: SummedGaussianEvent(parts=2, variance=v, sensitivity_squared=1), _NOT_POSITIVE),
+    ("sensitivity_squared", lambda v: SummedGaussianEvent(parts=2, variance=1, sensitivity_squared=v), _NEGATIVE),
     ("epsilon", lambda v: RandomizedResponseEvent(epsilon=v), _NEGATIVE),
     ("categories", lambda v: RandomizedResponseEvent(epsilon=1, categories=v), [1, *_NOT_WHOLE]),
     ("epsilon", lambda v: ExponentialEvent(epsilon=v), _NOT_POSITIVE),

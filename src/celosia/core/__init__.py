@@ -45,6 +45,7 @@ from celosia.core.events import (
     NoisyMaxEvent,
     PermuteAndFlipEvent,
     RandomizedResponseEvent,
+    SummedGaussianEvent,
 )
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
@@ -126,6 +127,7 @@ __all__ = [
     "SchemaError",
     "ShuffledEvent",
     "Source",
+    "SummedGaussianEvent",
     "Tabulated",
     "TooManyRequestsError",
     "TuningWarning",

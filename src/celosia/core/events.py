@@ -171,6 +171,46 @@ class GaussianEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class SummedGaussianEvent(Event):
+    """The sum of ``parts`` independent discrete Gaussian noises on each of ``dimension`` coordinates.
+
+    Each part has the parameter sigma^2 = ``variance / parts``. The sum is nearly, but not exactly, a discrete Gaussian
+    of parameter ``variance``, and accountants pay for the difference. More parts of the same size only add noise, so
+    state the least number that are certainly in the sum. Units are those of ``GaussianEvent``.
+
+    >>> SummedGaussianEvent(parts=5, variance=20, sensitivity_squared=1)
+    SummedGaussianEvent(parts=5, variance=20, sensitivity_squared=1)
+    """
+
+    parts: int
+    variance: Fraction
+    sensitivity_squared: Fraction
+    grid: Fraction = Fraction(1)
+    dimension: int = 1
+
+    def __init__(  # noqa: PLR0913 - the parameters of the noise, and what all events have
+        self,
+        *,
+        parts: int,
+        variance: Exact,
+        sensitivity_squared: Exact,
+        grid: Exact = 1,
+        dimension: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._set_scope(adjacency, unit, arithmetic)
+        self._set(
+            parts=exact_integer(parts, name="parts"),
+            variance=exact_positive(variance, name="variance"),
+            sensitivity_squared=exact_non_negative(sensitivity_squared, name="sensitivity_squared"),
+            grid=exact_positive(grid, name="grid"),
+            dimension=exact_integer(dimension, name="dimension"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class KNormEvent(Event):
     """Noise vectors z of ``width`` coordinates with probability proportional to ``exp(-max|z_i|/scale)``.
 

@@ -39,7 +39,7 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
-from celosia.core.events import KeySelectionEvent, KNormEvent
+from celosia.core.events import KeySelectionEvent, KNormEvent, SummedGaussianEvent
 
 Table: TypeAlias = NDArray[np.float64]
 
@@ -119,6 +119,14 @@ def _gaussian(variance: float, shift: int) -> Table:
     return np.asarray(np.bincount(np.clip(outputs, -4, 5) + 4, masses / masses.sum()), dtype=np.float64)
 
 
+def _summed_gaussian(variance: float, shift: int) -> Table:
+    """Return the probabilities that the shifted sum of two noises is at most -4, is -3, ..., is at least 5."""
+    masses = np.exp(-(np.arange(-200, 201) ** 2) / (2 * variance))
+    total = np.convolve(masses, masses)
+    cells = np.clip(np.arange(-400, 401) + shift, -4, 5) + 4
+    return np.asarray(np.bincount(cells, total / total.sum()), dtype=np.float64)
+
+
 def _response(epsilon: float, categories: int = 2, truth: int = 0) -> Table:
     table = np.ones(categories)
     table[truth] = math.exp(epsilon)
@@ -146,6 +154,11 @@ def _noise() -> list[Witness]:
         Witness(event=LaplaceEvent(scale=2, sensitivity=3), here=_laplace(2, 3, 3), there=_laplace(2, 0, 3)),
         Witness(event=GaussianEvent(variance=2, sensitivity_squared=1), here=_gaussian(2, 1), there=_gaussian(2, 0)),
         Witness(event=GaussianEvent(variance=4, sensitivity_squared=2, dimension=2), here=vector[0], there=vector[1]),
+        Witness(
+            event=SummedGaussianEvent(parts=2, variance=2, sensitivity_squared=1),
+            here=_summed_gaussian(1, 1),
+            there=_summed_gaussian(1, 0),
+        ),
         Witness(
             event=BoundedLaplaceEvent(epsilon="1.21", scale=1, sensitivity=1, reach=10),
             here=_bounded(1, 10, 1),

@@ -14,6 +14,7 @@ from celosia.accounting.iteration.allocation import gaussian_rho
 from celosia.accounting.iteration.pnsgd import pnsgd_rho
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
+from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_spread
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -32,8 +33,9 @@ from celosia.core import (
     RepeatedEvent,
     ReplacedEvent,
     ShuffledEvent,
+    SummedGaussianEvent,
 )
-from celosia.core.enclosure import exp_at_most
+from celosia.core.enclosure import exp_at_most, root_at_least
 from celosia.core.exact import short_at_least
 
 _MAX_EPSILON = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken for 0
@@ -60,6 +62,16 @@ def _of_pure(epsilon: Fraction) -> Fraction:
 @rho.register
 def _(event: GaussianEvent) -> Fraction:
     return event.sensitivity_squared / (2 * event.variance)
+
+
+@rho.register
+def _(event: SummedGaussianEvent) -> Fraction:
+    alone, moved, spread = rho(get_gaussian(event)), count_moved(event), Fraction(get_spread(event))
+    if moved == 0 or spread == 0:
+        return alone
+    # The spread raises every divergence; or the sum is as close to the Gaussian as a choice of that range.
+    together = root_at_least(alone) + spread * root_at_least(Fraction(moved, 2))
+    return short_at_least(min(alone + moved * spread, together**2))
 
 
 @rho.register

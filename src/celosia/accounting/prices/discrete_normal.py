@@ -18,7 +18,7 @@ _CANDIDATES = 120  # variances of the rounding
 _STANDARD = NormalDist()
 
 
-def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> float:
+def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int, *, spread: float = 0.0) -> float:
     """Return a mu (rounded up) for discrete Gaussian noise on integers, in ``dimension`` coordinates.
 
     Parameters
@@ -29,6 +29,8 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
         The largest squared length of a shift, in steps; shifts are whole.
     dimension
         The number of coordinates.
+    spread
+        The logarithm of the factor within which noise is that of a discrete Gaussian, where it is not one.
     """
     square = float(exact_positive(variance, name="variance")) * (1 - 1e-15)
     longest = math.floor(exact_non_negative(sensitivity_squared, name="sensitivity_squared"))
@@ -39,7 +41,7 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
         raise ParameterError(
             "accounting.variance_or_sensitivity_too_large", most=_MAX_SIZE, variance=safe_repr(variance)
         )
-    mu = min(_mu(square, rounding, float(longest), moved) for rounding in _candidates(square, moved))
+    mu = min(_mu(square, rounding, float(longest), moved, spread) for rounding in _candidates(square, moved))
     if mu == math.inf:
         raise ParameterError("accounting.variance_too_small", variance=safe_repr(variance))
     return mu * (1 + _SAFE)
@@ -51,7 +53,7 @@ def _candidates(square: float, moved: int) -> list[float]:
     return [most * i / (_CANDIDATES + 1) for i in range(1, _CANDIDATES + 1)]
 
 
-def _mu(square: float, rounding: float, longest: float, moved: int) -> float:
+def _mu(square: float, rounding: float, longest: float, moved: int, spread: float) -> float:
     """Return the mu that a rounding of this variance proves, or infinity."""
     rest = square - rounding
     ripple = _waves(rounding)
@@ -61,6 +63,7 @@ def _mu(square: float, rounding: float, longest: float, moved: int) -> float:
     # By how much the rounded normal distribution may exceed the discrete one, and fall below it: logarithms.
     above = moved * (math.log1p(averaged + ripple * ripple / (1 - ripple)) + math.log1p(_waves(square)))
     below = -moved * math.log1p(-averaged)
+    above, below = above + moved * spread, below + moved * spread
     if above > 0.5:
         return math.inf
     steepest = (math.exp(above) / 2) / _STANDARD.pdf(_STANDARD.inv_cdf(math.exp(above) / 2))

@@ -36,6 +36,7 @@ from celosia.core.events import (
     KeySelectionEvent,
     LaplaceEvent,
     RandomizedResponseEvent,
+    SummedGaussianEvent,
 )
 from celosia.core.exact import double_at_least, double_at_most
 from celosia.core.guarantees import ApproxDP, GaussianDP, PureDP
@@ -88,6 +89,11 @@ def _(event: GaussianEvent) -> Pair:
     squared = math.floor(event.sensitivity_squared)
     if event.variance <= _MAX_SUMMED_VARIANCE and (event.dimension == 1 or squared <= 1):
         return discrete_gaussian(double_at_most(event.variance), math.isqrt(squared))
+    return normal(mu(event))
+
+
+@dominating.register
+def _(event: SummedGaussianEvent) -> Pair:
     return normal(mu(event))
 
 

@@ -15,6 +15,7 @@ import scipy
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.discrete_normal import gaussian_dp
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
+from celosia.accounting.prices.summed_gaussian import get_gaussian, get_spread
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -31,6 +32,7 @@ from celosia.core import (
     RepeatedEvent,
     ReplacedEvent,
     ShuffledEvent,
+    SummedGaussianEvent,
 )
 from celosia.core.enclosure import root_at_least
 from celosia.core.exact import double_at_least
@@ -64,12 +66,18 @@ def _(event: GaussianEvent) -> float:
 
 
 @lru_cache(maxsize=256)  # 120 roundings are tried, and a training run repeats the same noise
-def grid_gaussian_mu(event: GaussianEvent) -> float:
+def grid_gaussian_mu(event: GaussianEvent | SummedGaussianEvent) -> float:
     """Return the mu of noise on the grid; raise ``NotPricedError`` where the noise is hardly a step wide."""
+    spread = get_spread(event) if isinstance(event, SummedGaussianEvent) else 0.0
     try:
-        return gaussian_dp(event.variance, Fraction(math.floor(event.sensitivity_squared)), event.dimension)
+        return gaussian_dp(event.variance, math.floor(event.sensitivity_squared), event.dimension, spread=spread)
     except ParameterError as error:
         raise NotPricedError("accounting.gaussian_not_priced", event=type(event).__name__, reason=error) from error
+
+
+@mu.register
+def _(event: SummedGaussianEvent) -> float:
+    return mu(get_gaussian(event)) if event.arithmetic == "real" else grid_gaussian_mu(event)
 
 
 @mu.register

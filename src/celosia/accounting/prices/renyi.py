@@ -16,9 +16,11 @@ from celosia.accounting.pld.discretise import Pair
 from celosia.accounting.pld.normal import SampledNormal
 from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import not_priced, pure, steps
+from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.dominating import dominating, normal, sample_pair
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
+from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_spread
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -40,8 +42,9 @@ from celosia.core import (
     RepeatedEvent,
     ReplacedEvent,
     ShuffledEvent,
+    SummedGaussianEvent,
 )
-from celosia.core.exact import double_at_most
+from celosia.core.exact import double_at_least, double_at_most
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 
 ORDERS: Array = 1 + np.geomspace(0.01, 1e6, 200)
@@ -75,6 +78,12 @@ def _(event: GaussianEvent, orders: Array) -> Array:
 
 
 @renyi.register
+def _(event: SummedGaussianEvent, orders: Array) -> Array:
+    raised = renyi(get_gaussian(event), orders) + count_moved(event) * get_spread(event)
+    return np.minimum(raised, orders * double_at_least(rho(event))) * _SAFE
+
+
+@renyi.register
 def _(event: RandomizedResponseEvent, orders: Array) -> Array:
     if event.coins is not None:
         return _divergences(coin(*event.coins), orders)  # exact: at each order, the larger of the two directions
@@ -99,7 +108,7 @@ def _of_pair(event: Event, orders: Array) -> Array:
 @renyi.register
 def _(event: PoissonSampledEvent | FixedSampledEvent, orders: Array) -> Array:
     part = inner(event)
-    if all(isinstance(leaf, GaussianEvent) for leaf, _ in leaves(part)):
+    if all(isinstance(leaf, GaussianEvent | SummedGaussianEvent) for leaf, _ in leaves(part)):
         # The list of losses of discrete noise ends somewhere, and what is beyond has infinite divergence; the normal
         # distribution that dominates it has not.
         return _divergences(sample_pair(normal(mu(part)), event), orders)

@@ -37,6 +37,7 @@ from celosia.core import (
     ReplacedEvent,
     ReplaceOne,
     ShuffledEvent,
+    SummedGaussianEvent,
 )
 from celosia.core.events import KeySelectionEvent, KNormEvent
 from celosia.core.exact import refuse_same_changes
@@ -164,7 +165,7 @@ def _(event: LaplaceEvent | KNormEvent, size: int, adjacency: Adjacency) -> Even
 
 
 @simplify_group.register
-def _(event: GaussianEvent, size: int, adjacency: Adjacency) -> Event:
+def _(event: GaussianEvent | SummedGaussianEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity_squared=size**2 * event.sensitivity_squared, adjacency=adjacency)
 
 
