@@ -166,6 +166,14 @@ def test_wide_noise_costs_what_a_single_gaussian_costs() -> None:
     assert best(certified, "1e-6").epsilons["basic"] == 1.0
 
 
+@given(st.floats(0.5, 2), PARTS)
+def test_both_errors_of_a_test_pay_for_the_spread(share: float, parts: int) -> None:
+    event = price(parts, share, dimension=2)
+    alone = GaussianEvent(variance=event.variance, sensitivity_squared=2, dimension=2)
+    # A probability that grows by a factor of e^x moves the quantile by x sqrt(pi / 2) or more, in two coordinates.
+    assert mu(event) >= mu(alone) + 2 * 2 * spread(Fraction(share), parts) * math.sqrt(math.pi / 2) * (1 - 1e-6)
+
+
 def test_one_part_is_a_gaussian_and_real_noise_adds_up_exactly() -> None:
     one = SummedGaussianEvent(parts=1, variance="0.1", sensitivity_squared=1)
     assert rho(one) == 5
