@@ -7,6 +7,8 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
+- ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
+  such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
     from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.masking.noise_shares import NoiseShares
+    from celosia.federated.masking.party import MaskingParty
+    from celosia.federated.masking.server import MaskingServer
+    from celosia.federated.masking.settings import MaskingSettings
+    from celosia.federated.masking.simulation import MaskedSum, sum_masked
     from celosia.federated.parties import Party
     from celosia.federated.updates.one_shot import OneShot
     from celosia.federated.updates.proximal import Proximal
@@ -28,6 +35,11 @@ __all__ = [
     "ExampleParties",
     "Federation",
     "FederationPreview",
+    "MaskedSum",
+    "MaskingParty",
+    "MaskingServer",
+    "MaskingSettings",
+    "NoiseShares",
     "OneShot",
     "Party",
     "Proximal",
@@ -37,6 +49,7 @@ __all__ = [
     "split_by_label",
     "split_dirichlet",
     "split_evenly",
+    "sum_masked",
 ]
 
 # Estimators load scikit-learn, which takes a second, so each name is imported on first use.
@@ -45,6 +58,11 @@ _FILES = {
     "ExampleParties": "examples.debt",
     "Federation": "federation",
     "FederationPreview": "federation",
+    "MaskedSum": "masking.simulation",
+    "MaskingParty": "masking.party",
+    "MaskingServer": "masking.server",
+    "MaskingSettings": "masking.settings",
+    "NoiseShares": "masking.noise_shares",
     "OneShot": "updates.one_shot",
     "Party": "parties",
     "Proximal": "updates.proximal",
@@ -54,6 +72,7 @@ _FILES = {
     "split_by_label": "examples.partition",
     "split_dirichlet": "examples.partition",
     "split_evenly": "examples.partition",
+    "sum_masked": "masking.simulation",
 }
 
 

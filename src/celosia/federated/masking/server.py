@@ -1,0 +1,191 @@
+"""The server's side of a round of masked sums.
+
+It relays public keys and sealed shares, adds the masked numbers of those who sent them, and asks the survivors for what
+brings back the remaining masks. If fewer than the threshold stay, or one would be visible alone, it gives the round up:
+it does not ask, and what it holds stays masked. Bonawitz and others 2017.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from celosia.core.errors import EngineError, InputError, ParameterError
+from celosia.core.exact import safe_repr
+from celosia.federated.masking.channels import KeyAgreement, compute_public_key
+from celosia.federated.masking.masks import add_streams, reduce_bits, to_signed
+from celosia.federated.masking.messages import (
+    BOXES,
+    KEYS,
+    SERVER,
+    SHARES,
+    SURVIVORS,
+    check_parties,
+    pack,
+    unpack,
+    unpack_numbers,
+)
+from celosia.federated.masking.roster import Roster, commit, derive_mask_key, read_roster
+from celosia.federated.masking.secret_sharing import join_shares
+from celosia.federated.masking.settings import MaskingSettings
+
+_STEPS: Final = ("receive_keys", "receive_shares", "receive_numbers", "receive_reveals")
+
+
+class MaskingServer:
+    """The server in one round. Each method takes the messages that arrived, by name, and returns what to send.
+
+    Parameters
+    ----------
+    settings
+        The round.
+
+    Examples
+    --------
+    See ``MaskingParty`` for a whole round.
+
+    >>> from celosia.federated import MaskingSettings
+    >>> server = MaskingServer(MaskingSettings(federation="try", number=1, parties=("a", "b"), width=1, threshold=2))
+    >>> server.receive_keys({})
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.EngineError: The round of masked sums is given up: 0 parties are left, of at least 2.
+    """
+
+    __slots__ = ("_roster", "_step", "_total", "senders", "settings", "survivors")
+
+    def __init__(self, settings: MaskingSettings) -> None:
+        self.settings = settings
+        self.senders: tuple[str, ...] = ()
+        self.survivors: tuple[str, ...] = ()
+        self._step = 0
+        self._roster: Roster | None = None
+        self._total: NDArray[np.uint64] = np.zeros(settings.width, dtype=np.uint64)
+
+    def receive_keys(self, messages: Mapping[str, bytes]) -> bytes:
+        """Return the roster, for every party that sent its keys."""
+        received = self._read("receive_keys", messages, "keys", KEYS, rows=1)
+        rows = [received[party] for party in sorted(received)]
+        if any(row["party"][0] != party for party, row in zip(sorted(received), rows, strict=True)):
+            raise InputError("federated.not_a_mask_message")
+        message = pack("roster", self.settings, SERVER, np.concatenate(rows))
+        self._roster = read_roster(message, self.settings)
+        self._step += 1
+        return message
+
+    def receive_shares(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the sealed shares for each party that sent its own."""
+        roster = self._get_roster("receive_shares")
+        received = self._read("receive_shares", messages, "shares", BOXES, rows=len(roster.parties) - 1)
+        for sender, rows in received.items():
+            if check_parties(rows, self.settings) != [party for party in roster.parties if party != sender]:
+                raise InputError("federated.not_a_mask_message")
+        senders = sorted(received)
+        passed = np.zeros((len(senders), len(self.settings.parties)), dtype=BOXES)
+        for place, sender in enumerate(senders):
+            passed[place, received[sender]["party"]] = received[sender]
+            passed[place]["party"] = sender
+        self.senders = tuple(self.settings.parties[sender] for sender in senders)
+        self._step += 1
+        return {
+            self.settings.parties[party]: pack("boxes", self.settings, SERVER, np.delete(passed[:, party], place))
+            for place, party in enumerate(senders)
+        }
+
+    def receive_numbers(self, messages: Mapping[str, bytes]) -> bytes:
+        """Return the list of survivors, for every survivor."""
+        self._check_step("receive_numbers")
+        found = {
+            self._find(name, self.senders): unpack_numbers(message, self.settings, self.settings.get_index(name))
+            for name, message in messages.items()
+        }
+        self._give_up_below_threshold(len(found))
+        survivors = tuple(self.settings.parties[party] for party in sorted(found))
+        if self.settings.is_visible_alone(survivors):
+            raise EngineError("federated.masked_party_alone")
+        self._total = np.asarray(np.sum(list(found.values()), axis=0, dtype=np.uint64))
+        self.survivors = survivors
+        self._step += 1
+        rows = np.array(sorted(found), dtype="<u4").view(SURVIVORS)
+        return pack("survivors", self.settings, SERVER, rows)
+
+    def receive_reveals(self, messages: Mapping[str, bytes]) -> NDArray[np.int64]:
+        """Return the sum of the survivors' numbers."""
+        self._get_roster("receive_reveals")
+        received = self._read("receive_reveals", messages, "reveal", SHARES, rows=len(self.senders))
+        senders = sorted(map(self.settings.get_index, self.senders))
+        if any(check_parties(rows, self.settings) != senders for rows in received.values()):
+            raise InputError("federated.not_a_mask_message")
+        holders = sorted(received)[: self.settings.threshold]
+        secrets = join_shares(np.stack([received[holder]["share"] for holder in holders]), holders)
+        remaining = self._find_masks(dict(zip(senders, secrets, strict=True)))
+        self._step += 1
+        return to_signed(reduce_bits(self._total - remaining, self.settings.bits), self.settings.bits)
+
+    def _find_masks(self, secrets: dict[int, bytes | None]) -> NDArray[np.uint64]:
+        """Return what is left of the masks in the total: the survivors' own, and those shared with silent parties."""
+        roster = self._get_roster("receive_reveals")
+        alive = [self.settings.get_index(name) for name in self.survivors]
+        own: list[bytes] = []
+        added: list[bytes] = []
+        subtracted: list[bytes] = []
+        for party, secret in secrets.items():
+            if party in alive:
+                own.append(self._check_secret(party, secret, roster.commitments, commit(secret or bytes(32), party)))
+                continue
+            mask_key = self._check_secret(party, secret, roster.mask_keys, compute_public_key(secret or bytes(32)))
+            agreement = KeyAgreement(mask_key, roster.session)
+            for other in alive:
+                if self.settings.adjacency[party, other]:
+                    key = derive_mask_key(agreement, roster, party, other)
+                    (added if party > other else subtracted).append(key)  # as the survivor did
+        width = self.settings.width
+        return add_streams([*own, *added], width) - add_streams(subtracted, width)
+
+    def _check_secret(self, party: int, secret: bytes | None, public: Mapping[int, bytes], found: bytes) -> bytes:
+        if secret is None or found != public[party]:
+            raise EngineError("federated.mask_share_wrong", name=safe_repr(self.settings.parties[party]))
+        return secret
+
+    def _read(
+        self, step: str, messages: Mapping[str, bytes], kind: str, dtype: DTypeLike, *, rows: int
+    ) -> dict[int, NDArray[Any]]:
+        """Return the rows of the messages of a step, by party; each must have as many as stated."""
+        self._check_step(step)
+        known = {
+            "receive_keys": self.settings.parties,
+            "receive_shares": tuple(self.settings.parties[party] for party in self._roster.parties)
+            if self._roster
+            else (),
+            "receive_reveals": self.survivors,
+        }
+        found = {}
+        for name, message in messages.items():
+            party = self._find(name, known[step])
+            found[party] = unpack(message, kind, self.settings, party, dtype)
+            if len(found[party]) != rows:
+                raise InputError("federated.not_a_mask_message")
+        self._give_up_below_threshold(len(found))
+        return found
+
+    def _find(self, name: str, expected: tuple[str, ...]) -> int:
+        if name not in expected:
+            raise InputError("federated.mask_message_unexpected", name=safe_repr(name))
+        return self.settings.get_index(name)
+
+    def _check_step(self, step: str) -> None:
+        if self._step >= len(_STEPS) or _STEPS[self._step] != step:
+            raise ParameterError("federated.mask_step_out_of_order", step=step)
+
+    def _get_roster(self, step: str) -> Roster:
+        self._check_step(step)
+        assert self._roster is not None  # noqa: S101 - set by the first step
+        return self._roster
+
+    def _give_up_below_threshold(self, found: int) -> None:
+        if found < self.settings.threshold:
+            raise EngineError("federated.masked_round_given_up", least=self.settings.threshold, found=found)
+
+    def __repr__(self) -> str:
+        return f"MaskingServer({self.settings!r})"
