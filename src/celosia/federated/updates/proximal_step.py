@@ -85,7 +85,7 @@ class ProximalSolver:
         self._penalty = _double("penalty", exact_non_negative(penalty, name="penalty"))
         self._radius = _double("radius", exact_positive(radius, name="radius"), down=True)
         self._slope = _double("lipschitz", self.bound, down=True)
-        self._smoothness = double_at_least(loss.smoothness)
+        self._smoothness = _double("smoothness", loss.smoothness)
         self.tolerance = _double("tolerance", exact_positive(tolerance, name="tolerance"), down=True)
         steepest = loss.lipschitz(exact_positive(radius, name="radius"))
         size = len(places) * values.shape[1] ** 2
@@ -184,7 +184,7 @@ class ProximalSolver:
     def _plan_descent(self) -> Descent:
         """Choose steps by their theorems: plain where the problem is round, accelerated where it is long."""
         convexity = self._mu + self._penalty
-        ratio = 1.0 + self._smoothness / convexity
+        ratio = 1.0 + max(self._smoothness / convexity, 2.0**-20)
         steepest = self._slope + (self._penalty + 2 * self._mu) * self._radius
         # A result as near as this has a certificate within a half of the tolerance.
         near = self.tolerance / 8 / (ratio + steepest / (convexity * self._radius))
@@ -244,20 +244,15 @@ def _double(name: str, value: "Fraction", *, down: bool = False) -> float:
 def _read_records(
     rows: "ArrayLike", targets: "ArrayLike", offsets: "ArrayLike"
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    values, wanted, places = _doubles(rows), _doubles(targets), np.asarray(offsets, dtype=np.int64)
+    values, wanted, places = _doubles(rows), _doubles(targets), _doubles(offsets)
     if values.ndim != 2 or not values.shape[1] or wanted.shape != values.shape[:1]:
         raise InputError("federated.step_shape_mismatch")
-    if (
-        places.ndim != 1
-        or len(places) < 2
-        or places[0] != 0
-        or places[-1] != len(wanted)
-        or (np.diff(places) < 0).any()
-    ):
+    ends = places.astype(np.int64) if places.ndim == 1 and np.isfinite(places).all() else np.zeros(0, np.int64)
+    if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(wanted) or (np.diff(ends) < 0).any() or (ends != places).any():
         raise InputError("federated.step_shape_mismatch")
     if not (np.isfinite(values).all() and np.isfinite(wanted).all()):
         raise InputError("federated.step_not_finite")
-    return values, wanted, places
+    return values, wanted, ends
 
 
 def _doubles(values: "ArrayLike") -> Floats:
