@@ -37,6 +37,8 @@ def test_every_room_has_its_place(contracts: dict[str, dict[str, Any]], rooms: s
 def test_every_room_but_noise_is_kept_from_randomness(contracts: dict[str, dict[str, Any]], rooms: set[str]) -> None:
     contract = contracts["No noise is added by hand: randomness comes from celosia.noise"]
     assert set(contract["source_modules"]) == {f"celosia.{room}" for room in rooms - {"noise"}}
+    contract = contracts["Ciphers are for noise, and for the keys of parties"]
+    assert set(contract["source_modules"]) == {f"celosia.{room}" for room in rooms - {"noise", "federated"}}
 
 
 def test_every_sampler_is_kept_from_the_rooms_that_only_ask(contracts: dict[str, dict[str, Any]], root: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORBIDDEN = ("random", "secrets", "numpy.random", "os.urandom", "os.getrandom", "uuid.uuid4")
 IMPORTERS = ("importlib.import_module", "import_module", "__import__")
-WORDS = ("random", "secrets", "uuid", "rvs", "import_module", "__import__")  # a file without them draws nothing
+WORDS = ("random", "secrets", "uuid", "rvs", "generate", "import_module", "__import__")  # a file without them draws nothing
 
 
 def matches(name: str) -> str | None:
@@ -64,6 +64,8 @@ def called(node: ast.AST, known: dict[str, str]) -> list[str]:
         return []
     if isinstance(node.func, ast.Attribute) and node.func.attr == "rvs":
         return ["random.rvs"]
+    if (name := full_name(node.func, known)).startswith("cryptography.") and ".generate" in name:
+        return ["secrets.generate"]  # a key, which is made from bytes of a source
     if full_name(node.func, known) in IMPORTERS:
         return [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     return []
@@ -116,6 +118,7 @@ def test_only_the_package_noise_draws(root: Path) -> None:
         ("def f():\n    import random as r\n    return r.gauss(0, 1)", {"random"}),
         ("import importlib\nx = importlib.import_module('random')", {"random"}),
         ("x = __import__('secrets')", {"secrets"}),
+        ("from cryptography.x509 import Key\nx = Key.generate()", {"secrets"}),
         ("x = __import__('sec' 'rets')", {"secrets"}),
         ("import ｒandom", {"random"}),
     ],
