@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 FORBIDDEN = ("random", "secrets", "numpy.random", "os.urandom", "os.getrandom", "uuid.uuid4")
 IMPORTERS = ("importlib.import_module", "import_module", "__import__")
-WORDS = ("random", "secrets", "uuid", "rvs", "generate", "import_module", "__import__")  # a file without them draws nothing
+WORDS = (
+    "random",
+    "secrets",
+    "uuid",
+    "rvs",
+    "generate",
+    "import_module",
+    "__import__",
+)  # a file without them draws nothing
 
 
 def matches(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_every_node_has_the_same_plan_and_sends_the_same_integers(update: Any) -
         assert found.accepted == ("a", "b", "c")
         assert np.array_equal(served.advance(state, found), plan.advance(state, found))
         state = served.advance(state, found)
-    models = [one.finish([state], 3, seeded=True) for one in (plan, served)]
+    models = [one.finish([state], Fraction(3), seeded=True) for one in (plan, served)]
     assert repr(models[0].card()) == repr(models[1].card())
     features, _ = make_records(5)["a"]
     assert np.array_equal(models[0].predict(features), models[1].predict(features))

@@ -12,7 +12,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, exact_probability, safe_repr
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
 from celosia.federated.parties import PartySources, read_parties
-from celosia.federated.training import INTEGER_BYTES, Training
+from celosia.federated.training import Training
 from celosia.federated.updates.one_shot import OneShot
 from celosia.federated.updates.proximal import Proximal
 from celosia.federated.updates.sgd import SGD
@@ -144,13 +144,13 @@ class Federation:
     def preview(self) -> FederationPreview:
         """Return the cost, the noise and the traffic of a training. Nothing is spent or released."""
         plan, names = self.plan(), self.names
-        scale = plan.get_noise_scale(len(names))
+        scale = plan.get_noise_scale(float(plan.find_spread(len(names))))
         return FederationPreview(
             guarantee=plan.guarantee,
             event=plan.event,
             parties=names,
             rounds=plan.rounds,
-            bytes_per_party=INTEGER_BYTES * plan.width,
+            bytes_per_party=plan.find_bytes(len(names)),
             noise_scale=scale,
             noise_ratio=scale / plan.get_noise_scale(1),
         )
@@ -188,8 +188,8 @@ class Federation:
                     sources=sources,
                 )
                 progress = training.run(progress, file)
-                counts = [len(told["accepted"]) for told in progress.history]
-                model = plan.finish(progress.states, next(filter(None, reversed(counts))), seeded=sources.seeded)
+                answered = next(filter(None, (len(told["accepted"]) for told in reversed(progress.history))))
+                model = plan.finish(progress.states, plan.find_spread(answered), seeded=sources.seeded)
                 payment.deliver(progress.states[-1])
             file.remove()
         model.history_ = progress.history

@@ -5,16 +5,13 @@ has paid for more than it showed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import EngineError
 from celosia.federated.checkpoint import Checkpoint, Progress
-from celosia.federated.contributions import RoundSum, add_contributions
+from celosia.federated.contributions import RoundSum
 from celosia.noise.bernoulli import bernoulli
 from celosia.query.progress import Bar
 
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.federated.parties import PartySources
     from celosia.federated.updates.plan import State, UpdatePlan
-
-INTEGER_BYTES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +55,8 @@ class Training:
         """Ask the parties of a round, and add up what they answer."""
         asked = self._choose(number)
         contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
-        return add_contributions(contributions, width=self.plan.width, parties=len(self.names))
+        source = self.sources.get("", number)
+        return self.plan.add_up(contributions, parties=len(self.names), number=number, source=source)
 
     def _choose(self, number: int) -> list[str]:
         """Return who is asked in a round: each with the same probability, and publicly so."""
@@ -74,7 +70,7 @@ class Training:
             "round": number,
             "accepted": list(found.accepted),
             "rejected": dict(found.rejected),
-            "bytes": INTEGER_BYTES * self.plan.width * len(found.accepted),
+            "bytes": self.plan.find_bytes(len(self.names)) * len(found.accepted),
         }
 
     def _tell_lost(self, number: int) -> Mapping[str, Any]:
@@ -86,21 +82,9 @@ def ask(plan: "UpdatePlan", names: Sequence[str], state: "State", sources: "Sequ
     computed = plan.compute(names, state, sources)
     usable = [place for place, given in enumerate(computed) if given is not None]
     exact = [given for given in computed if given is not None]
-    noisy = add_noise(plan, exact, [sources[place] for place in usable])
+    noisy = plan.add_noise(exact, [sources[place] for place in usable])
     sent: dict[str, object] = dict.fromkeys(names)
     return sent | {names[place]: given for place, given in zip(usable, noisy, strict=True)}
-
-
-def add_noise(
-    plan: "UpdatePlan", exact: Sequence[NDArray[np.int64]], sources: "Sequence[Source]"
-) -> Sequence[NDArray[np.int64]]:
-    """Add the plan's noise to what parties computed; drawn at once where all draw from one source."""
-    noise = plan.noise
-    if noise is None or not exact:
-        return exact
-    if all(one is sources[0] for one in sources):
-        return list(replace(noise, cells=len(exact)).release(np.stack(exact), sources[0]))
-    return [noise.release(one[None], source)[0] for one, source in zip(exact, sources, strict=True)]
 
 
 def _show_progress(rounds: range) -> Iterator[int]:

@@ -19,7 +19,7 @@ from celosia.federated import SGD, Federation
 from celosia.federated.parties import PartySources
 from celosia.federated.training import ask
 from celosia.federated.updates.local_descent import add_gradients
-from celosia.federated.updates.sgd import build_event, find_noise_ratio
+from celosia.federated.updates.sgd import build_noise_event, compose_steps, find_noise_ratio
 from celosia.learn import LinearRegression, LogisticRegression, PNSGDRegressor, Ridge
 from celosia.learn.optimize.descent import Run
 from celosia.learn.optimize.losses import LogisticLoss, OwnLoss, SquaredLoss
@@ -177,7 +177,8 @@ def test_the_price_of_all_rounds_is_the_target(adjacency: str, rate: Any, rounds
     assert best(plan.event, "1e-5").guarantee.epsilon <= 2
     # The numerical accountant shares nothing with the certificate. With a fifth less noise it finds more.
     assert best(plan.get_round_event(rounds), "1e-5").guarantee.epsilon <= 2
-    less = build_event(plan.task.target, plan.ratio * Fraction(4, 5), plan.rate, 2 * rounds, plan.width)
+    smaller = build_noise_event(plan.ratio * Fraction(4, 5), plan.width, "row")
+    less = compose_steps(smaller, plan.target, plan.rate, 2 * rounds)
     assert best(less, "1e-5").guarantee.epsilon > 2
     spent = [best(plan.get_round_event(number), "1e-5").guarantee.epsilon for number in (1, rounds // 2, rounds)]
     assert spent == sorted(spent)

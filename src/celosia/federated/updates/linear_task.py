@@ -69,13 +69,6 @@ class LinearTask:
         """The length of the longest gradient of a record."""
         return self.loss.lipschitz(self.ball.radius)
 
-    @property
-    def guarantee(self) -> "Guarantee":
-        """The target."""
-        found = self.target.guarantee
-        assert found is not None  # noqa: S101 - for the type checker: the target is private
-        return found
-
     def choose_clip(self, clip: Exact | None) -> Fraction:
         """Return where gradients are cut: at what is given, or usual for the loss, and no more than the longest."""
         usual = _CLIPS.get(type(self.loss), self.steepest)

@@ -15,24 +15,26 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.federated.updates.plan import State, UpdatePlan, deviation
 from celosia.federated.updates.shape import copy_estimator, find_example, read_from
+from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
 from celosia.statistics.base.summary_request import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.core.guarantees import Guarantee
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.learn.base.exact import ExactSums
     from celosia.statistics.base.noise import Noise
     from celosia.statistics.base.summary_request import SummaryRequest
+    from celosia.statistics.base.target import Target
 
 _MAX_SUM = 2**62 - 1
 
@@ -96,27 +98,27 @@ class OneShotPlan(UpdatePlan):
         return self.request.width
 
     @property
-    def event(self) -> "Event":
-        """What all messages cost a record, which is with one party only."""
-        return self.request.event
-
-    @property
-    def guarantee(self) -> "Guarantee":
-        """The guarantee of all messages."""
-        return self.request.guarantee
+    def target(self) -> "Target":
+        """The privacy target."""
+        return read_spec(self.request).privacy
 
     @property
     def noise(self) -> "Noise":
         """The noise of a party's sums."""
         return self.request.noise
 
-    def get_round_event(self, rounds: int) -> "Event":  # noqa: ARG002 - there is one
-        """Return what the round costs."""
-        return self.request.event
+    @property
+    def noise_event(self) -> "Event":
+        """What the noise costs."""
+        return self.noise.event
 
-    def get_noise_scale(self, parties: int) -> float:
-        """Return the standard deviation of the noise in a number of the total, in integer steps."""
-        return float((parties * self.request.noise.variance) ** 0.5)
+    def compose(self, event: "Event", rounds: int) -> "Event":  # noqa: ARG002 - there is one
+        """Return the event: there is one round."""
+        return event
+
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation of the noise in a total, in integer steps."""
+        return deviation(self.noise, spread)
 
     def start(self) -> State:
         """Return a total of 0."""
@@ -137,7 +139,7 @@ class OneShotPlan(UpdatePlan):
             raise InputError("core.too_many_rows")
         return found.total.astype(np.int64)
 
-    def finish(self, states: "Sequence[State]", accepted: int, *, seeded: bool) -> Any:
+    def finish(self, states: "Sequence[State]", spread: "Fraction", *, seeded: bool) -> Any:
         """Return the model of the total."""
-        widened = replace(self.request, noise=self.request.noise.widen(accepted))
+        widened = replace(self.request, noise=self.request.noise.widen(spread))
         return self.model.finish_fit(states[-1], widened, Provenance(seeded=seeded))

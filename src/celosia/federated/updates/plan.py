@@ -1,25 +1,34 @@
 """What every plan of a training can tell, and do for a round: a description that runs in process or over a network.
 
-A round goes ``compute`` (each party, from the public state) → integers with noise → ``advance`` (the server, from their
-sum). A plan that adds the same noise to whatever it computes states it as ``noise``, so that parties can also share it
-among them under masks; one that needs noise within its computation adds that itself and states None.
+A round goes ``compute`` (each party, from the public state), ``add_noise`` (each party), ``add_up`` and ``advance``
+(the server, from the sum). A plan that adds the same noise to whatever it computes states it as ``noise``, so that
+parties can also share it under masks; one that needs noise within its computation adds it there and states None.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from celosia.federated.contributions import RoundSum, add_contributions
 
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
-    from celosia.federated.contributions import RoundSum
     from celosia.statistics.base.noise import Noise
+    from celosia.statistics.base.target import Target
 
 State = NDArray[Any]
+Integers = NDArray[np.int64]
+
+INTEGER_BYTES: Final = 8
+"""Bytes of an integer in a message."""
 
 
 class UpdatePlan(ABC):
@@ -31,46 +40,98 @@ class UpdatePlan(ABC):
 
     @property
     @abstractmethod
+    def target(self) -> "Target":
+        """The privacy target of all rounds."""
+
+    @property
+    @abstractmethod
     def width(self) -> int:
         """How many integers a party sends in a round."""
-
-    @property
-    @abstractmethod
-    def event(self) -> "Event":
-        """What all rounds cost a record, which is with one party only."""
-
-    @property
-    @abstractmethod
-    def guarantee(self) -> "Guarantee":
-        """The guarantee of all rounds."""
 
     @property
     @abstractmethod
     def noise(self) -> "Noise | None":
         """The noise that a party adds to what it computed; None if that has its noise already."""
 
+    @property
     @abstractmethod
-    def get_round_event(self, rounds: int) -> "Event":
-        """Return what the first rounds cost."""
+    def noise_event(self) -> "Event":
+        """What one addition of noise costs."""
 
     @abstractmethod
-    def get_noise_scale(self, parties: int) -> float:
-        """Return the standard deviation of the noise in a number of the total, in integer steps."""
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which every addition of noise costs ``event``."""
+
+    @abstractmethod
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
 
     @abstractmethod
     def start(self) -> State:
         """Return the public state before the first round."""
 
     @abstractmethod
-    def compute(
-        self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
-    ) -> Sequence[NDArray[np.int64] | None]:
+    def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
         """Return what parties contribute, without the noise that is stated; None for a party that has no result."""
 
     @abstractmethod
-    def advance(self, state: State, found: "RoundSum") -> State:
+    def advance(self, state: State, found: RoundSum) -> State:
         """Return the public state after a round."""
 
     @abstractmethod
-    def finish(self, states: Sequence[State], accepted: int, *, seeded: bool) -> Any:
-        """Return the model, from the states after all rounds; ``accepted`` parties answered in the last that counts."""
+    def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
+        """Return the model, from the states after all rounds.
+
+        ``spread`` is the variance of the noise in the last total, in times that of one party's noise.
+        """
+
+    # ------------------------------------------------------------------------------------------ the same for all
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The guarantee of all rounds: the target."""
+        found = self.target.guarantee
+        assert found is not None  # noqa: S101 - for the type checker: the target is private
+        return found
+
+    @property
+    def event(self) -> "Event":
+        """What all rounds cost a record, which is with one party only; certified for the target."""
+        return self.target.event(self.get_round_event(self.rounds))
+
+    def get_round_event(self, rounds: int) -> "Event":
+        """Return what the first rounds cost."""
+        return self.compose(self.noise_event, rounds)
+
+    def find_spread(self, parties: int) -> Fraction:
+        """Return the variance of the noise in a total of so many parties, in times that of one party's noise."""
+        return Fraction(parties)
+
+    def find_bytes(self, parties: int) -> int:  # noqa: ARG002 - the same for any number
+        """Return how many bytes a party sends in a round with so many parties."""
+        return INTEGER_BYTES * self.width
+
+    def add_noise(self, exact: Sequence[Integers], sources: "Sequence[Source]") -> Sequence[Integers]:
+        """Add the stated noise to what parties computed; drawn at once where all draw from one source."""
+        noise = self.noise
+        if noise is None or not exact:
+            return exact
+        if all(one is sources[0] for one in sources):
+            return list(replace(noise, cells=len(exact)).release(np.stack(exact), sources[0]))
+        return [noise.release(one[None], source)[0] for one, source in zip(exact, sources, strict=True)]
+
+    def add_up(
+        self,
+        contributions: Mapping[str, object],
+        *,
+        parties: int,
+        number: int,  # noqa: ARG002 - of those that have secrets for every round
+        source: "Source",  # noqa: ARG002 - of those that draw secrets
+    ) -> RoundSum:
+        """Add up what parties sent in a round; ``parties`` is how many there are in all."""
+        return add_contributions(contributions, width=self.width, parties=parties)
+
+
+def deviation(noise: "Noise", spread: float) -> float:
+    """Return the standard deviation of noise with ``spread`` times its variance."""
+    return math.sqrt(spread * noise.variance)

@@ -19,7 +19,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive
 from celosia.core.structure import RepeatedEvent
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, read_task
-from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.federated.updates.plan import State, UpdatePlan, deviation
 from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
 from celosia.mechanisms.grid import fine_step
@@ -28,9 +28,9 @@ from celosia.statistics.base.noise import Noise, Sensitivity
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.core.guarantees import Guarantee
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
+    from celosia.statistics.base.target import Target
 
 _FINE: Final = 2**14  # integer steps in the way that a replaced record moves a minimum
 _TOLERANCE: Final = Fraction(1, 2**10)  # of that way: how far from the true minimum a result may be
@@ -142,23 +142,22 @@ class ProximalPlan(UpdatePlan):
         return self.task.dimension
 
     @property
-    def event(self) -> "Event":
-        """What all rounds cost a record, certified for the target."""
-        return self.task.target.event(self.get_round_event(self.rounds))
+    def target(self) -> "Target":
+        """The privacy target of all rounds."""
+        return self.task.target
 
     @property
-    def guarantee(self) -> "Guarantee":
-        """The target."""
-        return self.task.guarantee
+    def noise_event(self) -> "Event":
+        """What the noise of a round costs."""
+        return self.noise.event
 
-    def get_round_event(self, rounds: int) -> "Event":
-        """Return what the first rounds cost."""
-        event = self.noise.event
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which each costs ``event``."""
         return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
 
-    def get_noise_scale(self, parties: int) -> float:
-        """Return the standard deviation of the noise in a number of the total, in integer steps."""
-        return math.sqrt(parties * self.noise.variance)
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation of the noise in a number of a total, in integer steps."""
+        return deviation(self.noise, spread)
 
     def start(self) -> State:
         """Return weights of 0."""
@@ -184,9 +183,9 @@ class ProximalPlan(UpdatePlan):
         records = max(int(self.task.sizes[self.task.find_places(found.accepted)].sum()), 1)
         return self.task.ball.project(found.total.astype(np.float64) * float(self.grid) / records)
 
-    def finish(self, states: Sequence[State], accepted: int, *, seeded: bool) -> Any:
+    def finish(self, states: Sequence[State], spread: "Fraction", *, seeded: bool) -> Any:
         """Return the estimator with the mean of the weights of the later half of the rounds."""
         weights = np.mean(states[len(states) // 2 :], axis=0)
-        noise = self.get_noise_scale(accepted) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
+        noise = self.get_noise_scale(float(spread)) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
         how = "federated proximal", f"{len(self.task.names)} parties, {self.rounds} rounds"
         return self.task.finish(weights, (self.event, self.guarantee), noise=noise, seeded=seeded, how=how)

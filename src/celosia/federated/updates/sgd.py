@@ -31,7 +31,6 @@ from celosia.statistics.base.noise import ContributionBounds, Noise, Sensitivity
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.core.guarantees import Guarantee
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.statistics.base.target import Target
@@ -140,9 +139,9 @@ class SGDPlan(UpdatePlan):
         return self.task.dimension
 
     @property
-    def guarantee(self) -> "Guarantee":
-        """The target."""
-        return self.task.guarantee
+    def target(self) -> "Target":
+        """The privacy target of all rounds."""
+        return self.task.target
 
     @cached_property
     def noise(self) -> Noise | None:
@@ -153,18 +152,18 @@ class SGDPlan(UpdatePlan):
         rho = 1 / (2 * self.ratio**2)
         return Noise.gaussian(rho, Sensitivity(l1=_MOST, l2_squared=_MOST**2), 1, self.width, bounding)
 
-    def get_round_event(self, rounds: int) -> "Event":
-        """Return what the first rounds cost."""
-        return build_event(self.task.target, self.ratio, self.rate, rounds * self.steps, self.width)
-
     @property
-    def event(self) -> "Event":
-        """What all rounds cost a record, certified for the target."""
-        return self.task.target.event(self.get_round_event(self.rounds))
+    def noise_event(self) -> "Event":
+        """What the noise of a step costs, without the sample."""
+        return build_noise_event(self.ratio, self.width, self.target.unit)
 
-    def get_noise_scale(self, parties: int) -> float:
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which every step costs ``event`` on its sample."""
+        return compose_steps(event, self.target, self.rate, rounds * self.steps)
+
+    def get_noise_scale(self, spread: float) -> float:
         """Return the standard deviation of the noise in a sum of gradients of one step, in integer steps."""
-        return float(self.ratio) * _MOST * math.sqrt(parties)
+        return float(self.ratio) * _MOST * math.sqrt(spread)
 
     def start(self) -> State:
         """Return weights of 0."""
@@ -201,10 +200,10 @@ class SGDPlan(UpdatePlan):
             moved = state + total * float(self.task.ball.radius) / _MODEL_STEPS / (weight / self.batches.sum())
         return self.task.ball.project(moved)
 
-    def finish(self, states: Sequence[State], accepted: int, *, seeded: bool) -> Any:
+    def finish(self, states: Sequence[State], spread: "Fraction", *, seeded: bool) -> Any:
         """Return the estimator with the mean of the weights of the later half of the rounds."""
         weights = np.mean(states[len(states) // 2 :], axis=0)
-        noise = self.get_noise_scale(accepted) / _MOST * float(self.clip) / float(self.batches.sum())
+        noise = self.get_noise_scale(float(spread)) / _MOST * float(self.clip) / float(self.batches.sum())
         told = f"{len(self.task.names)} parties, {self.rounds} rounds of {self.steps} steps"
         paid = self.event, self.guarantee
         return self.task.finish(weights, paid, noise=noise, seeded=seeded, how=("federated SGD", told))
@@ -252,14 +251,13 @@ def read_sizes(records: int | Mapping[str, int] | None, task: LinearTask) -> NDA
     return np.array([Fraction(number) for number in numbers], dtype=object)
 
 
-def build_event(target: "Target", ratio: Fraction, rate: Fraction, steps: int, dimension: int) -> "Event":
-    """Return the event of steps of Gaussian noise of ``ratio`` times the longest gradient, each on a sample.
+def build_noise_event(ratio: Fraction, dimension: int, unit: str) -> GaussianEvent:
+    """Return the event of noise of ``ratio`` times the longest gradient: one gradient comes or goes."""
+    return GaussianEvent(variance=(ratio * _MOST) ** 2, sensitivity_squared=_MOST**2, dimension=dimension, unit=unit)
 
-    Under add-remove one gradient comes or goes; a replaced record is one removed and one added.
-    """
-    event: Event = GaussianEvent(
-        variance=(ratio * _MOST) ** 2, sensitivity_squared=_MOST**2, dimension=dimension, unit=target.unit
-    )
+
+def compose_steps(event: "Event", target: "Target", rate: Fraction, steps: int) -> "Event":
+    """Return the event of steps on samples. Under replace-one, one record is removed and one added."""
     if rate < 1:
         event = PoissonSampledEvent(event=event, probability=rate)
     if steps > 1:
@@ -279,8 +277,10 @@ def find_noise_ratio(target: "Target", rate: Fraction, steps: int, dimension: in
 
     guarantee = target.guarantee
     assert guarantee is not None  # noqa: S101 - for the type checker: the target is private
-    found = least_noise(
-        lambda noise: build_event(target, Fraction(noise), rate, steps, dimension), guarantee, _MAX_RATIO
-    )
+
+    def price(noise: float) -> "Event":
+        return compose_steps(build_noise_event(Fraction(noise), dimension, target.unit), target, rate, steps)
+
+    found = least_noise(price, guarantee, _MAX_RATIO)
     # Rounded up to a short fraction, so that events are short; more noise never costs more.
     return Fraction(math.ceil(found * 2**20), 2**20)

@@ -57,3 +57,10 @@ class FitSpec:
             combination=combination,
             spec=self,
         )
+
+
+def read_spec(request: SummaryRequest) -> FitSpec:
+    """Return the public facts of a fit that a request was made for."""
+    spec = request.spec
+    assert isinstance(spec, FitSpec)  # noqa: S101 - for the type checker: it was made here
+    return spec

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from celosia.core.errors import InputError, ParameterError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.estimator import PrivateEstimator
-from celosia.learn.base.fit_spec import FitSpec
+from celosia.learn.base.fit_spec import FitSpec, read_spec
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
 from celosia.learn.privacy.parameters import ends_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
@@ -118,7 +118,7 @@ class SummaryEstimator(PrivateEstimator):
 
         with self._rollback_on_error():
             values, target = self.read_data(X, y, getattr(self, "classes_", None), first=False)
-            held = ExactSums(request, _spec_of(request).kinds)
+            held = ExactSums(request, read_spec(request).kinds)
             held.add(*_together(held, values, target))
         return held
 
@@ -132,7 +132,7 @@ class SummaryEstimator(PrivateEstimator):
             self._mark_non_private()
             self._clear_sums()
             return
-        request, spec = held.request, _spec_of(held.request)
+        request, spec = held.request, read_spec(held.request)
         with self._spend(spec.privacy, request.event, features=len(spec.features)) as payment:
             if values is not None:
                 held.add(*_together(held, values, target))
@@ -251,7 +251,7 @@ class SummaryEstimator(PrivateEstimator):
 
     def finish_fit(self, noisy: NDArray[np.int64], request: SummaryRequest, provenance: Provenance) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""
-        spec = _spec_of(request)
+        spec = read_spec(request)
         with self._rollback_on_error():
             self._clear_sums()
             self._take_over(noisy, request, spec)
@@ -292,15 +292,9 @@ class _Plain:
 
 def _together(held: "ExactSums | _Plain", values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
     """Return rows as they are added up: a target that is a number is the last column."""
-    if target is None or isinstance(held, _Plain) or _spec_of(held.request).target is None:
+    if target is None or isinstance(held, _Plain) or read_spec(held.request).target is None:
         return values, target
     return (np.column_stack([values, target]),)
-
-
-def _spec_of(request: SummaryRequest) -> FitSpec:
-    spec = request.spec
-    assert isinstance(spec, FitSpec)  # noqa: S101 - for the type checker: it was made here
-    return spec
 
 
 def _check_noise(request: SummaryRequest) -> SummaryRequest:

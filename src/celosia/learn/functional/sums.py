@@ -10,13 +10,14 @@ and d^2/4 + 3d of Ortiz Rosas 2025, which are sound but looser.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.functional.row_sensitivities import (
     linear_row_sensitivity,
     logistic_row_sensitivity,
@@ -72,7 +73,7 @@ def solve_linear(
     The diagonal is raised by four standard deviations of the noise, and what still bends downwards is trimmed. With
     ``sensitivity="published"`` nothing is repaired, as in the publication: the gradient is 0 there, and that is all.
     """
-    columns = _columns(_spec_of(request), fit_intercept, sensitivity)
+    columns = _columns(read_spec(request), fit_intercept, sensitivity)
     sizes, count = columns.sizes[:-1], len(columns.sizes) - 1
     pairs = count * (count + 1) // 2
     matrix = _symmetric(noisy[:pairs], sizes)
@@ -122,7 +123,7 @@ def solve_logistic(
     ``coef`` has one row for two classes, for the second of them, and one for each of more than two; ``intercept``
     likewise has one number for each row. The polynomial is repaired as in ``solve_linear``.
     """
-    spec = _spec_of(request)
+    spec = read_spec(request)
     columns = _columns(spec, fit_intercept, sensitivity)
     classes = _class_count(spec, sensitivity)
     slopes, matrix = _binary(noisy, columns) if classes == 2 else _several(noisy, columns, classes)
@@ -229,7 +230,3 @@ def _columns(spec: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretc
     if sensitivity == "published" and spec.privacy.kind != "pure":
         raise ParameterError("learn.published_noise_only_epsilon")
     return Stretched.of(spec.kinds, fit_intercept=fit_intercept)
-
-
-def _spec_of(request: SummaryRequest) -> "FitSpec":
-    return cast("FitSpec", request.spec)

@@ -19,7 +19,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_adjacency, exact_integer, exact_level, exact_text, safe_repr
+from celosia.core.exact import Exact, exact_adjacency, exact_integer, exact_level, exact_positive, exact_text, safe_repr
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
@@ -250,14 +250,14 @@ class Noise:
             return (self.width + 1) * (self.width + 2) / 3 * float(self.mechanism.event.scale) ** 2
         return 0.5 / _sinh(0.5 / float(self.mechanism.event.scale)) ** 2
 
-    def widen(self, draws: int) -> "Noise":
-        """Return noise with the variance of a sum of independent draws, to interpret such a sum; it prices nothing.
+    def widen(self, spread: Exact) -> "Noise":
+        """Return noise with so many times the variance, to interpret a sum of independent draws; it prices nothing.
 
         >>> noise = Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds())
         >>> noise.widen(7).variance
         7.0
         """
-        times = exact_integer(draws, name="draws")
+        times = exact_positive(spread, name="spread")
         if isinstance(self.mechanism, Gaussian):
             return replace(self, mechanism=_remake(self.mechanism, variance=times * self.mechanism.event.variance))
         share = self.mechanism.epsilon / Fraction(math.sqrt(times))
