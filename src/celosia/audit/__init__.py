@@ -6,16 +6,19 @@ them is wrong. A pass of a black-box audit is evidence, never a proof.
 
 from celosia.audit.distinguish import Distinction, compare, distinguish, lower_bound
 from celosia.audit.draws import Draws, Runner, gather, repeat
+from celosia.audit.gossip_reconstruction import GossipReconstruction, rebuild_inputs
 from celosia.audit.low_bits import low_order_bits
 
 __all__ = [
     "Distinction",
     "Draws",
+    "GossipReconstruction",
     "Runner",
     "compare",
     "distinguish",
     "gather",
     "low_order_bits",
     "lower_bound",
+    "rebuild_inputs",
     "repeat",
 ]

@@ -9,6 +9,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
   such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
+- ``Graph`` and ``make_graph`` state who talks to whom, and ``who_learns_what`` what each learns about the others.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -16,26 +17,48 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from celosia.federated.disclosure.better_edge import EdgeSuggestion, suggest_edge
+    from celosia.federated.disclosure.methods import FreshNoise, GossipOnce, MaskedSums
+    from celosia.federated.disclosure.muffliato import muffliato_exposures
+    from celosia.federated.disclosure.report import Disclosure, who_learns_what
+    from celosia.federated.disclosure.views import gossip_exposures
     from celosia.federated.examples.debt import ExampleParties, make_debt
     from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
     from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.masking.messages import count_masking_bytes
     from celosia.federated.masking.noise_shares import NoiseShares
     from celosia.federated.masking.party import MaskingParty
     from celosia.federated.masking.server import MaskingServer
     from celosia.federated.masking.settings import MaskingSettings
     from celosia.federated.masking.simulation import MaskedSum, sum_masked
     from celosia.federated.parties import Party
+    from celosia.federated.topology.charts import draw_topology
+    from celosia.federated.topology.graph import Graph
+    from celosia.federated.topology.shapes import make_graph
+    from celosia.federated.topology.weights import (
+        Weights,
+        constant_weights,
+        convergence_factor,
+        metropolis_weights,
+        optimal_alpha,
+    )
     from celosia.federated.updates.one_shot import OneShot
     from celosia.federated.updates.proximal import Proximal
     from celosia.federated.updates.sgd import SGD
 
 __all__ = [
     "SGD",
+    "Disclosure",
+    "EdgeSuggestion",
     "ExampleParties",
     "Federation",
     "FederationPreview",
+    "FreshNoise",
+    "GossipOnce",
+    "Graph",
     "MaskedSum",
+    "MaskedSums",
     "MaskingParty",
     "MaskingServer",
     "MaskingSettings",
@@ -43,22 +66,40 @@ __all__ = [
     "OneShot",
     "Party",
     "Proximal",
+    "Weights",
+    "constant_weights",
+    "convergence_factor",
+    "count_masking_bytes",
+    "draw_topology",
+    "gossip_exposures",
     "make_debt",
+    "make_graph",
     "make_synthetic",
+    "metropolis_weights",
+    "muffliato_exposures",
+    "optimal_alpha",
     "split_by_column",
     "split_by_label",
     "split_dirichlet",
     "split_evenly",
+    "suggest_edge",
     "sum_masked",
+    "who_learns_what",
 ]
 
 # Estimators load scikit-learn, which takes a second, so each name is imported on first use.
 _FILES = {
     "SGD": "updates.sgd",
+    "Disclosure": "disclosure.report",
+    "EdgeSuggestion": "disclosure.better_edge",
     "ExampleParties": "examples.debt",
     "Federation": "federation",
     "FederationPreview": "federation",
+    "FreshNoise": "disclosure.methods",
+    "GossipOnce": "disclosure.methods",
+    "Graph": "topology.graph",
     "MaskedSum": "masking.simulation",
+    "MaskedSums": "disclosure.methods",
     "MaskingParty": "masking.party",
     "MaskingServer": "masking.server",
     "MaskingSettings": "masking.settings",
@@ -66,13 +107,25 @@ _FILES = {
     "OneShot": "updates.one_shot",
     "Party": "parties",
     "Proximal": "updates.proximal",
+    "Weights": "topology.weights",
+    "constant_weights": "topology.weights",
+    "convergence_factor": "topology.weights",
+    "count_masking_bytes": "masking.messages",
+    "draw_topology": "topology.charts",
+    "gossip_exposures": "disclosure.views",
     "make_debt": "examples.debt",
+    "make_graph": "topology.shapes",
     "make_synthetic": "examples.synthetic",
+    "metropolis_weights": "topology.weights",
+    "muffliato_exposures": "disclosure.muffliato",
+    "optimal_alpha": "topology.weights",
     "split_by_column": "examples.partition",
     "split_by_label": "examples.partition",
     "split_dirichlet": "examples.partition",
     "split_evenly": "examples.partition",
+    "suggest_edge": "disclosure.better_edge",
     "sum_masked": "masking.simulation",
+    "who_learns_what": "disclosure.report",
 }
 
 

@@ -39,9 +39,7 @@ class Party:
     records: int | None = None
 
     def __post_init__(self) -> None:
-        name: object = self.name
-        if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
-            raise ParameterError("federated.invalid_party_name", most=_MAX_NAME_LENGTH, name=safe_repr(name))
+        check_party_name(self.name)
         if self.records is not None:
             exact_integer(self.records, name="records")
 
@@ -52,6 +50,13 @@ class Party:
 
     def __repr__(self) -> str:
         return f"Party({self.name!r})"
+
+
+def check_party_name(name: object) -> str:
+    """Return ``name`` if it is a short, non-empty, printable text."""
+    if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
+        raise ParameterError("federated.invalid_party_name", most=_MAX_NAME_LENGTH, name=safe_repr(name))
+    return name
 
 
 def read_parties(parties: object) -> tuple[Party, ...]:

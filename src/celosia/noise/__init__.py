@@ -3,7 +3,7 @@
 Every sampler takes rational parameters and returns exactly the stated distribution; floating point never decides. The
 source is an argument: ``System()``, seeded by the operating system, unless a test passes ``Seeded``. The compiled
 modules (``noise.packed``: coins in packed bits; ``noise.keyed``: draws that a secret repeats) are imported by their own
-names.
+names, as are the keys on which two parties agree (``noise.agreement``).
 """
 
 from celosia.noise.bernoulli import (

@@ -54,7 +54,7 @@ def get_spread(event: SummedGaussianEvent) -> float:
 def spread(variance: Fraction, parts: int) -> float:
     """Return the spread of the sum of ``parts`` noises of parameter ``variance`` each, rounded up.
 
-    >>> spread(Fraction(1), 7) < 1e-6 < spread(Fraction(1, 2), 7)
+    >>> spread(Fraction(2), 7) < 1e-12 < spread(Fraction(1), 7) < 1e-5
     True
     """
     square = max(double_at_most(variance), 1e-290)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from celosia.core.errors import InputError
-from celosia.federated.masking.channels import SEAL_BYTES
 from celosia.federated.masking.secret_sharing import DIGITS
 from celosia.federated.masking.settings import MaskingSettings
+from celosia.noise.agreement import SEAL_BYTES
 
 SERVER: Final = 2**32 - 1
 """The number of the server as a sender."""
@@ -78,3 +78,16 @@ def unpack_numbers(message: object, settings: MaskingSettings, sender: int) -> N
     words = np.zeros((settings.width, 8), dtype=np.uint8)
     words[:, : settings.bytes_per_number] = digits.reshape(settings.width, -1)
     return words.view("<u8").ravel().astype(np.uint64)
+
+
+def count_masking_bytes(settings: MaskingSettings) -> tuple[int, int]:
+    """Return how many bytes a party sends, and how many it receives, in a round in which no party is silent.
+
+    >>> parties = ("north", "south", "west")
+    >>> count_masking_bytes(MaskingSettings(federation="try", number=1, parties=parties, width=10, threshold=2))
+    (648, 619)
+    """
+    parties, boxes = len(settings.parties), (len(settings.parties) - 1) * BOXES.itemsize
+    numbers = settings.width * settings.bytes_per_number
+    sent = 4 * _HEADER + KEYS.itemsize + boxes + numbers + parties * SHARES.itemsize
+    return sent, 3 * _HEADER + parties * (KEYS.itemsize + SURVIVORS.itemsize) + boxes

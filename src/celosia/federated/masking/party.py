@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.masking.channels import KeyAgreement, compute_public_key, seal, unseal
 from celosia.federated.masking.masks import add_masks, add_streams
 from celosia.federated.masking.messages import (
     BOXES,
@@ -30,6 +29,7 @@ from celosia.federated.masking.roster import Roster, commit, derive_mask_key, ma
 from celosia.federated.masking.secret_sharing import DIGITS, split_secrets
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.federated.masking.state import PartyState
+from celosia.noise.agreement import KeyAgreement, clamp_key, compute_public_key, seal, unseal
 from celosia.noise.keyed import KEY_BYTES, Keyed, derive
 from celosia.noise.source import source_or_system
 
@@ -90,8 +90,8 @@ class MaskingParty:
 
     def send_keys(self) -> bytes:
         """Return the first message: public keys."""
-        keys = [compute_public_key(self._derive(purpose)) for purpose in (b"mask key", b"channel key")]
-        row = make_keys_row(self._index, (keys[0], keys[1], commit(self._derive(b"own mask"), self._index)))
+        publics = compute_public_key(self._get_mask_key()), compute_public_key(self._derive(b"channel key"))
+        row = make_keys_row(self._index, (*publics, commit(self._derive(b"own mask"), self._index)))
         return pack("keys", self.settings, self._index, row)
 
     def send_shares(self, roster: bytes) -> bytes:
@@ -144,13 +144,16 @@ class MaskingParty:
         rows["share"] = [shares[party][int(party in alive)] for party in sorted(shares)]
         return pack("reveal", self.settings, self._index, rows)
 
+    def _get_mask_key(self) -> bytes:
+        return clamp_key(self._derive(b"mask key"))
+
     def _derive(self, purpose: bytes) -> bytes:
         return derive(self._state.secret, purpose + self.settings.digest)
 
     def _split(self) -> NDArray[np.uint32]:
         """Return the shares of the mask key and of the own mask, of all parties."""
         return split_secrets(
-            [self._derive(b"mask key"), self._derive(b"own mask")],
+            [self._get_mask_key(), self._derive(b"own mask")],
             threshold=self.settings.threshold,
             parties=len(self.settings.parties),
             source=Keyed(self._derive(b"polynomials")),
@@ -158,7 +161,7 @@ class MaskingParty:
 
     def _add_shared(self, known: Roster, senders: list[int]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the sums of the masks shared with parties of higher numbers, and of lower ones."""
-        agreement = KeyAgreement(self._derive(b"mask key"), known.session)
+        agreement = KeyAgreement(self._get_mask_key(), known.session)
         partners = [party for party in senders if self.settings.adjacency[self._index, party]]
         above, below = (
             [

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import InputError
-from celosia.federated.masking.channels import KeyAgreement
 from celosia.federated.masking.messages import KEYS, SERVER, check_parties, unpack
 from celosia.federated.masking.settings import MaskingSettings
+from celosia.noise.agreement import KeyAgreement
 from celosia.noise.keyed import derive
 
 

@@ -13,7 +13,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from celosia.core.errors import EngineError, InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.masking.channels import KeyAgreement, compute_public_key
 from celosia.federated.masking.masks import add_streams, reduce_bits, to_signed
 from celosia.federated.masking.messages import (
     BOXES,
@@ -29,6 +28,7 @@ from celosia.federated.masking.messages import (
 from celosia.federated.masking.roster import Roster, commit, derive_mask_key, read_roster
 from celosia.federated.masking.secret_sharing import join_shares
 from celosia.federated.masking.settings import MaskingSettings
+from celosia.noise.agreement import KeyAgreement, clamp_key, compute_public_key
 
 _STEPS: Final = ("receive_keys", "receive_shares", "receive_numbers", "receive_reveals")
 
@@ -132,10 +132,9 @@ class MaskingServer:
         subtracted: list[bytes] = []
         for party, secret in secrets.items():
             if party in alive:
-                own.append(self._check_secret(party, secret, roster.commitments, commit(secret or bytes(32), party)))
+                own.append(self._check_secret(party, secret, is_key=False))
                 continue
-            mask_key = self._check_secret(party, secret, roster.mask_keys, compute_public_key(secret or bytes(32)))
-            agreement = KeyAgreement(mask_key, roster.session)
+            agreement = KeyAgreement(self._check_secret(party, secret, is_key=True), roster.session)
             for other in alive:
                 if self.settings.adjacency[party, other]:
                     key = derive_mask_key(agreement, roster, party, other)
@@ -143,10 +142,15 @@ class MaskingServer:
         width = self.settings.width
         return add_streams([*own, *added], width) - add_streams(subtracted, width)
 
-    def _check_secret(self, party: int, secret: bytes | None, public: Mapping[int, bytes], found: bytes) -> bytes:
-        if secret is None or found != public[party]:
-            raise EngineError("federated.mask_share_wrong", name=safe_repr(self.settings.parties[party]))
-        return secret
+    def _check_secret(self, party: int, secret: bytes | None, *, is_key: bool) -> bytes:
+        """Return a secret that shares gave back, if it belongs to what the party published."""
+        roster = self._get_roster("receive_reveals")
+        if secret is not None and is_key and clamp_key(secret) == secret:
+            if compute_public_key(secret) == roster.mask_keys[party]:
+                return secret
+        elif secret is not None and not is_key and commit(secret, party) == roster.commitments[party]:
+            return secret
+        raise EngineError("federated.mask_share_wrong", name=safe_repr(self.settings.parties[party]))
 
     def _read(
         self, step: str, messages: Mapping[str, bytes], kind: str, dtype: DTypeLike, *, rows: int

@@ -30,6 +30,10 @@ class MaskedSum(RoundSum):
     """The sum of a masked round: whose contributions are in it, and what each party sent and received.
 
     ``groups`` are the connected parties whose sums are visible: one group, unless masks follow the edges of a graph.
+
+    >>> found = sum_masked({"north": np.array([1]), "south": np.array([2])}, threshold=2)
+    >>> found.groups, found.bytes_sent["north"]
+    ((('north', 'south'),), 444)
     """
 
     groups: tuple[tuple[str, ...], ...]

@@ -1,8 +1,8 @@
-"""Keys that two parties share, and messages that only they can read.
+"""Keys on which two parties agree, for streams that both can draw, and messages that only they can read.
 
-Two parties agree on a secret by X25519 (RFC 7748) and derive keys from it by HKDF (RFC 5869). The salt is the session:
-a digest of the round's settings and of everyone's keys, so that parties to whom a server showed different keys do not
-understand each other. Messages are sealed with ChaCha20-Poly1305 (RFC 8439); a key serves for one message.
+Two parties agree on a secret by X25519 (RFC 7748) and derive keys from it by HKDF (RFC 5869). The salt is a session,
+which both must know: parties that were told different things do not understand each other. Messages are sealed with
+ChaCha20-Poly1305 (RFC 8439); a key serves for one message.
 """
 
 from typing import Final
@@ -20,13 +20,29 @@ SEAL_BYTES: Final = 16
 _NONCE: Final = bytes(12)  # a key serves for one message
 
 
+def clamp_key(secret: bytes) -> bytes:
+    """Return a secret key with the bits set that X25519 ignores, so that one public key has one secret key."""
+    return bytes([secret[0] & 248, *secret[1:31], secret[31] & 127 | 64])
+
+
 def compute_public_key(secret: bytes) -> bytes:
-    """Return the public key of a secret key of 32 bytes."""
+    """Return the public key of a secret key of 32 bytes.
+
+    >>> compute_public_key(bytes(32)).hex()[:16]
+    '2fe57da347cd6243'
+    """
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
 class KeyAgreement:
-    """One party's secret key, from which it derives the keys that it shares with others."""
+    """One party's secret key, from which it derives the keys that it shares with others.
+
+    >>> one, other = (KeyAgreement(bytes([number]) * 32, session=b"today") for number in (1, 2))
+    >>> publics = [compute_public_key(bytes([number]) * 32) for number in (1, 2)]
+    >>> ends = {"purpose": b"greeting", "ends": (1, 2)}
+    >>> one.derive_key(publics[1], **ends) == other.derive_key(publics[0], **ends)
+    True
+    """
 
     __slots__ = ("_agreed", "_secret", "_session")
 
@@ -47,7 +63,7 @@ class KeyAgreement:
             return self._secret.exchange(X25519PublicKey.from_public_bytes(public))
         except ValueError:  # a public key that gives every party the same secret
             pass
-        raise InputError("federated.mask_key_unusable")
+        raise InputError("noise.public_key_unusable")
 
 
 def seal(key: bytes, message: bytes, context: bytes) -> bytes:
