@@ -7,6 +7,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
+- ``Masks`` let the parties of a federation share one noise: the server sees only their sum.
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
   such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
 - ``Graph`` and ``make_graph`` state who talks to whom, and ``who_learns_what`` what each learns about the others.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
     from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.masked import Masks
     from celosia.federated.masking.messages import count_masking_bytes
     from celosia.federated.masking.noise_shares import NoiseShares
     from celosia.federated.masking.party import MaskingParty
@@ -62,6 +64,7 @@ __all__ = [
     "MaskingParty",
     "MaskingServer",
     "MaskingSettings",
+    "Masks",
     "NoiseShares",
     "OneShot",
     "Party",
@@ -103,6 +106,7 @@ _FILES = {
     "MaskingParty": "masking.party",
     "MaskingServer": "masking.server",
     "MaskingSettings": "masking.settings",
+    "Masks": "masked",
     "NoiseShares": "masking.noise_shares",
     "OneShot": "updates.one_shot",
     "Party": "parties",

@@ -11,6 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+INTEGER_BYTES: Final = 8
+"""Bytes of an integer in a message."""
+
 _MAX_SUM: Final = 2**62
 
 
@@ -24,6 +27,10 @@ class RoundSum:
     total: NDArray[Any]
     accepted: tuple[str, ...]
     rejected: Mapping[str, str]
+
+    def count_bytes(self) -> int:
+        """Return how many bytes the accepted parties sent."""
+        return INTEGER_BYTES * len(self.total) * len(self.accepted)
 
 
 def add_contributions(contributions: Mapping[str, object], *, width: int, parties: int) -> RoundSum:

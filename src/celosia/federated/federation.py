@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, exact_probability, safe_repr
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
+from celosia.federated.masked import Masks
 from celosia.federated.parties import PartySources, read_parties
 from celosia.federated.training import Training
 from celosia.federated.updates.one_shot import OneShot
@@ -53,14 +54,22 @@ class FederationPreview:
     bytes_per_party: int
     noise_scale: float
     noise_ratio: float
+    masks: Masks | None = None
 
     def __str__(self) -> str:
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
         return (
             f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round. "
-            f"Guarantee for every record, against the server and the other parties: {self.guarantee!r}. "
+            f"Guarantee for every record, against {self._against}: {self.guarantee!r}. "
             f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
         )
+
+    @property
+    def _against(self) -> str:
+        """Whom the guarantee holds against."""
+        if self.masks is None:
+            return "the server and the other parties"
+        return f"the server together with any {self.masks.colluders} of the other parties"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,6 +92,9 @@ class Federation:
         not more private.
     least_parties
         Fewer usable contributions in a round end the training without a model; its cost stays spent.
+    masks
+        ``Masks()`` hides all but the sum of the parties, which then share one noise: nearly as little as with all
+        records in one place. Without, every party adds a whole noise, and its message is private on its own.
     budget
         Who pays: a session or an account of a ledger. Without one nothing is recorded.
     source
@@ -117,6 +129,7 @@ class Federation:
     rounds: int = 1
     participation: "Exact" = 1
     least_parties: int = 2
+    masks: Masks | None = None
     budget: Any = field(default=None, repr=False)
     source: "Source | None" = field(default=None, repr=False)
 
@@ -133,6 +146,10 @@ class Federation:
         exact_integer(self.rounds, name="rounds")
         if exact_probability(self.participation, name="participation") == 0:
             raise ParameterError("federated.nobody_participates")
+        if not isinstance(self.masks, Masks | None):
+            raise ParameterError("federated.not_masks", masks=safe_repr(self.masks))
+        if self.masks is not None and self.participation != 1:
+            raise ParameterError("federated.masks_need_all_parties")
         object.__setattr__(self, "parties", parties)
         object.__setattr__(self, "least_parties", least)
 
@@ -153,6 +170,7 @@ class Federation:
             bytes_per_party=plan.find_bytes(len(names)),
             noise_scale=scale,
             noise_ratio=scale / plan.get_noise_scale(1),
+            masks=self.masks,
         )
 
     def run(self, checkpoint: "str | Path | None" = None) -> Any:
@@ -201,4 +219,6 @@ class Federation:
         # An estimator's own epsilon gives way to a rho.
         given = privacy if self.rho is None else privacy | {"epsilon": 1 if self.epsilon is None else self.epsilon}
         rounds = int(exact_integer(self.rounds, name="rounds"))
-        return self.update.plan(self.parties, given | {"budget": self.budget}, rounds)
+        given |= {"budget": self.budget, "gaussian": self.masks is not None}
+        plan = self.update.plan(self.parties, given, rounds)
+        return plan if self.masks is None else self.masks.plan(plan, self.names)

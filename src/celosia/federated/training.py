@@ -70,7 +70,7 @@ class Training:
             "round": number,
             "accepted": list(found.accepted),
             "rejected": dict(found.rejected),
-            "bytes": self.plan.find_bytes(len(self.names)) * len(found.accepted),
+            "bytes": found.count_bytes(),
         }
 
     def _tell_lost(self, number: int) -> Mapping[str, Any]:

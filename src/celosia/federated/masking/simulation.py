@@ -40,6 +40,10 @@ class MaskedSum(RoundSum):
     bytes_sent: Mapping[str, int]
     bytes_received: Mapping[str, int]
 
+    def count_bytes(self) -> int:
+        """Return how many bytes all parties sent."""
+        return sum(self.bytes_sent.values())
+
 
 def sum_masked(
     contributions: Mapping[str, NDArray[Any] | None],

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.federated.contributions import RoundSum, add_contributions
+from celosia.federated.contributions import INTEGER_BYTES, RoundSum, add_contributions
 
 if TYPE_CHECKING:
     from celosia.core import Source
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 State = NDArray[Any]
 Integers = NDArray[np.int64]
-
-INTEGER_BYTES: Final = 8
-"""Bytes of an integer in a message."""
 
 
 class UpdatePlan(ABC):

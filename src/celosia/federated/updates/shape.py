@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 
 def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
-    """Return a copy with the privacy parameters of the federation; refuse classes that are read from records."""
-    model = copy.deepcopy(estimator).set_params(**privacy)
+    """Return a copy with the privacy parameters of the federation; refuse classes that are read from records.
+
+    ``gaussian`` among them says that noise must be Gaussian.
+    """
+    model = copy.deepcopy(estimator).set_params(**{key: value for key, value in privacy.items() if key != "gaussian"})
+    if privacy.get("gaussian"):
+        model.needs_gaussian = True
     if getattr(model, "classes", None) == "public":
         raise ParameterError("federated.classes_not_stated")
     return model

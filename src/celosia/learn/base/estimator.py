@@ -8,7 +8,7 @@ guarantee.
 import contextlib
 import copy
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -81,6 +81,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     least_rows: ClassVar[int] = 1
     """The fewest rows that ``preview`` makes a forecast for."""
 
+    needs_gaussian: ClassVar[bool] = False
+    """Whether noise is Gaussian wherever there is a delta: a federation sets it whose parties share one noise."""
+
     def find_privacy_target(self) -> Target:
         """Return what a fit may spend; the neighbours are those of the budget if there is one.
 
@@ -98,7 +101,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     def _target(self, **given: Any) -> Target:
         """Return the target of the parameters, for the given neighbours."""
         epsilon = None if self.rho is not None and self.epsilon == 1 else self.epsilon  # the default gives way to a rho
-        return Target.of(epsilon=epsilon, delta=self.delta, rho=self.rho, **given)
+        found = Target.of(epsilon=epsilon, delta=self.delta, rho=self.rho, **given)
+        return replace(found, gaussian=True) if self.needs_gaussian else found
 
     @contextlib.contextmanager
     def _spend(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:

@@ -24,7 +24,10 @@ _NONE, _WHOLE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What one release may spend; without an epsilon, a delta and a rho it has no privacy."""
+    """What one release may spend; without an epsilon, a delta and a rho it has no privacy.
+
+    ``gaussian``: where there is a delta, noise is Gaussian even if Laplace noise is smaller.
+    """
 
     epsilon: Fraction = _NONE
     delta: Fraction = _NONE
@@ -32,6 +35,7 @@ class Target:
     adjacency: Adjacency = AddRemove
     unit: str = "row"
     exact: bool = True
+    gaussian: bool = False
 
     @classmethod
     def of(
@@ -113,7 +117,7 @@ class Target:
             return Noise.laplace(self.epsilon * share, sensitivity, 1, width, bounding)
         rho = self._rho(sensitivity, width, share)
         found = Noise.gaussian(rho * share, sensitivity, 1, width, bounding)
-        if self.kind == "approximate" and share == 1:
+        if self.kind == "approximate" and share == 1 and not self.gaussian:
             other = Noise.laplace(self.epsilon, sensitivity, 1, width, bounding)
             return other if other.variance < found.variance else found
         return found

@@ -1,0 +1,183 @@
+"""A training whose parties share one noise under masks, instead of adding a whole one each.
+
+The server sees only the sum of the parties that answered (``masking``). So the noise needs to be enough once, not once
+in each message: each party adds a share of it, such that the shares of honest parties that did not fall silent add up
+to it. Their sum is nearly a discrete Gaussian, and its event pays for the difference. The guarantee is computational:
+it holds against whoever cannot break X25519 or ChaCha20.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.events import GaussianEvent, SummedGaussianEvent
+from celosia.core.exact import exact_integer
+from celosia.federated.masking.messages import count_masking_bytes
+from celosia.federated.masking.noise_shares import NoiseShares
+from celosia.federated.masking.settings import MaskingSettings
+from celosia.federated.masking.simulation import sum_masked
+from celosia.federated.updates.plan import Integers, State, UpdatePlan
+from celosia.learn.sgd.price import keeps
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.federated.contributions import RoundSum
+    from celosia.statistics.base.target import Target
+
+_LEAST_EXTRA: Final = Fraction(1, 2**40)  # of a variance
+_MOST_EXTRA: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masks:
+    """Masks that hide all but the sum, and how many parties may collude with the server or fall silent.
+
+    More colluders or silent parties mean more noise: shares of the others must be enough. A round in which more fall
+    silent is given up, and nothing of it is seen.
+
+    >>> Masks(colluders=1, silent=2)
+    Masks(colluders=1, silent=2)
+    """
+
+    colluders: int = 0
+    silent: int = 0
+
+    def __post_init__(self) -> None:
+        exact_integer(self.colluders, name="colluders", least=0)
+        exact_integer(self.silent, name="silent", least=0)
+
+    def plan(self, inner: UpdatePlan, names: tuple[str, ...]) -> "MaskedPlan":
+        """Return the plan of the same training under masks."""
+        event, parties = _read_event(inner), len(names)
+        allowed = {"parties": parties, "colluders": self.colluders, "silent": self.silent}
+        parts = NoiseShares(variance=1, **allowed).parts
+        settings = MaskingSettings(
+            federation="in one process", number=0, parties=names, width=inner.width, threshold=parties - self.silent
+        )
+        shares = NoiseShares(variance=_find_variance(inner, event, parts), **allowed)
+        return MaskedPlan(inner=inner, shares=shares, settings=settings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MaskedPlan(UpdatePlan):
+    """A plan whose noise is shared by the parties, and whose sums are masked."""
+
+    inner: UpdatePlan
+    shares: NoiseShares
+    settings: MaskingSettings
+
+    @property
+    def rounds(self) -> int:  # type: ignore[override] # read only here
+        """How many rounds there are."""
+        return self.inner.rounds
+
+    @property
+    def target(self) -> "Target":
+        """The privacy target of all rounds."""
+        return self.inner.target
+
+    @property
+    def width(self) -> int:
+        """How many integers a party sends in a round."""
+        return self.inner.width
+
+    @property
+    def noise(self) -> None:
+        """None: no message needs a whole noise."""
+        return
+
+    @property
+    def noise_event(self) -> "Event":
+        """What the shared noise costs."""
+        return _share_event(_read_event(self.inner), self.shares.parts, self.shares.variance)
+
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which every addition of noise costs ``event``."""
+        return self.inner.compose(event, rounds)
+
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation of noise with ``spread`` times the variance of one whole noise."""
+        return self.inner.get_noise_scale(spread)
+
+    def start(self) -> State:
+        """Return the public state before the first round."""
+        return self.inner.start()
+
+    def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
+        """Return what parties contribute, without noise."""
+        return self.inner.compute(parties, state, sources)
+
+    def add_noise(self, exact: Sequence[Integers], sources: "Sequence[Source]") -> Sequence[Integers]:
+        """Add its share of the noise to what each party computed."""
+        return [
+            np.asarray(one).astype(np.int64) + self.shares.draw(len(one), source)
+            for one, source in zip(exact, sources, strict=True)
+        ]
+
+    def find_spread(self, parties: int) -> Fraction:
+        """Return the variance of the noise in a total, in times that of a whole noise without masks."""
+        return self.shares.share * parties / _read_event(self.inner).variance
+
+    def find_bytes(self, parties: int) -> int:
+        """Return how many bytes a party sends in a round: masked numbers, keys and shares."""
+        return count_masking_bytes(self.settings)[0] if parties else 0
+
+    def add_up(
+        self,
+        contributions: Mapping[str, object],
+        *,
+        parties: int,  # noqa: ARG002 - stated in the settings
+        number: int,
+        source: "Source",
+    ) -> "RoundSum":
+        """Run the messages of a masked round, and return the sum."""
+        given: dict[str, Any] = dict(contributions)
+        return sum_masked(given, threshold=self.settings.threshold, number=number, source=source)
+
+    def advance(self, state: State, found: "RoundSum") -> State:
+        """Return the public state after a round."""
+        return self.inner.advance(state, found)
+
+    def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
+        """Return the model, from the states after all rounds, with the event of the shared noise."""
+        model = self.inner.finish(states, spread, seeded=seeded)
+        model.event_ = self.event
+        return model
+
+
+def _read_event(inner: UpdatePlan) -> GaussianEvent:
+    """Return what the whole noise of one party costs; refuse a plan whose noise cannot be shared."""
+    if inner.noise is None:
+        raise ParameterError("federated.masks_need_one_step")
+    event = inner.noise.event
+    if not isinstance(event, GaussianEvent):
+        raise ParameterError("federated.masks_need_delta")
+    return event
+
+
+def _share_event(event: GaussianEvent, parts: int, variance: Fraction) -> SummedGaussianEvent:
+    """Return what noise in so many shares costs."""
+    return SummedGaussianEvent(
+        parts=parts,
+        variance=variance,
+        sensitivity_squared=event.sensitivity_squared,
+        grid=event.grid,
+        dimension=event.dimension,
+        adjacency=event.adjacency,
+        unit=event.unit,
+    )
+
+
+def _find_variance(inner: UpdatePlan, event: GaussianEvent, parts: int) -> Fraction:
+    """Return the least variance, nearly that of a whole noise, with which shared noise keeps the target."""
+    variance, extra = event.variance, _LEAST_EXTRA
+    while not keeps(inner.compose(_share_event(event, parts, variance), inner.rounds), inner.guarantee):
+        variance, extra = event.variance * (1 + extra), extra * 4
+        if extra > _MOST_EXTRA:
+            raise ParameterError("federated.masks_need_wider_noise")
+    return variance
