@@ -70,6 +70,7 @@ def test_the_reference_names_modules_that_exist(root: Path) -> None:
         "api/accounting.md",
         "api/data.md",
         "api/divergences.md",
+        "api/federated.md",
         "api/learn.md",
         "api/ledger.md",
         "api/local.md",

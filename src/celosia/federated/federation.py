@@ -43,8 +43,10 @@ class FederationPreview:
     >>> print(Federation(
     ...     parties={"north": rows, "south": rows}, update=OneShot(StandardScaler(bounds=(0, 1))), epsilon=1
     ... ).preview())
-    2 parties, 1 round, 24 bytes from each party in each round. Guarantee for every record, against the server and the
-    other parties: PureDP(epsilon=1). The noise is 1.41 times that of a fit with all records in one place.
+    2 parties, 1 round, 24 bytes from each party in each round.
+    Guarantee for every record, against the server and the other parties:
+    PureDP(epsilon=1).
+    The noise is 1.41 times that of a fit with all records in one place.
     """
 
     guarantee: "Guarantee"
@@ -59,8 +61,8 @@ class FederationPreview:
     def __str__(self) -> str:
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
         return (
-            f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round. "
-            f"Guarantee for every record, against {self._against}: {self.guarantee!r}. "
+            f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round.\n"
+            f"Guarantee for every record, against {self._against}:\n{self.guarantee!r}.\n"
             f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
         )
 
