@@ -84,7 +84,7 @@ def test_the_pages_do_what_they_say(root: Path, name: str) -> None:
     plain = "\n".join("" if line.startswith("```") else line for line in text.splitlines())
     page = doctest.DocTestParser().get_doctest(plain, {}, name, name, 0)
     assert len(page.examples) > 10
-    results = doctest.DocTestRunner().run(page)
+    results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(page)
     assert results.failed == 0
 
 

@@ -25,7 +25,7 @@ from celosia.accounting import (
     rho,
 )
 from celosia.accounting.prices.simplify import simplify
-from celosia.accounting.prices.summed_gaussian import spread
+from celosia.accounting.prices.summed_gaussian import get_slack, spread, step_change
 from celosia.core import (
     ApproxDP,
     CertifiedEvent,
@@ -79,6 +79,32 @@ def test_the_spread_is_a_bound_and_below_the_published_one(share: float, parts: 
     assert np.ptp(factors) <= found + 1e-11
     published = 10 * sum(math.exp(-2 * math.pi**2 * share * j / (j + 1)) for j in range(1, parts))
     assert share < 0.5 or found <= published
+
+
+@given(st.floats(0.1, 1.5), st.integers(2, 60))
+def test_the_change_from_step_to_step_is_a_bound(share: float, parts: int) -> None:
+    noise = convolve(share, parts)
+    z = np.arange(-(reach := math.ceil(8 * math.sqrt(share * parts))), reach + 1)
+    factors = np.log(noise[z + len(noise) // 2]) + z**2 / (2 * share * parts)
+    assert np.abs(np.diff(factors)).max() <= step_change(Fraction(share), parts) + 1e-11
+
+
+@given(st.floats(0.2, 0.6), st.sampled_from([20, 60, 150]), st.integers(1, 3), st.sampled_from([0.0, 0.1, 0.4]))
+def test_many_small_parts_cost_little_more_than_one_gaussian(
+    share: float, parts: int, shift: int, epsilon: float
+) -> None:
+    event = price(parts, share, shift=shift)
+    here, there = shifted(share, parts, shift)
+    true = divergence([Witness(event=event, here=here, there=there)], epsilon)
+    assert RenyiAccountant().spend(event).delta(epsilon) >= true * (1 - 1e-9) - 1e-12
+    assert (renyi(event, ORDERS[:4]) >= compute_divergences(share, parts, shift)[:4] - 1e-9).all()
+
+
+def test_a_thousand_parts_are_nearly_free() -> None:
+    event = SummedGaussianEvent(parts=1000, variance=500, sensitivity_squared=9, dimension=9)
+    alone = GaussianEvent(variance=500, sensitivity_squared=9, dimension=9)
+    assert best(event, "1e-6").epsilon < best(alone, "1e-6").epsilon + 0.1
+    assert 9 * spread(Fraction(1, 2), 1000) > 1
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.25, 0.5, 1.0])
@@ -148,7 +174,8 @@ def test_two_coordinates_pay_twice(share: float, parts: int, epsilon: float) -> 
     )
     for kind in (ZCDPAccountant, RenyiAccountant):
         assert kind().spend(event).delta(epsilon) >= true * (1 - 1e-9) - 1e-12
-    slack = 2 * spread(Fraction(share), parts)
+    slack = get_slack(event)
+    assert 0 < slack <= 2 * spread(Fraction(share), parts) * (1 + 1e-8)
     alone = GaussianEvent(variance=event.variance, sensitivity_squared=2, dimension=2)
     assert rho(alone) <= rho(event) <= rho(alone) + Fraction(slack) * (1 + Fraction(1, 10**12))
     assert rho(price(parts, share)) == rho(replace(price(parts, share), dimension=9))  # only one of them moves

@@ -14,7 +14,7 @@ from celosia.accounting.iteration.allocation import gaussian_rho
 from celosia.accounting.iteration.pnsgd import pnsgd_rho
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
-from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_spread
+from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_slack, get_spread
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -66,12 +66,12 @@ def _(event: GaussianEvent) -> Fraction:
 
 @rho.register
 def _(event: SummedGaussianEvent) -> Fraction:
-    alone, moved, spread = rho(get_gaussian(event)), count_moved(event), Fraction(get_spread(event))
-    if moved == 0 or spread == 0:
+    alone, slack = rho(get_gaussian(event)), Fraction(get_slack(event))
+    if slack == 0:
         return alone
-    # The spread raises every divergence; or the sum is as close to the Gaussian as a choice of that range.
-    together = root_at_least(alone) + spread * root_at_least(Fraction(moved, 2))
-    return short_at_least(min(alone + moved * spread, together**2))
+    # The slack raises every divergence; or the sum is as close to the Gaussian as a choice of the range of the spread.
+    together = root_at_least(alone) + Fraction(get_spread(event)) * root_at_least(Fraction(count_moved(event), 2))
+    return short_at_least(min(alone + slack, together**2))
 
 
 @rho.register

@@ -20,7 +20,7 @@ from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.dominating import dominating, normal, sample_pair
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
-from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_spread
+from celosia.accounting.prices.summed_gaussian import get_gaussian, get_slack
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -79,7 +79,7 @@ def _(event: GaussianEvent, orders: Array) -> Array:
 
 @renyi.register
 def _(event: SummedGaussianEvent, orders: Array) -> Array:
-    raised = renyi(get_gaussian(event), orders) + count_moved(event) * get_spread(event)
+    raised = renyi(get_gaussian(event), orders) + get_slack(event)
     return np.minimum(raised, orders * double_at_least(rho(event))) * _SAFE
 
 

@@ -1,10 +1,10 @@
 """How far the sum of discrete Gaussian noises is from one discrete Gaussian of the same variance.
 
 At every integer the probability of the sum is that of the single Gaussian times a factor that has a period and varies
-little. ``spread`` bounds the logarithm of the largest factor over the smallest: two bounds by Poisson's summation
-formula, of which the smaller counts. A coordinate that moves makes the privacy loss larger by the spread at most.
-Kairouz, Liu and Steinke 2021 bound the same by ``10 sum exp(-2 pi^2 sigma^2 j / (j + 1))``; the proof of the smaller
-bounds is in ``proofs/summed-gaussian.md``.
+little. ``spread`` bounds the logarithm of the largest factor over the smallest, and ``step_change`` that of two factors
+next to each other, which is far smaller for many parts: both by Poisson's summation formula. A privacy loss is larger
+by what the factors change between neighbours. Kairouz, Liu and Steinke 2021 bound the spread by ``10 sum exp(-2 pi^2
+sigma^2 j / (j + 1))``; the smaller bounds are proved in ``proofs/summed-gaussian.md``.
 """
 
 import math
@@ -22,6 +22,7 @@ _SAFE = 1 + 1e-9  # far above the rounding of sums of a few thousand positive te
 _UNDERFLOW = 1e-300
 _MAX_TERMS = 4096
 _WAVES = np.arange(1, 12)
+_MAX_WAVES = 1 - 1e-9
 _POISSON_FROM = 0.25  # variance from which the series of waves falls faster than that of integers
 
 
@@ -45,9 +46,20 @@ def count_moved(event: SummedGaussianEvent) -> int:
 
 def get_spread(event: SummedGaussianEvent) -> float:
     """Return the spread of one coordinate of an event; 0 where the sum is exactly Gaussian."""
-    if event.arithmetic == "real" or event.parts == 1:
+    return 0.0 if _is_gaussian(event) else spread(event.variance / event.parts, event.parts)
+
+
+def get_slack(event: SummedGaussianEvent) -> float:
+    """Return by how much a privacy loss may exceed that of the single Gaussian, in all coordinates together."""
+    steps = math.floor(event.sensitivity_squared)  # an integer is at most its square, so moves add up to no more
+    if _is_gaussian(event) or steps == 0:
         return 0.0
-    return spread(event.variance / event.parts, event.parts)
+    change = step_change(event.variance / event.parts, event.parts)
+    return min(count_moved(event) * get_spread(event), steps * change) * _SAFE
+
+
+def _is_gaussian(event: SummedGaussianEvent) -> bool:
+    return event.arithmetic == "real" or event.parts == 1
 
 
 @lru_cache(maxsize=1024)
@@ -57,8 +69,25 @@ def spread(variance: Fraction, parts: int) -> float:
     >>> spread(Fraction(2), 7) < 1e-12 < spread(Fraction(1), 7) < 1e-5
     True
     """
-    square = max(double_at_most(variance), 1e-290)
-    return min(_by_merging(square, parts), _by_lattice(square, parts)) * _SAFE + _UNDERFLOW
+    square = _to_double(variance)
+    waves, _ = _add_waves(square, parts)
+    by_lattice = 2 * math.atanh(waves) if waves < _MAX_WAVES else math.inf
+    return min(_by_merging(square, parts), by_lattice) * _SAFE + _UNDERFLOW
+
+
+@lru_cache(maxsize=1024)
+def step_change(variance: Fraction, parts: int) -> float:
+    """Return by how much the logarithm of the factor changes from an integer to the next, rounded up.
+
+    >>> step_change(Fraction(1, 2), 1000) < 1e-3 < 0.1 < spread(Fraction(1, 2), 1000)
+    True
+    """
+    waves, slopes = _add_waves(_to_double(variance), parts)
+    return slopes / (1 - waves) * _SAFE + _UNDERFLOW if waves < _MAX_WAVES else math.inf
+
+
+def _to_double(variance: Fraction) -> float:
+    return max(double_at_most(variance), 1e-290)
 
 
 def _by_merging(square: float, parts: int) -> float:
@@ -82,18 +111,24 @@ def _log_range(square: Array) -> Array:
     return np.asarray(np.where(square >= _POISSON_FROM, by_waves, directly))
 
 
-def _by_lattice(square: float, parts: int) -> float:
-    """Add all parts at once: twice artanh of the sum over the waves of the lattice of parts that cancel."""
+def _add_waves(square: float, parts: int) -> tuple[float, float]:
+    """Return the sum over the waves of the lattice of parts that cancel, and of their changes between integers."""
     supports = np.arange(1, min(parts, _MAX_TERMS) + 1)
-    share = np.minimum(supports, parts / 2) / parts
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        wave = np.exp(-2 * math.pi**2 * square * (1 - share))
-        heights = wave / (1 - wave**3)  # the squares 1, 4, 9, ... are at least 1, 4, 7, ...
+        wave = np.exp(-2 * math.pi**2 * square * (1 - np.minimum(supports, parts / 2) / parts))
+        log_heights = np.log(2 * wave / (1 - wave**3))  # the squares 1, 4, 9, ... are at least 1, 4, 7, ...
         log_ways = scipy.special.gammaln(parts + 1) - scipy.special.gammaln(supports + 1)
         log_ways = log_ways - scipy.special.gammaln(parts - supports + 1)
-        total = float(np.exp(np.minimum(log_ways + supports * np.log(2 * heights), 700.0)).sum())
-    if parts > _MAX_TERMS:
-        half = math.exp(-(math.pi**2) * square)  # the wave of a support of half the parts or more, the largest
-        left_out = 2 * math.e * parts * half / (1 - half**3) / _MAX_TERMS if half < 1 else math.inf
-        total += 2 * left_out**_MAX_TERMS if left_out < 0.5 else math.inf
-    return 2 * math.atanh(total) if total < 1 - 1e-9 else math.inf
+        waves = np.exp(np.minimum(log_ways + supports * log_heights, 300.0))
+        slopes = 2 * math.pi * waves * (supports / parts) / (1 - wave**3)
+    left_out = _bound_more_waves(square, parts) if parts > _MAX_TERMS else 0.0
+    return float(waves.sum()) + left_out, float(slopes.sum()) + 4 * math.pi * left_out
+
+
+def _bound_more_waves(square: float, parts: int) -> float:
+    """Bound the waves of supports above ``_MAX_TERMS``, each as high as those of half the parts; infinite if large."""
+    half = math.exp(-(math.pi**2) * square)
+    if half >= 0.5:
+        return math.inf
+    ratio = 2 * math.e * parts * half / (1 - half**3) / _MAX_TERMS
+    return 2 * ratio**_MAX_TERMS if ratio < 0.5 else math.inf
