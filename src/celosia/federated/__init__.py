@@ -7,6 +7,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
+- ``Gossip`` trains over a graph, without a server.
 - ``Masks`` let the parties of a federation share one noise: the server sees only their sum.
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
   such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
     from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.gossip import Gossip
     from celosia.federated.masked import Masks
     from celosia.federated.masking.messages import count_masking_bytes
     from celosia.federated.masking.noise_shares import NoiseShares
@@ -57,6 +59,7 @@ __all__ = [
     "Federation",
     "FederationPreview",
     "FreshNoise",
+    "Gossip",
     "GossipOnce",
     "Graph",
     "MaskedSum",
@@ -99,6 +102,7 @@ _FILES = {
     "Federation": "federation",
     "FederationPreview": "federation",
     "FreshNoise": "disclosure.methods",
+    "Gossip": "gossip",
     "GossipOnce": "disclosure.methods",
     "Graph": "topology.graph",
     "MaskedSum": "masking.simulation",

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_integer, exact_probability, safe_repr
+from celosia.core.exact import exact_delta, exact_integer, exact_probability, safe_repr
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
-from celosia.federated.masked import Masks
+from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
+from celosia.federated.disclosure.report import who_learns_what
+from celosia.federated.gossip import Gossip, check_parties
+from celosia.federated.masked import MaskedPlan, Masks
 from celosia.federated.parties import PartySources, read_parties
+from celosia.federated.topology.graph import Graph
 from celosia.federated.training import Training
 from celosia.federated.updates.one_shot import OneShot
 from celosia.federated.updates.proximal import Proximal
@@ -20,11 +24,14 @@ from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.events import Event
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
+    from celosia.federated.disclosure.report import Disclosure
     from celosia.federated.updates.plan import UpdatePlan
 
 _UPDATES: Final = (OneShot, Proximal, SGD)
@@ -57,6 +64,7 @@ class FederationPreview:
     noise_scale: float
     noise_ratio: float
     masks: Masks | None = None
+    server: bool = True
 
     def __str__(self) -> str:
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
@@ -70,7 +78,9 @@ class FederationPreview:
     def _against(self) -> str:
         """Whom the guarantee holds against."""
         if self.masks is None:
-            return "the server and the other parties"
+            return "the server and the other parties" if self.server else "all other parties, and whoever listens"
+        if not self.server:
+            return f"any {max(self.masks.colluders, 1)} of the other parties together, and whoever listens"
         return f"the server together with any {self.masks.colluders} of the other parties"
 
 
@@ -94,6 +104,9 @@ class Federation:
         not more private.
     least_parties
         Fewer usable contributions in a round end the training without a model; its cost stays spent.
+    topology
+        Who talks to whom where there is no server: a ``Graph`` or a ``Gossip``. With masks, these are along its edges,
+        and all parties see the sum; without, parties average with their neighbours.
     masks
         ``Masks()`` hides all but the sum of the parties, which then share one noise: nearly as little as with all
         records in one place. Without, every party adds a whole noise, and its message is private on its own.
@@ -131,6 +144,7 @@ class Federation:
     rounds: int = 1
     participation: "Exact" = 1
     least_parties: int = 2
+    topology: Graph | Gossip | None = None
     masks: Masks | None = None
     budget: Any = field(default=None, repr=False)
     source: "Source | None" = field(default=None, repr=False)
@@ -150,8 +164,12 @@ class Federation:
             raise ParameterError("federated.nobody_participates")
         if not isinstance(self.masks, Masks | None):
             raise ParameterError("federated.not_masks", masks=safe_repr(self.masks))
-        if self.masks is not None and self.participation != 1:
+        if not isinstance(self.topology, Graph | Gossip | None):
+            raise ParameterError("federated.not_a_topology", topology=safe_repr(self.topology))
+        if (self.masks is not None or self.topology is not None) and self.participation != 1:
             raise ParameterError("federated.masks_need_all_parties")
+        if self._graph is not None:
+            check_parties(self._graph, tuple(one.name for one in parties))
         object.__setattr__(self, "parties", parties)
         object.__setattr__(self, "least_parties", least)
 
@@ -173,6 +191,7 @@ class Federation:
             noise_scale=scale,
             noise_ratio=scale / plan.get_noise_scale(1),
             masks=self.masks,
+            server=self.topology is None,
         )
 
     def run(self, checkpoint: "str | Path | None" = None) -> Any:
@@ -223,4 +242,27 @@ class Federation:
         rounds = int(exact_integer(self.rounds, name="rounds"))
         given |= {"budget": self.budget, "gaussian": self.masks is not None}
         plan = self.update.plan(self.parties, given, rounds)
-        return plan if self.masks is None else self.masks.plan(plan, self.names)
+        if self.masks is not None:
+            return self.masks.plan(plan, self.names, self._graph)
+        gossip = Gossip(weights=self.topology) if isinstance(self.topology, Graph) else self.topology
+        return plan if gossip is None else gossip.plan(plan, self.names)
+
+    def who_learns_what(
+        self, *, delta: "Exact | None" = None, coalitions: "Collection[Collection[str]]" = ()
+    ) -> "Disclosure":
+        """Return what each party of the graph, and each coalition, learns about each other one, before training.
+
+        Under masks it supposes that no party falls silent.
+        """
+        if self._graph is None:
+            raise ParameterError("federated.no_topology")
+        plan = self.plan()
+        given = plan.target.delta if delta is None else exact_delta(delta)
+        if not isinstance(plan, MaskedPlan):
+            return who_learns_what(self._graph, FreshNoise(event=plan.event), delta=given, coalitions=coalitions)
+        method = MaskedSums(event=plan.share_event, rounds=plan.rounds)
+        return who_learns_what(self._graph, method, delta=given, coalitions=coalitions)
+
+    @property
+    def _graph(self) -> Graph | None:
+        return self.topology.graph if isinstance(self.topology, Gossip) else self.topology

@@ -6,8 +6,10 @@ to it. Their sum is nearly a discrete Gaussian, and its event pays for the diffe
 it holds against whoever cannot break X25519 or ChaCha20.
 """
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,17 +22,18 @@ from celosia.federated.masking.messages import count_masking_bytes
 from celosia.federated.masking.noise_shares import NoiseShares
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.federated.masking.simulation import sum_masked
-from celosia.federated.updates.plan import Integers, State, UpdatePlan
+from celosia.federated.updates.plan import Integers, State, UpdatePlan, WrappedPlan
 from celosia.learn.sgd.price import keeps
 
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
     from celosia.federated.contributions import RoundSum
-    from celosia.statistics.base.target import Target
+    from celosia.federated.topology.graph import Graph
 
 _LEAST_EXTRA: Final = Fraction(1, 2**40)  # of a variance
 _MOST_EXTRA: Final = 2
+_MAX_COALITIONS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,40 +54,46 @@ class Masks:
         exact_integer(self.colluders, name="colluders", least=0)
         exact_integer(self.silent, name="silent", least=0)
 
-    def plan(self, inner: UpdatePlan, names: tuple[str, ...]) -> "MaskedPlan":
-        """Return the plan of the same training under masks."""
+    def plan(self, inner: UpdatePlan, names: tuple[str, ...], graph: "Graph | None" = None) -> "MaskedPlan":
+        """Return the plan of the same training under masks: of all pairs, or of the edges of a graph."""
         event, parties = _read_event(inner), len(names)
-        allowed = {"parties": parties, "colluders": self.colluders, "silent": self.silent}
-        parts = NoiseShares(variance=1, **allowed).parts
         settings = MaskingSettings(
-            federation="in one process", number=0, parties=names, width=inner.width, threshold=parties - self.silent
+            federation="in one process",
+            number=0,
+            parties=names,
+            width=inner.width,
+            threshold=parties - self.silent,
+            edges=None if graph is None else graph.edges,
         )
+        allowed = {"parties": parties, "colluders": self.colluders, "silent": self.silent}
+        if graph is not None:
+            allowed = {"parties": self._find_smallest_group(graph)}
+        parts = NoiseShares(variance=1, **allowed).parts
         shares = NoiseShares(variance=_find_variance(inner, event, parts), **allowed)
         return MaskedPlan(inner=inner, shares=shares, settings=settings)
 
+    def _find_smallest_group(self, graph: "Graph") -> int:
+        """Return how many shares are in the smallest sum that is visible, whoever colludes or falls silent.
+
+        On a graph every party is an observer, who sees the sum of each component of the others.
+        """
+        size = max(self.colluders, 1) + self.silent
+        if size >= len(graph.parties) or math.comb(len(graph.parties), size) > _MAX_COALITIONS:
+            raise ParameterError("federated.too_many_coalitions", size=size, most=_MAX_COALITIONS)
+        return min(
+            len(group)
+            for coalition in itertools.combinations(graph.parties, size)
+            for group in graph.find_components(coalition)
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MaskedPlan(UpdatePlan):
+class MaskedPlan(WrappedPlan):
     """A plan whose noise is shared by the parties, and whose sums are masked."""
 
     inner: UpdatePlan
     shares: NoiseShares
     settings: MaskingSettings
-
-    @property
-    def rounds(self) -> int:  # type: ignore[override] # read only here
-        """How many rounds there are."""
-        return self.inner.rounds
-
-    @property
-    def target(self) -> "Target":
-        """The privacy target of all rounds."""
-        return self.inner.target
-
-    @property
-    def width(self) -> int:
-        """How many integers a party sends in a round."""
-        return self.inner.width
 
     @property
     def noise(self) -> None:
@@ -96,21 +105,17 @@ class MaskedPlan(UpdatePlan):
         """What the shared noise costs."""
         return _share_event(_read_event(self.inner), self.shares.parts, self.shares.variance)
 
-    def compose(self, event: "Event", rounds: int) -> "Event":
-        """Return what rounds cost of which every addition of noise costs ``event``."""
-        return self.inner.compose(event, rounds)
-
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation of noise with ``spread`` times the variance of one whole noise."""
-        return self.inner.get_noise_scale(spread)
-
-    def start(self) -> State:
-        """Return the public state before the first round."""
-        return self.inner.start()
-
-    def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
-        """Return what parties contribute, without noise."""
-        return self.inner.compute(parties, state, sources)
+    @property
+    def share_event(self) -> GaussianEvent:
+        """What the share of one party would cost by itself, under the adjacency of the target."""
+        event = _read_event(self.inner)
+        grown = 1 if event.adjacency is self.target.adjacency else 4  # one record removed and another added
+        return replace(
+            event,
+            variance=self.shares.share,
+            sensitivity_squared=grown * event.sensitivity_squared,
+            adjacency=self.target.adjacency,
+        )
 
     def add_noise(self, exact: Sequence[Integers], sources: "Sequence[Source]") -> Sequence[Integers]:
         """Add its share of the noise to what each party computed."""
@@ -137,11 +142,9 @@ class MaskedPlan(UpdatePlan):
     ) -> "RoundSum":
         """Run the messages of a masked round, and return the sum."""
         given: dict[str, Any] = dict(contributions)
-        return sum_masked(given, threshold=self.settings.threshold, number=number, source=source)
-
-    def advance(self, state: State, found: "RoundSum") -> State:
-        """Return the public state after a round."""
-        return self.inner.advance(state, found)
+        return sum_masked(
+            given, threshold=self.settings.threshold, edges=self.settings.edges, number=number, source=source
+        )
 
     def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
         """Return the model, from the states after all rounds, with the event of the shared noise."""

@@ -170,7 +170,8 @@ class ProximalPlan(UpdatePlan):
         sources: "Sequence[Source]",  # noqa: ARG002 - minima are exact
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return the minima of parties; None for one whose minimum is not certified."""
-        weights, distances = self.solver.step(state)
+        starts = state if state.ndim == 1 else state[self.task.find_places(self.task.held)]
+        weights, distances = self.solver.step(starts)
         # The grid is a power of two and the numbers of records are integers, so that only the rounding rounds.
         steps = np.rint(weights / float(self.grid)).astype(np.int64) * np.diff(self.task.offsets)[:, None]
         places = self.task.find_held(parties)

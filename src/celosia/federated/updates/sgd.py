@@ -176,7 +176,8 @@ class SGDPlan(UpdatePlan):
         from celosia.federated.updates.local_descent import project_rows
 
         held, batches = self.task.find_held(parties), self.batches[self.task.find_places(parties)][:, None]
-        weights = np.tile(state, (len(held), 1))
+        starts = state if state.ndim == 1 else state[self.task.find_places(parties)]
+        weights = np.array(np.broadcast_to(starts, (len(held), self.width)))
         if self.steps == 1:
             return list(self._sum_gradients(held, weights, sources))
         scale = self.step_size * float(self.clip) / _MOST / batches
@@ -186,7 +187,9 @@ class SGDPlan(UpdatePlan):
             weights -= scale * (sums + self._draw_noise(len(held), sources))
             project_rows(weights, shape)
         share = batches / self.batches.sum()
-        return list(np.rint((weights - state) * share * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64))
+        return list(
+            np.rint((weights - starts) * share * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64)
+        )
 
     def advance(self, state: State, found: "RoundSum") -> State:
         """Take the step of the summed gradients, or the mean of the local ones, back into the ball."""
