@@ -51,7 +51,7 @@ def test_masks_lessen_the_noise_and_keep_the_target(update: Any, rounds: int, ma
         assert preview.noise_scale / plain.noise_scale == pytest.approx(parts**-0.5, rel=1e-3)
     assert preview.guarantee == model.guarantee_ == plain.guarantee
     assert preview.event == model.event_
-    assert "SummedGaussianEvent" in repr(model.event_)
+    assert f"SummedGaussianEvent(parts={parts}," in repr(model.event_)
     assert best(model.event_, "1e-5").guarantee.epsilon <= 2
     assert model.history_[0]["bytes"] == 5 * preview.bytes_per_party
     with warnings.catch_warnings():
