@@ -8,6 +8,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
 - ``Gossip`` trains over a graph, without a server.
+- ``ClientLevel`` makes whole parties private, with all their records.
 - ``Masks`` let the parties of a federation share one noise: the server sees only their sum.
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
   such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from celosia.federated.examples.debt import ExampleParties, make_debt
     from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
     from celosia.federated.examples.synthetic import make_synthetic
-    from celosia.federated.federation import Federation, FederationPreview
+    from celosia.federated.federation import Federation
     from celosia.federated.gossip import Gossip
     from celosia.federated.masked import Masks
     from celosia.federated.masking.messages import count_masking_bytes
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from celosia.federated.masking.settings import MaskingSettings
     from celosia.federated.masking.simulation import MaskedSum, sum_masked
     from celosia.federated.parties import Party
+    from celosia.federated.preview import FederationPreview
     from celosia.federated.topology.charts import draw_topology
     from celosia.federated.topology.graph import Graph
     from celosia.federated.topology.shapes import make_graph
@@ -47,12 +49,14 @@ if TYPE_CHECKING:
         metropolis_weights,
         optimal_alpha,
     )
+    from celosia.federated.updates.client_level import ClientLevel
     from celosia.federated.updates.one_shot import OneShot
     from celosia.federated.updates.proximal import Proximal
     from celosia.federated.updates.sgd import SGD
 
 __all__ = [
     "SGD",
+    "ClientLevel",
     "Disclosure",
     "EdgeSuggestion",
     "ExampleParties",
@@ -96,11 +100,12 @@ __all__ = [
 # Estimators load scikit-learn, which takes a second, so each name is imported on first use.
 _FILES = {
     "SGD": "updates.sgd",
+    "ClientLevel": "updates.client_level",
     "Disclosure": "disclosure.report",
     "EdgeSuggestion": "disclosure.better_edge",
     "ExampleParties": "examples.debt",
     "Federation": "federation",
-    "FederationPreview": "federation",
+    "FederationPreview": "preview",
     "FreshNoise": "disclosure.methods",
     "Gossip": "gossip",
     "GossipOnce": "disclosure.methods",

@@ -6,82 +6,40 @@ record is summed, and committed with the result. A person's records must all be 
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_delta, exact_integer, exact_probability, safe_repr
+from celosia.core.exact import exact_adjacency, exact_delta, exact_integer, exact_probability, safe_repr
+from celosia.core.guarantees import ApproxDP
+from celosia.core.messages.message import name_unit
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
 from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
 from celosia.federated.disclosure.report import who_learns_what
 from celosia.federated.gossip import Gossip, check_parties
 from celosia.federated.masked import MaskedPlan, Masks
 from celosia.federated.parties import PartySources, read_parties
+from celosia.federated.preview import FederationPreview
 from celosia.federated.topology.graph import Graph
 from celosia.federated.training import Training
+from celosia.federated.updates.client_level import ClientLevel
 from celosia.federated.updates.one_shot import OneShot
 from celosia.federated.updates.proximal import Proximal
 from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
+from celosia.ledger.budget_account import as_account
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
-    from celosia.core.events import Event
     from celosia.core.exact import Exact
-    from celosia.core.guarantees import Guarantee
     from celosia.federated.disclosure.report import Disclosure
     from celosia.federated.updates.plan import UpdatePlan
 
 _UPDATES: Final = (OneShot, Proximal, SGD)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FederationPreview:
-    """What a training would cost, known before any record is summed.
-
-    ``noise_scale`` is the standard deviation of the noise in a number of the total, in integer steps, and
-    ``noise_ratio`` how many times that of a fit with all records in one place.
-
-    >>> from celosia.federated import Federation, OneShot
-    >>> from celosia.learn import StandardScaler
-    >>> rows = [[0.2], [0.7]]
-    >>> print(Federation(
-    ...     parties={"north": rows, "south": rows}, update=OneShot(StandardScaler(bounds=(0, 1))), epsilon=1
-    ... ).preview())
-    2 parties, 1 round, 24 bytes from each party in each round.
-    Guarantee for every record, against the server and the other parties:
-    PureDP(epsilon=1).
-    The noise is 1.41 times that of a fit with all records in one place.
-    """
-
-    guarantee: "Guarantee"
-    event: "Event"
-    parties: tuple[str, ...]
-    rounds: int
-    bytes_per_party: int
-    noise_scale: float
-    noise_ratio: float
-    masks: Masks | None = None
-    server: bool = True
-
-    def __str__(self) -> str:
-        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
-        return (
-            f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round.\n"
-            f"Guarantee for every record, against {self._against}:\n{self.guarantee!r}.\n"
-            f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
-        )
-
-    @property
-    def _against(self) -> str:
-        """Whom the guarantee holds against."""
-        if self.masks is None:
-            return "the server and the other parties" if self.server else "all other parties, and whoever listens"
-        if not self.server:
-            return f"any {max(self.masks.colluders, 1)} of the other parties together, and whoever listens"
-        return f"the server together with any {self.masks.colluders} of the other parties"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,6 +62,8 @@ class Federation:
         not more private.
     least_parties
         Fewer usable contributions in a round end the training without a model; its cost stays spent.
+    level
+        ``"record"``: a record is private. ``ClientLevel(clip=...)``: all records of a party together are.
     topology
         Who talks to whom where there is no server: a ``Graph`` or a ``Gossip``. With masks, these are along its edges,
         and all parties see the sum; without, parties average with their neighbours.
@@ -144,6 +104,7 @@ class Federation:
     rounds: int = 1
     participation: "Exact" = 1
     least_parties: int = 2
+    level: "Literal['record'] | ClientLevel" = "record"
     topology: Graph | Gossip | None = None
     masks: Masks | None = None
     budget: Any = field(default=None, repr=False)
@@ -164,6 +125,8 @@ class Federation:
             raise ParameterError("federated.nobody_participates")
         if not isinstance(self.masks, Masks | None):
             raise ParameterError("federated.not_masks", masks=safe_repr(self.masks))
+        if self.level != "record" and not isinstance(self.level, ClientLevel):
+            raise ParameterError("federated.unknown_level", level=safe_repr(self.level))
         if not isinstance(self.topology, Graph | Gossip | None):
             raise ParameterError("federated.not_a_topology", topology=safe_repr(self.topology))
         if (self.masks is not None or self.topology is not None) and self.participation != 1:
@@ -241,11 +204,33 @@ class Federation:
         given = privacy if self.rho is None else privacy | {"epsilon": 1 if self.epsilon is None else self.epsilon}
         rounds = int(exact_integer(self.rounds, name="rounds"))
         given |= {"budget": self.budget, "gaussian": self.masks is not None}
-        plan = self.update.plan(self.parties, given, rounds)
+        if isinstance(self.level, ClientLevel):
+            plan = self._plan_clients(self.level, rounds)
+        else:
+            plan = self.update.plan(self.parties, given, rounds)
         if self.masks is not None:
             return self.masks.plan(plan, self.names, self._graph)
         gossip = Gossip(weights=self.topology) if isinstance(self.topology, Graph) else self.topology
         return plan if gossip is None else gossip.plan(plan, self.names)
+
+    def _plan_clients(self, level: ClientLevel, rounds: int) -> "UpdatePlan":
+        if isinstance(self.update, OneShot):
+            raise ParameterError("federated.one_shot_for_records")
+        if self.adjacency is not None and exact_adjacency(self.adjacency) is not ReplaceOne:
+            raise ParameterError("federated.parties_need_replace_one")
+        limit = None if self.budget is None else as_account(self.budget).limit
+        if limit is not None and (limit.unit, limit.adjacency) != ("party", ReplaceOne):
+            raise ParameterError("federated.budget_not_for_parties", unit=name_unit(limit.unit))
+        target = Target.of(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            adjacency=ReplaceOne,
+            unit="party",
+            exact=limit is None or isinstance(limit, ApproxDP),
+        )
+        target = replace(target, gaussian=self.masks is not None)
+        return self.update.plan_clients(self.parties, target, level.clip, rounds)
 
     def who_learns_what(
         self, *, delta: "Exact | None" = None, coalitions: "Collection[Collection[str]]" = ()

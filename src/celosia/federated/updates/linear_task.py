@@ -138,6 +138,12 @@ def _find(names: "Sequence[str]", among: tuple[str, ...]) -> list[int]:
     return [places[name] for name in names]
 
 
+def describe_target(target: "Target") -> dict[str, Any]:
+    """Return the privacy parameters of a target for whole parties, as an estimator takes them."""
+    epsilon = 1 if target.rho is not None else target.epsilon  # an estimator's epsilon gives way to a rho
+    return {"epsilon": epsilon, "rho": target.rho, "delta": target.delta or None, "adjacency": target.adjacency}
+
+
 def check_estimator(estimator: object, update: str) -> None:
     """Refuse an estimator that is neither a line nor a logistic regression."""
     if type(estimator) not in _REACH:

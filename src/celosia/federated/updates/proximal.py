@@ -18,7 +18,8 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive
 from celosia.core.structure import RepeatedEvent
-from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, read_task
+from celosia.federated.updates.client_level import ClientPlan
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.plan import State, UpdatePlan, deviation
 from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
@@ -88,6 +89,24 @@ class Proximal:
         if task.target.adjacency is not ReplaceOne:
             raise ParameterError("federated.proximal_needs_replace_one")
         check_sizes(task)
+        moved, solver = self._make_solver(task)
+        grid = fine_step(moved / _FINE)
+        noise = self._find_noise(task, solver, grid, rounds)
+        return ProximalPlan(task=task, rounds=rounds, solver=solver, grid=grid, noise=noise)
+
+    def plan_clients(
+        self, parties: "tuple[Party, ...]", target: "Target", clip: Fraction, rounds: int = 1
+    ) -> ClientPlan:
+        """Plan rounds that are private for whole parties: no minimum has noise of its own, and each movement has."""
+        task = read_task(self.estimator, parties, describe_target(target), loss=self.loss, radius=self.radius)
+        _, solver = self._make_solver(task)
+        local = _Movement(task=task, solver=solver)
+        return ClientPlan(
+            task=task, for_parties=target, rounds=rounds, clip=clip, local=local, how="federated proximal"
+        )
+
+    def _make_solver(self, task: LinearTask) -> tuple[Fraction, ProximalSolver]:
+        """Return how far a replaced record moves a minimum of the largest party, and the solver."""
         convexity = exact_positive(self.mu, name="mu") + exact_non_negative(self.penalty, name="penalty")
         clip = task.choose_clip(self.clip)
         moved = 2 * clip / (max(int(task.sizes.max()), 1) * convexity)
@@ -102,9 +121,7 @@ class Proximal:
             tolerance=moved * _TOLERANCE,
             lipschitz=clip,
         )
-        grid = fine_step(moved / _FINE)
-        noise = self._find_noise(task, solver, grid, rounds)
-        return ProximalPlan(task=task, rounds=rounds, solver=solver, grid=grid, noise=noise)
+        return moved, solver
 
     def _find_noise(self, task: LinearTask, solver: ProximalSolver, grid: Fraction, rounds: int) -> Noise:
         """Return the noise of a round: for the party in whose weighted minimum a record moves most."""
@@ -124,6 +141,24 @@ class Proximal:
         )
         sensitivity = Sensitivity(l1=math.isqrt(task.dimension * int(square)) + 1, l2_squared=int(square))
         return task.target.noise(sensitivity, task.dimension, Fraction(1, rounds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Movement:
+    """How far the minima of parties are from the weights so far."""
+
+    task: LinearTask
+    solver: ProximalSolver
+
+    def descend(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> State:  # noqa: ARG002 - exact
+        """Return how far the weights of parties move from the state, a row for each."""
+        starts = _start_weights(self.task, state)
+        return (self.solver.step(starts)[0] - starts)[self.task.find_held(parties)]
+
+
+def _start_weights(task: LinearTask, state: State) -> State:
+    """Return the weights that the parties in this process begin a round with."""
+    return state if state.ndim == 1 else state[task.find_places(task.held)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,8 +205,7 @@ class ProximalPlan(UpdatePlan):
         sources: "Sequence[Source]",  # noqa: ARG002 - minima are exact
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return the minima of parties; None for one whose minimum is not certified."""
-        starts = state if state.ndim == 1 else state[self.task.find_places(self.task.held)]
-        weights, distances = self.solver.step(starts)
+        weights, distances = self.solver.step(_start_weights(self.task, state))
         # The grid is a power of two and the numbers of records are integers, so that only the rounding rounds.
         steps = np.rint(weights / float(self.grid)).astype(np.int64) * np.diff(self.task.offsets)[:, None]
         places = self.task.find_held(parties)

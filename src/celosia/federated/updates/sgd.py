@@ -21,7 +21,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import GaussianEvent
 from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability
 from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedEvent
-from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, read_task
+from celosia.federated.updates.client_level import ClientPlan
+from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.plan import State, UpdatePlan
 from celosia.learn.optimize.descent import Run
 from celosia.noise.bernoulli import bernoulli
@@ -96,23 +97,32 @@ class SGD:
     def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "SGDPlan":
         """Read and check the records of all parties, and find the noise; nothing is released."""
         task = read_task(self.estimator, parties, privacy, loss=self.loss, radius=self.radius)
-        target = task.target
-        if target.kind == "pure":
+        if task.target.kind == "pure":
             raise ParameterError("federated.gradients_need_delta")
-        steps = exact_integer(self.steps, name="steps")
         rate = exact_probability(self.sampling_rate, name="sampling_rate")
-        ratio = find_noise_ratio(target, rate, rounds * steps, task.dimension)
-        clip = task.choose_clip(self.clip)
-        batches = rate * read_sizes(self.records, task)
+        ratio = find_noise_ratio(task.target, rate, rounds * int(self.steps), task.dimension)
+        return self._make_plan(task, rounds, ratio, read_sizes(self.records, task))
+
+    def plan_clients(
+        self, parties: "tuple[Party, ...]", target: "Target", clip: Fraction, rounds: int = 1
+    ) -> ClientPlan:
+        """Plan rounds that are private for whole parties: no gradient has noise, and each movement has."""
+        task = read_task(self.estimator, parties, describe_target(target), loss=self.loss, radius=self.radius)
+        own = np.array([Fraction(max(size, 1)) for size in task.sizes.tolist()], dtype=object)
+        local = self._make_plan(task, rounds, Fraction(0), own)
+        return ClientPlan(task=task, for_parties=target, rounds=rounds, clip=clip, local=local, how="federated SGD")
+
+    def _make_plan(self, task: LinearTask, rounds: int, ratio: Fraction, sizes: NDArray[Any]) -> "SGDPlan":
+        rate = exact_probability(self.sampling_rate, name="sampling_rate")
         step = None if self.step_size is None else float(exact_positive(self.step_size, name="step_size"))
         return SGDPlan(
             task=task,
             rounds=rounds,
-            steps=steps,
+            steps=exact_integer(self.steps, name="steps"),
             rate=rate,
             ratio=ratio,
-            clip=clip,
-            batches=np.array(batches, dtype=np.float64),
+            clip=task.choose_clip(self.clip),
+            batches=np.array(rate * sizes, dtype=np.float64),
             step_size=1 / float(task.loss.smoothness) if step is None else step,
         )
 
@@ -173,23 +183,31 @@ class SGDPlan(UpdatePlan):
         self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return sums of gradients, or how far local weights have moved, times the expected sample."""
+        if self.steps == 1:
+            held = self.task.find_held(parties)
+            return list(self._sum_gradients(held, self._start_weights(parties, state), sources))
+        batches = self.batches[self.task.find_places(parties)][:, None]
+        moved = self.descend(parties, state, sources) * (batches / self.batches.sum())
+        return list(np.rint(moved * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64))
+
+    def descend(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> State:
+        """Return how far local weights move in the steps of a round, with noise in each; a row for each party."""
         from celosia.federated.updates.local_descent import project_rows
 
         held, batches = self.task.find_held(parties), self.batches[self.task.find_places(parties)][:, None]
-        starts = state if state.ndim == 1 else state[self.task.find_places(parties)]
-        weights = np.array(np.broadcast_to(starts, (len(held), self.width)))
-        if self.steps == 1:
-            return list(self._sum_gradients(held, weights, sources))
+        weights = self._start_weights(parties, state)
+        starts, shape = weights.copy(), self.task.ball.shape(self.width)
         scale = self.step_size * float(self.clip) / _MOST / batches
-        shape = self.task.ball.shape(self.width)
         for _ in range(self.steps):
             sums = self._sum_gradients(held, weights, sources)
             weights -= scale * (sums + self._draw_noise(len(held), sources))
             project_rows(weights, shape)
-        share = batches / self.batches.sum()
-        return list(
-            np.rint((weights - starts) * share * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64)
-        )
+        return weights - starts
+
+    def _start_weights(self, parties: Sequence[str], state: State) -> State:
+        """Return the weights that parties begin a round with, a row for each."""
+        starts = state if state.ndim == 1 else state[self.task.find_places(parties)]
+        return np.array(np.broadcast_to(starts, (len(parties), self.width)))
 
     def advance(self, state: State, found: "RoundSum") -> State:
         """Take the step of the summed gradients, or the mean of the local ones, back into the ball."""
@@ -225,6 +243,8 @@ class SGDPlan(UpdatePlan):
         return add_gradients(task.rows, task.targets, bounds, sampled, weights, run, slope=loss.compiled_slope)
 
     def _draw_noise(self, parties: int, sources: "Sequence[Source]") -> NDArray[np.int64]:
+        if self.ratio == 0:  # whole parties are private, and have noise in their movements
+            return np.zeros((parties, self.width), dtype=np.int64)
         normal = DiscreteGaussian((self.ratio * _MOST) ** 2)
         counts = np.full(parties, self.width)
         return draw_each(sources, counts, normal.sample).reshape(parties, self.width)

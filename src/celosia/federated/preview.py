@@ -1,0 +1,57 @@
+"""What a training would cost, in numbers and in a few sentences."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.federated.masked import Masks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederationPreview:
+    """What a training would cost, known before any record is summed.
+
+    ``noise_scale`` is the standard deviation of the noise in a number of the total, in integer steps, and
+    ``noise_ratio`` how many times that of a fit with all records in one place.
+
+    >>> from celosia.federated import Federation, OneShot
+    >>> from celosia.learn import StandardScaler
+    >>> rows = [[0.2], [0.7]]
+    >>> print(Federation(
+    ...     parties={"north": rows, "south": rows}, update=OneShot(StandardScaler(bounds=(0, 1))), epsilon=1
+    ... ).preview())
+    2 parties, 1 round, 24 bytes from each party in each round.
+    Guarantee for every record, against the server and the other parties:
+    PureDP(epsilon=1).
+    The noise is 1.41 times that of a fit with all records in one place.
+    """
+
+    guarantee: "Guarantee"
+    event: "Event"
+    parties: tuple[str, ...]
+    rounds: int
+    bytes_per_party: int
+    noise_scale: float
+    noise_ratio: float
+    masks: "Masks | None" = None
+    server: bool = True
+
+    def __str__(self) -> str:
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        whose = "record" if self.guarantee.unit == "row" else "party, with all its records"
+        return (
+            f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round.\n"
+            f"Guarantee for every {whose}, against {self._against}:\n{self.guarantee!r}.\n"
+            f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
+        )
+
+    @property
+    def _against(self) -> str:
+        """Whom the guarantee holds against."""
+        if self.masks is None:
+            return "the server and the other parties" if self.server else "all other parties, and whoever listens"
+        if not self.server:
+            return f"any {max(self.masks.colluders, 1)} of the other parties together, and whoever listens"
+        return f"the server together with any {self.masks.colluders} of the other parties"

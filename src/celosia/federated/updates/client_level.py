@@ -1,0 +1,136 @@
+"""Privacy for whole parties: what all records of one party together reveal, however many they are.
+
+A party trains as it likes, and sends how far its weights have moved, cut to a length in integers. Whatever its records
+are, that is all they can change, so noise for twice the length hides them (McMahan, Ramage, Talwar and Zhang 2018). It
+is meant for many parties under masks; by itself the message of a party has a whole noise. Who takes part is public.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from celosia.core.exact import Exact, exact_positive
+from celosia.core.structure import RepeatedEvent
+from celosia.federated.updates.plan import Integers, State, UpdatePlan, deviation
+from celosia.mechanisms.grid import fine_step
+from celosia.statistics.base.noise import Noise, Sensitivity
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.federated.contributions import RoundSum
+    from celosia.federated.updates.linear_task import LinearTask
+    from celosia.statistics.base.target import Target
+
+_FINE: Final = 2**20  # integer steps in the longest movement
+_BELOW: Final = 1 - 2.0**-30  # lengths are cut a little shorter than allowed, and then compared in integers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class ClientLevel:
+    """Privacy for whole parties, whose weights move by at most ``clip`` in a round.
+
+    The unit is the party: budgets are for ``unit="party"`` and replace-one.
+
+    >>> ClientLevel(clip="0.5")
+    ClientLevel(clip=Fraction(1, 2))
+    """
+
+    clip: Fraction
+
+    def __init__(self, *, clip: Exact) -> None:
+        object.__setattr__(self, "clip", exact_positive(clip, name="clip"))
+
+
+class LocalTraining(Protocol):
+    """What parties do by themselves."""
+
+    @abstractmethod
+    def descend(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> State:
+        """Return how far the weights of parties move from the state, a row for each."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClientPlan(UpdatePlan):
+    """Planned rounds of movements, of length ``clip`` at most, in steps of a grid."""
+
+    task: "LinearTask"
+    for_parties: "Target"
+    rounds: int
+    clip: Fraction
+    local: LocalTraining = field(repr=False)
+    how: str
+
+    @property
+    def target(self) -> "Target":
+        """The privacy target of all rounds."""
+        return self.for_parties
+
+    @property
+    def width(self) -> int:
+        """How many integers a party sends in a round."""
+        return self.task.dimension
+
+    @property
+    def grid(self) -> Fraction:
+        """The size of an integer step: a power of two."""
+        return fine_step(self.clip / _FINE)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise of a round: two movements are at most twice the clip apart."""
+        most = 2 * self._most
+        sensitivity = Sensitivity(l1=math.isqrt(self.width * most**2) + 1, l2_squared=most**2)
+        return self.target.noise(sensitivity, self.width, Fraction(1, self.rounds))
+
+    @property
+    def noise_event(self) -> "Event":
+        """What the noise of a round costs."""
+        return self.noise.event
+
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which each costs ``event``."""
+        return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
+
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
+        return deviation(self.noise, spread)
+
+    def start(self) -> State:
+        """Return weights of 0."""
+        return np.zeros(self.width)
+
+    def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
+        """Return how far the weights of parties move, cut to the length."""
+        moved = self.local.descend(parties, state, sources)
+        moved = np.where(np.isfinite(moved), moved, 0.0)
+        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+        cut = moved * np.minimum(1.0, float(self.clip) * _BELOW / np.maximum(lengths, float(self.clip) * _BELOW))
+        steps = np.trunc(cut / float(self.grid)).astype(np.int64)
+        steps[(steps**2).sum(axis=1) > self._most**2] = 0  # never, but compared in integers
+        return list(steps)
+
+    def advance(self, state: State, found: "RoundSum") -> State:
+        """Return the weights after the mean movement, back in the ball."""
+        if not found.accepted:
+            return state
+        mean = found.total.astype(np.float64) * float(self.grid) / len(found.accepted)
+        return self.task.ball.project(state + mean)
+
+    def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
+        """Return the estimator with the mean of the weights of the later half of the rounds."""
+        weights = np.mean(states[len(states) // 2 :], axis=0)
+        noise = self.get_noise_scale(float(spread)) * float(self.grid) / len(self.task.names)
+        how = self.how, f"{len(self.task.names)} parties, {self.rounds} rounds, private for whole parties"
+        return self.task.finish(weights, (self.event, self.guarantee), noise=noise, seeded=seeded, how=how)
+
+    @property
+    def _most(self) -> int:
+        """The longest movement in integer steps."""
+        return math.floor(self.clip / self.grid)
