@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import celosia as cl
+from celosia.accounting import best
 from celosia.core import FormatError, InputError
 from celosia.federated import SGD, Federation, training
 from celosia.federated.checkpoint import Checkpoint
@@ -81,6 +82,24 @@ def test_a_training_goes_on_where_it_was_cut_off(
     assert budget.spent == cl.ApproxDP(epsilon=2, delta="1e-5")
     assert [one.state for one in budget.history] == ["committed"]
     assert not list(tmp_path.iterdir())
+
+
+def test_the_cost_after_each_round_is_the_accountants(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also of a round that was lost, for its messages may have left."""
+    file = tmp_path / "progress.json"
+    with monkeypatch.context() as patched:
+        cut_off(patched, 2, before=False)
+        with pytest.raises(Cut):
+            federate().run(file)
+    federation = federate()
+    history, plan = federation.run(file).history_, federation.plan()
+    told = [one["epsilon"] for one in history]
+    exact = [float(best(plan.get_round_event(number), "1e-5").epsilon) for number in range(1, ROUNDS + 1)]
+    assert told == pytest.approx(exact, rel=0.02)
+    assert told == sorted(told)
+    assert told[-1] == 2
+    concentrated = federate(epsilon=None, delta=None, rho="0.5").run().history_
+    assert [one["rho"] for one in concentrated] == pytest.approx([0.125, 0.25, 0.375, 0.5], rel=1e-4)
 
 
 def test_one_cut_off_in_every_round_has_no_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import EngineError
+from celosia.core.exact import double_at_least
+from celosia.core.guarantees import ZCDP
 from celosia.federated.checkpoint import Checkpoint, Progress
 from celosia.federated.contributions import RoundSum
 from celosia.noise.bernoulli import bernoulli
@@ -71,10 +73,24 @@ class Training:
             "accepted": list(found.accepted),
             "rejected": dict(found.rejected),
             "bytes": found.count_bytes(),
+            **_tell_cost(self.plan.price(number)),
         }
 
     def _tell_lost(self, number: int) -> Mapping[str, Any]:
-        return {"round": number, "accepted": [], "rejected": dict.fromkeys(self.names, "lost"), "bytes": 0}
+        lost: dict[str, Any] = {
+            "round": number,
+            "accepted": [],
+            "rejected": dict.fromkeys(self.names, "lost"),
+            "bytes": 0,
+        }
+        return lost | _tell_cost(self.plan.price(number))
+
+
+def _tell_cost(spent: Any) -> dict[str, Any]:
+    """Return what all rounds so far cost, as a number that is rounded up."""
+    if isinstance(spent, ZCDP):
+        return {"rho": double_at_least(spent.rho)}
+    return {"epsilon": double_at_least(spent.epsilon)}
 
 
 def ask(plan: "UpdatePlan", names: Sequence[str], state: "State", sources: "Sequence[Source]") -> dict[str, object]:

@@ -5,6 +5,7 @@ A round goes ``compute`` (each party, from the public state), ``add_noise`` (eac
 parties can also share it under masks; one that needs noise within its computation adds it there and states None.
 """
 
+import contextlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from celosia.accounting import GDPAccountant, PureAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.core.errors import NotPricedError
 from celosia.federated.contributions import INTEGER_BYTES, RoundSum, add_contributions
 
 if TYPE_CHECKING:
@@ -102,6 +105,24 @@ class UpdatePlan(ABC):
     def get_round_event(self, rounds: int) -> "Event":
         """Return what the first rounds cost."""
         return self.compose(self.noise_event, rounds)
+
+    def price(self, rounds: int) -> "Guarantee":
+        """Return the guarantee of the first rounds, of the kind of the target, by an accountant; of all, the target.
+
+        The target's noise is found by the same accountants. So no number of rounds costs more than the target.
+        """
+        if rounds >= self.rounds:
+            return self.guarantee
+        event, target = self.get_round_event(rounds), self.target
+        if target.rho is not None:
+            return ZCDPAccountant().spend(event).guarantee()
+        if target.delta == 0:
+            return PureAccountant().spend(event).guarantee()
+        found = []
+        for accountant in (GDPAccountant(), RenyiAccountant()):
+            with contextlib.suppress(NotPricedError):
+                found.append(accountant.spend(event).epsilon(target.delta))
+        return replace(self.guarantee, epsilon=Fraction(min(found, default=target.epsilon)))  # type: ignore[call-arg] # it has one
 
     def find_spread(self, parties: int) -> Fraction:
         """Return the variance of the noise in a total of so many parties, in times that of one party's noise."""
