@@ -79,6 +79,19 @@ def test_a_band_lies_behind_the_lines() -> None:
     assert encoding(spec)["y"]["scale"]["domain"][1] >= 40
 
 
+def test_a_line_has_a_band_in_its_colour_beside_a_strong_legend() -> None:
+    line, other = (Curve(name=name, x=[1, 2], y=[3, 4], band=([2, 3], [6, 50])) for name in ("a", "b"))
+    spec = curves([line, other, Curve(name="c", x=[1, 2], y=[3, 4])], labels=LABELS, y_log=True).to_dict()
+    marks = [layer["mark"] for layer in spec["layer"]]
+    assert [mark["type"] for mark in marks] == ["area", "area", "line"]
+    assert [mark["color"] for mark in marks[:2]] == list(PALETTE[:2])
+    assert all("color" not in layer["encoding"] for layer in spec["layer"][:2])  # the legend would be as pale
+    assert rows(spec)[1] == {"name": "a", "place": 1, "x": 2, "y": 3, "y_high": 50}
+    assert encoding(spec)["y"]["scale"]["domain"][1] >= 50
+    with pytest.raises(ParameterError, match="finite"):
+        curves([Curve(name="a", x=[1, 2], y=[3, 4], band=([2, 3], [6, np.nan]))], labels=LABELS)
+
+
 def test_a_long_subtitle_is_wrapped() -> None:
     words = "steps of the sensitivity, add-remove, " * 9
     spec = curves(LINES, labels=Labels(title="Long", subtitle=words)).to_dict()

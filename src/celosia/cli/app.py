@@ -61,6 +61,7 @@ _COMMANDS: Final = {
     "ledger": "celosia.cli.ledger.commands",
     "guard": "celosia.cli.guard.commands",
     "learn": "celosia.cli.learn.commands",
+    "federated": "celosia.cli.federated.commands",
     "collect": "celosia.cli.collect.commands",
     "data": "celosia.cli.data",
 }

@@ -108,6 +108,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "learn predict": ("celosia learn predict model.json new.csv --output predictions.csv",),
     "learn card": ("celosia learn card model.json --html --output card.html",),
     "learn models": ("celosia learn models",),
+    "federated simulate": (
+        "celosia federated simulate --data debt --epsilon 0.1,0.3,1,3 --chart error.svg",
+        "celosia federated simulate --data synthetic --method sgd --rounds 30 --repeat 3 --seed 7 --json",
+        "celosia federated simulate --data v.csv --party clinic --target cost --bounds 0,120 --target-bounds 0,9000",
+    ),
 }
 """Command lines by the command that they show, the most usual first."""
 

@@ -13,6 +13,8 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
   such a round, which ``MaskingSettings`` states, and ``NoiseShares`` divides the noise of a sum.
 - ``Graph`` and ``make_graph`` state who talks to whom, and ``who_learns_what`` what each learns about the others.
+- ``compare_methods`` trains in several ways at the same cost, for experiments;
+  ``rounds_chart``, ``epsilons_chart`` and ``bytes_chart`` draw its errors.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -20,13 +22,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from celosia.federated.charts import bytes_chart, epsilons_chart, rounds_chart
+    from celosia.federated.comparison import Comparison, MethodResult, compare_methods
     from celosia.federated.disclosure.better_edge import EdgeSuggestion, suggest_edge
     from celosia.federated.disclosure.methods import FreshNoise, GossipOnce, MaskedSums
     from celosia.federated.disclosure.muffliato import muffliato_exposures
     from celosia.federated.disclosure.report import Disclosure, who_learns_what
     from celosia.federated.disclosure.views import gossip_exposures
     from celosia.federated.examples.debt import ExampleParties, make_debt
-    from celosia.federated.examples.partition import split_by_column, split_by_label, split_dirichlet, split_evenly
+    from celosia.federated.examples.partition import (
+        split_by_column,
+        split_by_label,
+        split_dirichlet,
+        split_evenly,
+        split_test,
+    )
     from celosia.federated.examples.synthetic import make_synthetic
     from celosia.federated.federation import Federation
     from celosia.federated.gossip import Gossip
@@ -57,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SGD",
     "ClientLevel",
+    "Comparison",
     "Disclosure",
     "EdgeSuggestion",
     "ExampleParties",
@@ -72,15 +83,19 @@ __all__ = [
     "MaskingServer",
     "MaskingSettings",
     "Masks",
+    "MethodResult",
     "NoiseShares",
     "OneShot",
     "Party",
     "Proximal",
     "Weights",
+    "bytes_chart",
+    "compare_methods",
     "constant_weights",
     "convergence_factor",
     "count_masking_bytes",
     "draw_topology",
+    "epsilons_chart",
     "gossip_exposures",
     "make_debt",
     "make_graph",
@@ -88,10 +103,12 @@ __all__ = [
     "metropolis_weights",
     "muffliato_exposures",
     "optimal_alpha",
+    "rounds_chart",
     "split_by_column",
     "split_by_label",
     "split_dirichlet",
     "split_evenly",
+    "split_test",
     "suggest_edge",
     "sum_masked",
     "who_learns_what",
@@ -101,6 +118,7 @@ __all__ = [
 _FILES = {
     "SGD": "updates.sgd",
     "ClientLevel": "updates.client_level",
+    "Comparison": "comparison",
     "Disclosure": "disclosure.report",
     "EdgeSuggestion": "disclosure.better_edge",
     "ExampleParties": "examples.debt",
@@ -116,15 +134,19 @@ _FILES = {
     "MaskingServer": "masking.server",
     "MaskingSettings": "masking.settings",
     "Masks": "masked",
+    "MethodResult": "comparison",
     "NoiseShares": "masking.noise_shares",
     "OneShot": "updates.one_shot",
     "Party": "parties",
     "Proximal": "updates.proximal",
     "Weights": "topology.weights",
+    "bytes_chart": "charts",
+    "compare_methods": "comparison",
     "constant_weights": "topology.weights",
     "convergence_factor": "topology.weights",
     "count_masking_bytes": "masking.messages",
     "draw_topology": "topology.charts",
+    "epsilons_chart": "charts",
     "gossip_exposures": "disclosure.views",
     "make_debt": "examples.debt",
     "make_graph": "topology.shapes",
@@ -132,10 +154,12 @@ _FILES = {
     "metropolis_weights": "topology.weights",
     "muffliato_exposures": "disclosure.muffliato",
     "optimal_alpha": "topology.weights",
+    "rounds_chart": "charts",
     "split_by_column": "examples.partition",
     "split_by_label": "examples.partition",
     "split_dirichlet": "examples.partition",
     "split_evenly": "examples.partition",
+    "split_test": "examples.partition",
     "suggest_edge": "disclosure.better_edge",
     "sum_masked": "masking.simulation",
     "who_learns_what": "disclosure.report",

@@ -4,6 +4,8 @@ Each party reads its own records, adds noise and sends integers; a server adds t
 record is summed, and committed with the result. A person's records must all be with one party (``parties``).
 """
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -13,7 +15,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_adjacency, exact_delta, exact_integer, exact_probability, safe_repr
 from celosia.core.guarantees import ApproxDP
 from celosia.core.messages.message import name_unit
-from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
+from celosia.federated.checkpoint import Checkpoint, Progress, find_reservation, fingerprint
 from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
 from celosia.federated.disclosure.report import who_learns_what
 from celosia.federated.gossip import Gossip, check_parties
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
     from celosia.federated.disclosure.report import Disclosure
     from celosia.federated.updates.plan import UpdatePlan
 
-_UPDATES: Final = (OneShot, Proximal, SGD)
+UPDATES: Final = (OneShot, Proximal, SGD)
+"""What a federation can compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,7 +115,7 @@ class Federation:
 
     def __post_init__(self) -> None:
         update: object = self.update
-        if not isinstance(update, _UPDATES):
+        if not isinstance(update, UPDATES):
             raise ParameterError("federated.unknown_update", update=safe_repr(update))
         if self.epsilon is None and self.rho is None:
             raise ParameterError("federated.no_privacy_target")
@@ -157,11 +160,15 @@ class Federation:
             server=self.topology is None,
         )
 
-    def run(self, checkpoint: "str | Path | None" = None) -> Any:
+    def run(self, checkpoint: "str | Path | None" = None, *, on_round: Callable[[int, Any], None] | None = None) -> Any:
         """Pay, train, and return the model; ``model.history_`` has what each round received and rejected.
 
         ``checkpoint`` is a file for the progress. A training that was cut off goes on from it with the next round, pays
         nothing again and repeats no noise; the round that was cut off is lost.
+
+        ``on_round`` is called after each round with its number and the model so far, and replaces the progress bar.
+        That model is released, and has the guarantee of all rounds. An error that it raises ends the training, whose
+        cost stays spent.
         """
         remote = [one.name for one in self.parties if one.is_remote]
         if remote:
@@ -188,10 +195,10 @@ class Federation:
                     least=self.least_parties,
                     participation=exact_probability(self.participation, name="participation"),
                     sources=sources,
+                    on_round=None if on_round is None else _make_listener(plan, on_round, seeded=sources.seeded),
                 )
                 progress = training.run(progress, file)
-                answered = next(filter(None, (len(told["accepted"]) for told in reversed(progress.history))))
-                model = plan.finish(progress.states, plan.find_spread(answered), seeded=sources.seeded)
+                model = _finish(plan, progress, seeded=sources.seeded)
                 payment.deliver(progress.states[-1])
             file.remove()
         model.history_ = progress.history
@@ -251,3 +258,20 @@ class Federation:
     @property
     def _graph(self) -> Graph | None:
         return self.topology.graph if isinstance(self.topology, Gossip) else self.topology
+
+
+def _finish(plan: "UpdatePlan", progress: Progress, *, seeded: bool) -> Any:
+    """Return the model of the states so far; the last round may have been lost."""
+    answered = next(filter(None, (len(told["accepted"]) for told in reversed(progress.history))))
+    return plan.finish(progress.states, plan.find_spread(answered), seeded=seeded)
+
+
+def _make_listener(
+    plan: "UpdatePlan", on_round: Callable[[int, Any], None], *, seeded: bool
+) -> Callable[[Progress], None]:
+    def tell(progress: Progress) -> None:
+        model = copy.copy(_finish(plan, progress, seeded=seeded))  # the plan fits one model, again and again
+        model.history_ = progress.history
+        on_round(progress.begun, model)
+
+    return tell

@@ -4,7 +4,7 @@ The cost of all rounds is reserved before the first. So no round can exceed the 
 has paid for more than it showed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,19 +25,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Training:
-    """What a training needs besides its plan: who is asked, and how few may answer."""
+    """What a training needs besides its plan: who is asked, and how few may answer.
+
+    ``on_round`` is called with the progress after each round. It sees released states only, and replaces the bar.
+    """
 
     plan: "UpdatePlan"
     names: tuple[str, ...]
     least: int
     participation: Fraction
     sources: "PartySources" = field(repr=False)
+    on_round: "Callable[[Progress], None] | None" = None
 
     def run(self, progress: Progress, checkpoint: Checkpoint) -> Progress:
         """Run the rounds that are left, and return the progress."""
         if progress.lost:
             progress = progress.complete(self._get_state(progress), self._tell_lost(progress.begun))
-        for number in _show_progress(range(progress.begun + 1, self.plan.rounds + 1)):
+        numbers = range(progress.begun + 1, self.plan.rounds + 1)
+        for number in _show_progress(numbers) if self.on_round is None else numbers:
             progress = progress.begin()
             checkpoint.save(progress)
             state = self._get_state(progress)
@@ -46,6 +51,8 @@ class Training:
                 raise EngineError("federated.too_few_contributions", least=self.least, found=len(found.accepted))
             progress = progress.complete(self.plan.advance(state, found), self._tell(number, found))
             checkpoint.save(progress)
+            if self.on_round is not None:
+                self.on_round(progress)
         if not any(told["accepted"] for told in progress.history):
             raise EngineError("federated.too_few_contributions", least=self.least, found=0)
         return progress

@@ -36,7 +36,8 @@ _NUMBER = (
 class Curve:
     """One named line through the points ``(x[i], y[i])``, in this order.
 
-    ``look`` is its index among the colours and dashes, from 0 on, for charts that should agree.
+    ``look`` is its index among the colours and dashes, from 0 on, for charts that should agree. ``band`` has the lower
+    and the upper ends of a region around it, in its colour.
 
     >>> Curve(name="basic", x=[1, 2], y=[0.1, 0.2]).name
     'basic'
@@ -46,6 +47,7 @@ class Curve:
     x: "ArrayLike"
     y: "ArrayLike"
     look: int | None = None
+    band: "tuple[ArrayLike, ArrayLike] | None" = None
 
 
 def curves(
@@ -86,7 +88,13 @@ def curves(
     drawn = [curve for _, curve in sorted(zip(_list_looks(series), series, strict=True), key=lambda pair: pair[0])]
     rows = [row for curve in drawn for row in _make_rows(curve.name, logarithmic, x=curve.x, y=curve.y)]
     behind = [] if band is None else _make_rows("band", logarithmic, x=band[0], y=band[1], y_high=band[2])
-    across, up = (_make_axis([*rows, *behind], axis, log=logarithmic[axis]) for axis in ("x", "y"))
+    around = [
+        (PALETTE[look], _make_rows(curve.name, logarithmic, x=curve.x, y=curve.band[0], y_high=curve.band[1]))
+        for look, curve in zip(_list_looks(series), series, strict=True)
+        if curve.band is not None
+    ]
+    shown = [*rows, *behind, *(row for _, values in around for row in values)]
+    across, up = (_make_axis(shown, axis, log=logarithmic[axis]) for axis in ("x", "y"))
     encoded = {
         "x": alt.X("x:Q", title=labels.x, scale=across[0], axis=across[1]),
         "y": alt.Y("y:Q", title=labels.y, scale=up[0], axis=up[1]),
@@ -98,9 +106,14 @@ def curves(
     ]
     shade = alt.Chart(alt.InlineData(values=behind)).mark_area(color=GREY, opacity=0.15)
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2.25)
+    # Each in a colour of its own, not in one that is encoded: the legend would take their opacity.
+    bands = [
+        alt.Chart(alt.InlineData(values=values)).mark_area(color=colour, opacity=0.15) for colour, values in around
+    ]
     chart = LayerChart(
         layer=[
             *([] if band is None else [shade.encode(y2="y_high:Q", **encoded)]),
+            *(one.encode(y2="y_high:Q", **encoded) for one in bands),
             lines.encode(order="place:Q", tooltip=tooltip, **encoded, **_encode_looks(series)),
         ],
         width=_WIDTH,

@@ -20,6 +20,7 @@ from celosia.federated import (
     split_by_label,
     split_dirichlet,
     split_evenly,
+    split_test,
 )
 from celosia.federated.examples.debt import CORRELATIONS
 from celosia.learn import LinearRegression
@@ -76,6 +77,18 @@ def test_every_record_goes_to_one_party(labels: list[int], parties: int, concent
     assert max(sizes) - min(sizes) <= 1
 
 
+@given(LABELS, st.integers(2, 4), st.fractions(0, 1), st.integers(0, 2**20))
+def test_every_record_is_trained_on_or_kept_apart(labels: list[int], parties: int, share: Any, seed: int) -> None:
+    y = np.array(labels)
+    whole = split_evenly(np.column_stack([np.arange(len(y)), y]), y, parties)
+    trained, (rows, targets) = split_test(whole, share=share, seed=seed)
+    every = np.concatenate([rows, *(own for own, _ in trained.values())])
+    assert sorted(every[:, 0].tolist()) == list(range(len(y)))
+    assert np.array_equal(rows[:, 1], targets)
+    for name, (_, own) in trained.items():
+        assert len(whole[name][1]) - len(own) == int(len(whole[name][1]) * share)
+
+
 def test_a_small_concentration_gives_a_label_to_few() -> None:
     y = np.repeat(np.arange(10), 100)
     shares = {}
@@ -100,6 +113,8 @@ def test_what_cannot_be_divided_is_named() -> None:
         (lambda: split_evenly(y[:, None], y, 1), "parties"),
         (lambda: split_dirichlet(y[:, None], y, 2, concentration=0), "concentration"),
         (lambda: split_by_column(y[:, None], 2), "at least one column"),
+        (lambda: split_test({"a": (y[:, None], y)}, share=2), "share"),
+        (lambda: split_test({"a": (y, y)}), "rows and columns"),
         (lambda: make_debt(parties=1), "parties"),
         (lambda: make_synthetic(-1, 0), "alpha"),
     ]

@@ -126,7 +126,7 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     made = data in RECIPES and not Path(data).exists()
     if not made and not Path(data).suffix and not Path(data).exists():
         raise ParameterError("cli.no_such_data", name=safe_repr(data))
-    table = generate(data) if made else _read_file(data)
+    table = generate(data) if made else read_file(data)
     names = table.column_names
     if column is None:
         column = "value" if "value" in names else names[0] if len(names) == 1 else None
@@ -144,7 +144,8 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     return _plain(values)
 
 
-def _read_file(path: str) -> "pa.Table":
+def read_file(path: str) -> "pa.Table":
+    """Return all columns of a CSV or Parquet file, or of several."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 

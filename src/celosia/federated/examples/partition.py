@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from celosia.core.errors import InputError
-from celosia.core.exact import exact_integer, exact_positive
+from celosia.core.exact import exact_integer, exact_positive, exact_probability
 from celosia.noise import Seeded, permutation
 
 Parties = dict[str, tuple[NDArray[Any], NDArray[Any]]]
@@ -70,6 +70,30 @@ def split_dirichlet(
         for party, part in zip(places, np.split(own, ends), strict=True):
             party.append(part)
     return _name(features, targets, [np.concatenate(part) for part in places])
+
+
+def split_test(
+    parties: Parties, *, share: float = 0.2, seed: int = 0
+) -> tuple[Parties, tuple[NDArray[Any], NDArray[Any]]]:
+    """Return parties with a part of their records, and the other records together, to score models on.
+
+    ``share`` is of each party, rounded down, and drawn at random.
+
+    >>> parties = split_evenly(np.zeros((21, 2)), np.arange(21), 2)
+    >>> trained, (rows, targets) = split_test(parties)
+    >>> [len(own) for _, own in trained.values()], rows.shape, len(targets)
+    ([9, 8], (4, 2), 4)
+    """
+    part = exact_probability(share, name="share")
+    source, trained, kept = Seeded(seed), {}, []
+    for name, (features, targets) in parties.items():
+        rows, labels = _read(features, targets)
+        order = permutation(len(labels), source)
+        apart, own = np.split(order, [int(len(order) * part)])
+        trained[name] = rows[own], labels[own]
+        kept.append((rows[apart], labels[apart]))
+    rows, labels = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    return trained, (rows, labels)
 
 
 def split_by_column(X: Any, parties: int) -> dict[str, NDArray[Any]]:  # noqa: N803 - scikit-learn's names

@@ -1,0 +1,1 @@
+"""``celosia federated``: one model from the records of several parties."""
