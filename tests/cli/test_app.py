@@ -233,6 +233,7 @@ OPTIONS = {
     "--method": "how a model is fitted",
     "--model": "what is fitted",
     "--most-rows": "the largest limit of rows that is tried",
+    "--masks": "train under masks too",
     "--mu": "the mu of Gaussian privacy",
     "--no-input": "ask no questions",
     "--no-output": "write no files",

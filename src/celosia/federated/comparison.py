@@ -127,7 +127,7 @@ def compare_methods(  # noqa: PLR0913 - the parameters of an experiment
     parties: Any,
     test: tuple[Any, Any],
     *,
-    methods: "Mapping[str, Update]",
+    methods: "Mapping[str, Update | tuple[Update, Mapping[str, Any]]]",
     epsilons: "Sequence[Exact]" = (1,),
     delta: "Exact | None" = "1e-5",
     adjacency: "Adjacency | str" = ReplaceOne,
@@ -146,7 +146,8 @@ def compare_methods(  # noqa: PLR0913 - the parameters of an experiment
     test
         X and y of records that no party has.
     methods
-        What is compared, by names: ``{"one-shot": OneShot(...), "SGD": SGD(...)}``.
+        What is compared, by names: ``{"one-shot": OneShot(...), "masked": (OneShot(...), {"masks": Masks()})}``. A
+        pair has other parameters of a ``Federation`` too.
     epsilons, delta, adjacency
         The privacy target, the same for all methods.
     rounds
@@ -193,7 +194,8 @@ def compare_methods(  # noqa: PLR0913 - the parameters of an experiment
     jobs: list[Callable[[], MethodResult]] = []
     for epsilon in spent:
         jobs += [
-            partial(runs.train, name, update, _find_rounds(name, update, rounds), epsilon) for name, update in ways
+            partial(runs.train, name, update, options, _find_rounds(name, update, rounds), epsilon)
+            for name, update, options in ways
         ]
         jobs.append(partial(runs.fit, CENTRAL, plain, epsilon))
     jobs.append(partial(runs.fit, NON_PRIVATE, plain, None))
@@ -212,12 +214,14 @@ class _Runs:
 
     parties: tuple[Party, ...]
     test: tuple[Any, Any]
-    target: Mapping[str, Any]
+    target: dict[str, Any]
     times: int
     source: "Source | None"
     secret: bytes | None = field(repr=False)
 
-    def train(self, method: str, update: "Update", rounds: int, epsilon: Fraction) -> MethodResult:
+    def train(
+        self, method: str, update: "Update", options: Mapping[str, Any], rounds: int, epsilon: Fraction
+    ) -> MethodResult:
         """Train with one method several times."""
         seconds, sent, scores = [], 0, []
         for number in range(self.times):
@@ -228,7 +232,7 @@ class _Runs:
                 epsilon=epsilon,
                 rounds=rounds,
                 source=self._get_source(method, epsilon, number),
-                **self.target,
+                **(self.target | dict(options)),
             )
             start = time.perf_counter()
             model = federation.run(on_round=partial(_keep_model, models))
@@ -305,14 +309,17 @@ def _find_rounds(name: str, update: "Update", rounds: int | Mapping[str, int]) -
     return int(exact_integer(rounds[name], name="rounds"))
 
 
-def _read_methods(methods: object) -> "list[tuple[str, Update]]":
+def _read_methods(methods: object) -> "list[tuple[str, Update, Mapping[str, Any]]]":
     named = list(methods.items()) if isinstance(methods, Mapping) else []
     if not named or not all(isinstance(name, str) and name not in {CENTRAL, NON_PRIVATE} for name, _ in named):
         raise ParameterError("federated.methods_without_names", reserved=f"{CENTRAL!r}, {NON_PRIVATE!r}")
-    for _, update in named:
-        if not isinstance(update, UPDATES):
+    found = []
+    for name, method in named:
+        update, options = method if isinstance(method, tuple) and len(method) == 2 else (method, {})
+        if not isinstance(update, UPDATES) or not isinstance(options, Mapping):
             raise ParameterError("federated.unknown_update", update=safe_repr(update))
-    return named
+        found.append((name, update, options))
+    return found
 
 
 def _read_epsilons(epsilons: "Sequence[Exact]") -> list[Fraction]:

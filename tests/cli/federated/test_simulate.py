@@ -212,3 +212,12 @@ def test_what_makes_no_sense_is_one_line_and_nothing_is_written(visits: str, tmp
         assert err.count("\n") == 1, err
         assert words in err, (arguments, err)
     assert not picture.exists()
+
+
+def test_masked_trainings_stand_beside_the_others() -> None:
+    given = ("--data", "debt", "--method", "one-shot", "--repeat", "2", "--seed", "3", "--masks")
+    found = json.loads(run(*given, "--json")[0])
+    scores = {one["method"]: one["score"] for one in found["results"]}
+    assert scores["one-shot"] < scores["one-shot + masks"] < scores["no privacy"]
+    assert found["previews"]["one-shot + masks"]["noise_ratio"] == pytest.approx(1)
+    assert "1 times the noise of a fit in one place" in run(*given)[0]

@@ -51,6 +51,9 @@ class SimulatedTraining:
     step_size: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="sgd: the length of a step; by default a safe one.")
     ] = None
+    masks: Annotated[
+        bool, typer.Option("--masks", help="Train in each way under masks too, where parties share one noise.")
+    ] = False
     repeat: Annotated[int, typer.Option(metavar="N", help="How often each training is run.")] = 5
     seed: Annotated[int | None, typer.Option(metavar="N", help="Repeat the same noise every time. Not private.")] = None
 
@@ -69,7 +72,7 @@ class SimulatedTraining:
 
     def make_methods(self, records: SimulatedRecords) -> tuple[dict[str, Any], Any]:
         """Return what is compared, and the estimator that is fitted with all records in one place."""
-        from celosia.federated import SGD, OneShot, Proximal
+        from celosia.federated import SGD, Masks, OneShot, Proximal
         from celosia.learn import GaussianNB, LinearRegression, LogisticRegression
 
         sums: Any
@@ -84,7 +87,9 @@ class SimulatedTraining:
             "sgd": lambda: SGD(estimator=line, step_size=self.step_size),
             "proximal": lambda: Proximal(estimator=line, mu=self.mu),
         }
-        return {name: make() for name, make in makers.items() if self.method in {name, "all"}}, line
+        chosen = {name: make() for name, make in makers.items() if self.method in {name, "all"}}
+        masked = {f"{name} + masks": (update, {"masks": Masks()}) for name, update in chosen.items() if self.masks}
+        return {name: (update, {}) for name, update in chosen.items()} | masked, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +165,11 @@ def simulate(
             parties=records.parties,
             update=update,
             epsilon=spent[0],
-            rounds=1 if name == "one-shot" else training.rounds,
+            rounds=1 if name.startswith("one-shot") else training.rounds,
             **privacy,
+            **options,
         ).preview()
-        for name, update in methods.items()
+        for name, (update, options) in methods.items()
     }
     found = compare_methods(
         records.parties,
