@@ -6,6 +6,7 @@ them is wrong. A pass of a black-box audit is evidence, never a proof.
 
 from celosia.audit.distinguish import Distinction, compare, distinguish, lower_bound
 from celosia.audit.draws import Draws, Runner, gather, repeat
+from celosia.audit.federated_round import RoundAudit, audit_round
 from celosia.audit.gossip_reconstruction import GossipReconstruction, rebuild_inputs
 from celosia.audit.low_bits import low_order_bits
 
@@ -13,7 +14,9 @@ __all__ = [
     "Distinction",
     "Draws",
     "GossipReconstruction",
+    "RoundAudit",
     "Runner",
+    "audit_round",
     "compare",
     "distinguish",
     "gather",

@@ -15,6 +15,8 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``Graph`` and ``make_graph`` state who talks to whom, and ``who_learns_what`` what each learns about the others.
 - ``compare_methods`` trains in several ways at the same cost, for experiments;
   ``rounds_chart``, ``epsilons_chart`` and ``bytes_chart`` draw its errors.
+- ``TrimmedMean``, ``CoordinateMedian``, ``Krum`` and ``ClippedSum`` combine messages so that a few bad parties cannot
+  steer the model.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from celosia.federated.masking.simulation import MaskedSum, sum_masked
     from celosia.federated.parties import Party
     from celosia.federated.preview import FederationPreview
+    from celosia.federated.robust import ClippedSum, CoordinateMedian, Krum, RobustRule, TrimmedMean
     from celosia.federated.topology.charts import draw_topology
     from celosia.federated.topology.graph import Graph
     from celosia.federated.topology.shapes import make_graph
@@ -67,7 +70,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SGD",
     "ClientLevel",
+    "ClippedSum",
     "Comparison",
+    "CoordinateMedian",
     "Disclosure",
     "EdgeSuggestion",
     "ExampleParties",
@@ -77,6 +82,7 @@ __all__ = [
     "Gossip",
     "GossipOnce",
     "Graph",
+    "Krum",
     "MaskedSum",
     "MaskedSums",
     "MaskingParty",
@@ -88,6 +94,8 @@ __all__ = [
     "OneShot",
     "Party",
     "Proximal",
+    "RobustRule",
+    "TrimmedMean",
     "Weights",
     "bytes_chart",
     "compare_methods",
@@ -118,7 +126,9 @@ __all__ = [
 _FILES = {
     "SGD": "updates.sgd",
     "ClientLevel": "updates.client_level",
+    "ClippedSum": "robust",
     "Comparison": "comparison",
+    "CoordinateMedian": "robust",
     "Disclosure": "disclosure.report",
     "EdgeSuggestion": "disclosure.better_edge",
     "ExampleParties": "examples.debt",
@@ -128,6 +138,7 @@ _FILES = {
     "Gossip": "gossip",
     "GossipOnce": "disclosure.methods",
     "Graph": "topology.graph",
+    "Krum": "robust",
     "MaskedSum": "masking.simulation",
     "MaskedSums": "disclosure.methods",
     "MaskingParty": "masking.party",
@@ -139,6 +150,8 @@ _FILES = {
     "OneShot": "updates.one_shot",
     "Party": "parties",
     "Proximal": "updates.proximal",
+    "RobustRule": "robust",
+    "TrimmedMean": "robust",
     "Weights": "topology.weights",
     "bytes_chart": "charts",
     "compare_methods": "comparison",

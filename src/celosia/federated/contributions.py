@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 INTEGER_BYTES: Final = 8
 """Bytes of an integer in a message."""
 
-_MAX_SUM: Final = 2**62
+MAX_SUM: Final = 2**62 - 1
+"""The largest sum of the contributions of all parties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,13 +53,24 @@ def add_contributions(contributions: Mapping[str, object], *, width: int, partie
     >>> found.total.tolist(), found.rejected
     ([3, 4], {'south': 'silent', 'west': 'not integers'})
     """
-    reasons = {name: _find_fault(given, width, _MAX_SUM // parties) for name, given in contributions.items()}
-    accepted = tuple(name for name, reason in reasons.items() if reason is None)
+    usable, rejected = sort_contributions(contributions, width=width, parties=parties)
     total: NDArray[Any] = np.zeros(width, dtype=object)
-    for name in accepted:
-        total += np.asarray(contributions[name]).astype(object)
-    rejected = {name: reason for name, reason in reasons.items() if reason is not None}
-    return RoundSum(total=total, accepted=accepted, rejected=rejected)
+    for numbers in usable.values():
+        total += numbers.astype(object)
+    return RoundSum(total=total, accepted=tuple(usable), rejected=rejected)
+
+
+def sort_contributions(
+    contributions: Mapping[str, object], *, width: int, parties: int
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
+    """Return the usable contributions of a round, and why others are not; parameters as in `add_contributions`.
+
+    >>> sort_contributions({"north": np.array([3]), "south": None}, width=1, parties=2)
+    ({'north': array([3])}, {'south': 'silent'})
+    """
+    reasons = {name: _find_fault(given, width, MAX_SUM // parties) for name, given in contributions.items()}
+    usable = {name: np.asarray(contributions[name]).astype(np.int64) for name, why in reasons.items() if why is None}
+    return usable, {name: why for name, why in reasons.items() if why is not None}
 
 
 def _find_fault(given: object, width: int, most: int) -> str | None:

@@ -20,8 +20,9 @@ from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
 from celosia.federated.disclosure.report import who_learns_what
 from celosia.federated.gossip import Gossip, check_parties
 from celosia.federated.masked import MaskedPlan, Masks
-from celosia.federated.parties import PartySources, read_parties
+from celosia.federated.parties import Party, PartySources, read_parties
 from celosia.federated.preview import FederationPreview
+from celosia.federated.robust import RobustRule, plan_robust
 from celosia.federated.topology.graph import Graph
 from celosia.federated.training import Training
 from celosia.federated.updates.client_level import ClientLevel
@@ -64,7 +65,8 @@ class Federation:
         The probability with which a party is asked in a round. Who is asked is public: it makes rounds cheaper to send,
         not more private.
     least_parties
-        Fewer usable contributions in a round end the training without a model; its cost stays spent.
+        Fewer usable contributions in a round, or fewer than ``combine`` needs, end the training without a model; its
+        cost stays spent.
     level
         ``"record"``: a record is private. ``ClientLevel(clip=...)``: all records of a party together are.
     topology
@@ -73,6 +75,11 @@ class Federation:
     masks
         ``Masks()`` hides all but the sum of the parties, which then share one noise: nearly as little as with all
         records in one place. Without, every party adds a whole noise, and its message is private on its own.
+    combine
+        How the server combines the messages: added up by default, or by ``ClippedSum()``, ``TrimmedMean(trim)``,
+        ``CoordinateMedian()`` or ``Krum(bad)``, which a few bad parties cannot steer. They cost no privacy, and need
+        separate messages: not under ``masks``. ``OneShot`` takes parties as equally large, unless each states its
+        ``records``.
     budget
         Who pays: a session or an account of a ledger. Without one nothing is recorded.
     source
@@ -110,6 +117,7 @@ class Federation:
     level: "Literal['record'] | ClientLevel" = "record"
     topology: Graph | Gossip | None = None
     masks: Masks | None = None
+    combine: RobustRule | None = None
     budget: Any = field(default=None, repr=False)
     source: "Source | None" = field(default=None, repr=False)
 
@@ -126,6 +134,14 @@ class Federation:
         exact_integer(self.rounds, name="rounds")
         if exact_probability(self.participation, name="participation") == 0:
             raise ParameterError("federated.nobody_participates")
+        self._check_ways(parties)
+        if self.combine is not None:
+            least = max(least, self.combine.least_parties)
+        object.__setattr__(self, "parties", parties)
+        object.__setattr__(self, "least_parties", least)
+
+    def _check_ways(self, parties: tuple[Party, ...]) -> None:
+        """Refuse masks, levels, graphs and rules that are none, or that do not go together."""
         if not isinstance(self.masks, Masks | None):
             raise ParameterError("federated.not_masks", masks=safe_repr(self.masks))
         if self.level != "record" and not isinstance(self.level, ClientLevel):
@@ -136,8 +152,10 @@ class Federation:
             raise ParameterError("federated.masks_need_all_parties")
         if self._graph is not None:
             check_parties(self._graph, tuple(one.name for one in parties))
-        object.__setattr__(self, "parties", parties)
-        object.__setattr__(self, "least_parties", least)
+        if not isinstance(self.combine, RobustRule | None):
+            raise ParameterError("federated.not_a_rule", rule=safe_repr(self.combine))
+        if self.combine is not None and (self.masks is not None or self.topology is not None):
+            raise ParameterError("federated.rule_needs_messages")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,7 +194,7 @@ class Federation:
         plan, sources = self.plan(), PartySources(self.source)
         question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
         with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:
-            progress = file.load(fingerprint(plan, self.names, self.update))
+            progress = file.load(fingerprint(plan, self.names, (self.update, self.combine)))
             paid = find_reservation(self.budget, progress, plan)
             with spend(
                 self.budget,
@@ -217,6 +235,8 @@ class Federation:
             plan = self.update.plan(self.parties, given, rounds)
         if self.masks is not None:
             return self.masks.plan(plan, self.names, self._graph)
+        if self.combine is not None:
+            return plan_robust(plan, self.combine, len(self.parties))
         gossip = Gossip(weights=self.topology) if isinstance(self.topology, Graph) else self.topology
         return plan if gossip is None else gossip.plan(plan, self.names)
 

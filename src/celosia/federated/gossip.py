@@ -20,7 +20,8 @@ from celosia.core.exact import exact_integer, safe_repr
 from celosia.federated.contributions import INTEGER_BYTES, RoundSum, add_contributions
 from celosia.federated.topology.graph import Graph
 from celosia.federated.topology.weights import Weights, convergence_factor, metropolis_weights
-from celosia.federated.updates.plan import Integers, State, UpdatePlan, WrappedPlan
+from celosia.federated.updates.plan import Integers, State, UpdatePlan
+from celosia.federated.updates.wrapped import WrappedPlan
 
 if TYPE_CHECKING:
     from celosia.core import Source
@@ -97,7 +98,6 @@ class _Messages(RoundSum):
 class GossipPlan(WrappedPlan):
     """A plan whose parties have a state each, in the rows of a matrix, and average it with their neighbours."""
 
-    inner: UpdatePlan
     gossip: Gossip
     names: tuple[str, ...]
     matrix: NDArray[np.float64]

@@ -22,7 +22,8 @@ from celosia.federated.masking.messages import count_masking_bytes
 from celosia.federated.masking.noise_shares import NoiseShares
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.federated.masking.simulation import sum_masked
-from celosia.federated.updates.plan import Integers, State, UpdatePlan, WrappedPlan
+from celosia.federated.updates.plan import Integers, State, UpdatePlan
+from celosia.federated.updates.wrapped import WrappedPlan
 from celosia.learn.sgd.price import keeps
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ class Masks:
 class MaskedPlan(WrappedPlan):
     """A plan whose noise is shared by the parties, and whose sums are masked."""
 
-    inner: UpdatePlan
     shares: NoiseShares
     settings: MaskingSettings
 

@@ -57,6 +57,7 @@ def measure_movement(federation: Federation, place: int, record: tuple[Any, Any]
         delta="1e-5",
         rounds=10,
     ).plan()
+    state = plan.task.ball.project(state)
     [one], [other] = plan.compute(["1"], state, []), near.compute(["1"], state, [])
     assert one is not None
     assert other is not None

@@ -17,7 +17,7 @@ import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.structure import RepeatedEvent
-from celosia.federated.updates.plan import Integers, State, UpdatePlan, deviation
+from celosia.federated.updates.plan import Integers, State, UpdatePlan, Weights, deviation
 from celosia.mechanisms.grid import fine_step
 from celosia.statistics.base.noise import Noise, Sensitivity
 
@@ -115,6 +115,14 @@ class ClientPlan(UpdatePlan):
         steps = np.trunc(cut / float(self.grid)).astype(np.int64)
         steps[(steps**2).sum(axis=1) > self._most**2] = 0  # never, but compared in integers
         return list(steps)
+
+    def find_weights(self, parties: Sequence[str]) -> Weights:
+        """Return 1 for each: all parties weigh the same."""
+        return np.ones(len(parties), dtype=np.int64)
+
+    def find_center(self, state: State) -> State:  # noqa: ARG002 - no movement is the same for all states
+        """Return no movement."""
+        return np.zeros(self.width)
 
     def advance(self, state: State, found: "RoundSum") -> State:
         """Return the weights after the mean movement, back in the ball."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
 from celosia.federated.updates.shape import copy_estimator, find_example, read_from
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # gradients of most records are shorter
+_ROUNDED: Final = 1 + 2.0**-30  # how far projected weights may be outside, at the most
 _REACH: Final = {LinearRegression: 1, LogisticRegression: 4}  # the radius of the default ball, in norms of a row
 
 
@@ -53,7 +55,7 @@ class LinearTask:
     ball: Ball
     scaling: UnitRows
     names: tuple[str, ...]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64] = field(repr=False)
     held: tuple[str, ...]
     rows: Floats = field(repr=False)
     targets: Floats = field(repr=False)
@@ -63,6 +65,22 @@ class LinearTask:
     def dimension(self) -> int:
         """How many weights there are."""
         return self.scaling.dimension
+
+    def check_state(self, state: object) -> Floats:
+        """Return the public weights of a round, which may come from a file or a network; refuse what none can be.
+
+        With more of them a compiled step would read beyond a record, into the next ones.
+        """
+        shapes = (self.dimension,), (len(self.names), self.dimension)
+        if isinstance(state, np.ndarray) and state.dtype.kind in "if" and state.shape in shapes:
+            weights, most = state.astype(np.float64), float(self.ball.radius) * _ROUNDED
+            if weights.ndim == 2 and np.isfinite(weights).all():  # means with negative weights may be outside the ball
+                lengths = np.linalg.norm(weights, axis=1, keepdims=True)
+                weights *= np.minimum(1.0, float(self.ball.radius) / np.maximum(lengths, float(self.ball.radius)))
+            rows = np.atleast_2d(weights)
+            if np.abs(rows).max() <= most and np.linalg.norm(rows, axis=1).max() <= most:  # not if one is NaN
+                return weights
+        raise InputError("federated.state_not_usable", weights=self.dimension, radius=float(self.ball.radius))
 
     @property
     def steepest(self) -> Fraction:
@@ -111,7 +129,7 @@ def read_task(
     scaling = UnitRows.of(kinds, intercept=bool(model.fit_intercept))
     middle, half = _read_range(model)
     held = [one for one in parties if not one.is_remote]
-    found = [_read_records(model, one) for one in held]
+    found = [_read_records(model, one, target) for one in held]
     sizes = {one.name: len(values) for one, (values, _) in zip(held, found, strict=True)}
     rows = [np.zeros((0, scaling.dimension)), *(scaling.rows(values) for values, _ in found)]
     targets = np.concatenate([np.zeros(0), *(target for _, target in found)])
@@ -167,11 +185,14 @@ def _find_loss(model: Any, loss: object) -> Loss:
     return loss
 
 
-def _read_records(model: Any, party: "Party") -> tuple[Floats, Floats]:
-    """Return features and targets of a party, of two classes -1 and 1."""
+def _read_records(model: Any, party: "Party", privacy: "Target") -> tuple[Floats, Floats]:
+    """Return features and targets of a party, of two classes -1 and 1.
+
+    Their number is compared with the stated one only where it is public: an error would tell it.
+    """
     classes = getattr(model, "classes_", None)
     values, target = read_from(party, lambda: model.read_data(party.X, party.y, classes, first=False))
-    if party.records not in {None, len(values)}:
+    if privacy.adjacency is ReplaceOne and party.records not in {None, len(values)}:
         raise InputError("federated.records_differ", name=safe_repr(party.name), records=party.records)
     return values, target if isinstance(model, LinearRegression) else np.where(target == 1, 1.0, -1.0)
 

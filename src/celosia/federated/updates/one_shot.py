@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.updates.plan import State, UpdatePlan, deviation
+from celosia.federated.updates.plan import State, UpdatePlan, Weights, deviation
 from celosia.federated.updates.shape import copy_estimator, find_example, read_from
 from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
@@ -72,10 +72,17 @@ class OneShot:
             model=model,
             request=request,
             sums={one.name: _sum_records(model, one, request) for one in parties if not one.is_remote},
+            records=_read_weights(parties),
         )
 
     def __repr__(self) -> str:
         return f"OneShot({type(self.estimator).__name__})"
+
+
+def _read_weights(parties: "tuple[Party, ...]") -> dict[str, int]:
+    """Return how many records parties have, publicly; the same for all where that is not stated for all."""
+    stated = all(one.records is not None for one in parties)
+    return {one.name: one.records or 1 if stated else 1 for one in parties}
 
 
 def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest") -> "ExactSums":
@@ -90,6 +97,7 @@ class OneShotPlan(UpdatePlan):
     model: Any
     request: "SummaryRequest"
     sums: "Mapping[str, ExactSums]" = field(repr=False)
+    records: Mapping[str, int] = field(repr=False)
     rounds: int = 1
 
     @property
@@ -132,6 +140,13 @@ class OneShotPlan(UpdatePlan):
     ) -> "Sequence[NDArray[np.int64] | None]":
         """Return the exact sums of parties."""
         return [self.sums[name].combine() for name in parties]
+
+    def find_weights(self, parties: "Sequence[str]") -> Weights:
+        """Return how many records parties state, or 1 for all."""
+        return np.array([self.records[name] for name in parties], dtype=np.int64)
+
+    def find_center(self, state: State) -> None:
+        """Return None: what the sums of other parties are is not known before."""
 
     def advance(self, state: State, found: "RoundSum") -> State:  # noqa: ARG002 - there is one round
         """Return the total."""

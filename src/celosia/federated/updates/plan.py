@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 State = NDArray[Any]
 Integers = NDArray[np.int64]
+Weights = NDArray[np.int64]
 
 
 class UpdatePlan(ABC):
@@ -88,7 +89,15 @@ class UpdatePlan(ABC):
         ``spread`` is the variance of the noise in the last total, in times that of one party's noise.
         """
 
+    @abstractmethod
+    def find_weights(self, parties: Sequence[str]) -> Weights:
+        """Return the public weights of parties in a total: what a party sends is its weight times what it proposes."""
+
     # ------------------------------------------------------------------------------------------ the same for all
+
+    def find_center(self, state: State) -> State | None:  # noqa: ARG002 - of those that send more than changes
+        """Return what a party of weight 1 contributes that wants no change; None where no such thing is public."""
+        return np.zeros(self.width)
 
     @property
     def guarantee(self) -> "Guarantee":
@@ -151,63 +160,6 @@ class UpdatePlan(ABC):
     ) -> RoundSum:
         """Add up what parties sent in a round; ``parties`` is how many there are in all."""
         return add_contributions(contributions, width=self.width, parties=parties)
-
-
-class WrappedPlan(UpdatePlan):
-    """A plan that runs another one differently: what it does not change is the other's."""
-
-    __slots__ = ()
-
-    inner: UpdatePlan
-
-    @property
-    def rounds(self) -> int:  # type: ignore[override] # read only here
-        """How many rounds there are."""
-        return self.inner.rounds
-
-    @property
-    def target(self) -> "Target":
-        """The privacy target of all rounds."""
-        return self.inner.target
-
-    @property
-    def width(self) -> int:
-        """How many integers a party computes in a round."""
-        return self.inner.width
-
-    @property
-    def noise(self) -> "Noise | None":
-        """The noise that a party adds to what it computed."""
-        return self.inner.noise
-
-    @property
-    def noise_event(self) -> "Event":
-        """What one addition of noise costs."""
-        return self.inner.noise_event
-
-    def compose(self, event: "Event", rounds: int) -> "Event":
-        """Return what rounds cost of which every addition of noise costs ``event``."""
-        return self.inner.compose(event, rounds)
-
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
-        return self.inner.get_noise_scale(spread)
-
-    def start(self) -> State:
-        """Return the public state before the first round."""
-        return self.inner.start()
-
-    def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
-        """Return what parties contribute, without the noise that is stated."""
-        return self.inner.compute(parties, state, sources)
-
-    def advance(self, state: State, found: RoundSum) -> State:
-        """Return the public state after a round."""
-        return self.inner.advance(state, found)
-
-    def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
-        """Return the model, from the states after all rounds."""
-        return self.inner.finish(states, spread, seeded=seeded)
 
 
 def deviation(noise: "Noise", spread: float) -> float:

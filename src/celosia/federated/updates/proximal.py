@@ -18,9 +18,10 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive
 from celosia.core.structure import RepeatedEvent
+from celosia.federated.contributions import MAX_SUM
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
-from celosia.federated.updates.plan import State, UpdatePlan, deviation
+from celosia.federated.updates.plan import State, UpdatePlan, Weights, deviation
 from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
 from celosia.mechanisms.grid import fine_step
@@ -90,7 +91,7 @@ class Proximal:
             raise ParameterError("federated.proximal_needs_replace_one")
         check_sizes(task)
         moved, solver = self._make_solver(task)
-        grid = fine_step(moved / _FINE)
+        grid = max(fine_step(moved / _FINE), _find_coarsest(task))
         noise = self._find_noise(task, solver, grid, rounds)
         return ProximalPlan(task=task, rounds=rounds, solver=solver, grid=grid, noise=noise)
 
@@ -143,6 +144,12 @@ class Proximal:
         return task.target.noise(sensitivity, task.dimension, Fraction(1, rounds))
 
 
+def _find_coarsest(task: LinearTask) -> Fraction:
+    """Return the least grid on which the weighted minima of all parties, with as much again for noise, fit the sum."""
+    most = Fraction(2 * max(int(task.sizes.max()), 1) * len(task.names), MAX_SUM)
+    return 2 * fine_step(most * task.ball.radius)  # which rounds down
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Movement:
     """How far the minima of parties are from the weights so far."""
@@ -158,7 +165,8 @@ class _Movement:
 
 def _start_weights(task: LinearTask, state: State) -> State:
     """Return the weights that the parties in this process begin a round with."""
-    return state if state.ndim == 1 else state[task.find_places(task.held)]
+    starts = task.check_state(state)
+    return starts if starts.ndim == 1 else starts[task.find_places(task.held)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,6 +218,14 @@ class ProximalPlan(UpdatePlan):
         steps = np.rint(weights / float(self.grid)).astype(np.int64) * np.diff(self.task.offsets)[:, None]
         places = self.task.find_held(parties)
         return [steps[place] if distances[place] <= self.solver.tolerance else None for place in places]
+
+    def find_weights(self, parties: Sequence[str]) -> Weights:
+        """Return how many records parties have, which is public."""
+        return np.maximum(self.task.sizes[self.task.find_places(parties)], 1)
+
+    def find_center(self, state: State) -> State:
+        """Return the weights so far, in steps."""
+        return np.asarray(state / float(self.grid))
 
     def advance(self, state: State, found: "RoundSum") -> State:
         """Return the mean of the minima, back in the ball."""

@@ -23,7 +23,7 @@ from celosia.core.exact import Exact, exact_integer, exact_positive, exact_proba
 from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedEvent
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
-from celosia.federated.updates.plan import State, UpdatePlan
+from celosia.federated.updates.plan import State, UpdatePlan, Weights
 from celosia.learn.optimize.descent import Run
 from celosia.noise.bernoulli import bernoulli
 from celosia.noise.gaussian import DiscreteGaussian
@@ -122,6 +122,7 @@ class SGD:
             rate=rate,
             ratio=ratio,
             clip=task.choose_clip(self.clip),
+            records=sizes.astype(np.int64),
             batches=np.array(rate * sizes, dtype=np.float64),
             step_size=1 / float(task.loss.smoothness) if step is None else step,
         )
@@ -131,7 +132,7 @@ class SGD:
 class SGDPlan(UpdatePlan):
     """A planned descent: noise of ``ratio`` times the clip in each of ``rounds`` times ``steps`` steps.
 
-    ``batches`` has the public expected number of records in a sample of each party.
+    ``records`` has the public number of records of each party, and ``batches`` that expected in a sample.
     """
 
     task: LinearTask
@@ -140,6 +141,7 @@ class SGDPlan(UpdatePlan):
     rate: Fraction
     ratio: Fraction
     clip: Fraction
+    records: Weights
     batches: State
     step_size: float
 
@@ -206,8 +208,13 @@ class SGDPlan(UpdatePlan):
 
     def _start_weights(self, parties: Sequence[str], state: State) -> State:
         """Return the weights that parties begin a round with, a row for each."""
-        starts = state if state.ndim == 1 else state[self.task.find_places(parties)]
+        checked = self.task.check_state(state)
+        starts = checked if checked.ndim == 1 else checked[self.task.find_places(parties)]
         return np.array(np.broadcast_to(starts, (len(parties), self.width)))
+
+    def find_weights(self, parties: Sequence[str]) -> Weights:
+        """Return how many records parties have, publicly."""
+        return self.records[self.task.find_places(parties)]
 
     def advance(self, state: State, found: "RoundSum") -> State:
         """Take the step of the summed gradients, or the mean of the local ones, back into the ball."""

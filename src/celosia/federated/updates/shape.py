@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.learn.privacy.parameters import known_count
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
     """Return a copy with the privacy parameters of the federation; refuse classes that are read from records.
 
-    ``gaussian`` among them says that noise must be Gaussian.
+    ``gaussian`` among them says that noise must be Gaussian. Under add-remove, no record is a number like any.
     """
     model = copy.deepcopy(estimator).set_params(**{key: value for key, value in privacy.items() if key != "gaussian"})
     if privacy.get("gaussian"):
         model.needs_gaussian = True
+    model.hides_number = model.find_privacy_target().adjacency is AddRemove
     if getattr(model, "classes", None) == "public":
         raise ParameterError("federated.classes_not_stated")
     return model

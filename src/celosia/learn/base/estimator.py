@@ -84,6 +84,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     needs_gaussian: ClassVar[bool] = False
     """Whether noise is Gaussian wherever there is a delta: a federation sets it whose parties share one noise."""
 
+    hides_number: ClassVar[bool] = False
+    """Whether it is no error to have no row: a federation sets it, whose parties have no budget of their own."""
+
     def find_privacy_target(self) -> Target:
         """Return what a fit may spend; the neighbours are those of the budget if there is one.
 

@@ -58,10 +58,11 @@ def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDA
 def _min_rows(estimator: object, least: int, *, reset: bool) -> int:
     """Return how many rows are needed: none where a budget pays, because an error for too few would tell their number.
 
-    Where a budget is for ``ReplaceOne`` the number is public.
+    Where a budget is for ``ReplaceOne`` the number is public. A party of a federation may have its budget elsewhere.
     """
     budget, learning = getattr(estimator, "budget", None), reset or "guarantee_" not in vars(estimator)
-    return 0 if learning and budget is not None and as_account(budget).budget.adjacency is AddRemove else least
+    hidden = budget is not None and as_account(budget).budget.adjacency is AddRemove
+    return 0 if learning and (hidden or getattr(estimator, "hides_number", False)) else least
 
 
 def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
