@@ -113,6 +113,15 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "celosia federated simulate --data synthetic --method sgd --rounds 30 --repeat 3 --seed 7 --json",
         "celosia federated simulate --data v.csv --party clinic --target cost --bounds 0,120 --target-bounds 0,9000",
     ),
+    "federated init": (
+        "celosia federated init trial --party north --party south",
+        "celosia federated init trial --certificates --host fed.example.org",
+    ),
+    "federated serve": ("celosia federated serve trial --output model.json",),
+    "federated join": ("celosia federated join north trial --data north.csv",),
+    "federated run": (
+        "celosia federated run trial --data north=north.csv --data south=south.csv --output model.json --in-process",
+    ),
 }
 """Command lines by the command that they show, the most usual first."""
 

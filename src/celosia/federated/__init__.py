@@ -17,6 +17,7 @@ so that they are the same as for all records in one place, and secure aggregatio
   ``rounds_chart``, ``epsilons_chart`` and ``bytes_chart`` draw its errors.
 - ``TrimmedMean``, ``CoordinateMedian``, ``Krum`` and ``ClippedSum`` combine messages so that a few bad parties cannot
   steer the model.
+- ``FlowerTransport``, ``PartyNode`` and ``create_client_app`` train over a network, ``load_description`` from a file.
 - ``make_debt``, ``make_synthetic``, ``split_evenly`` and its kin give records to try them on.
 """
 
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     from celosia.federated.masking.server import MaskingServer
     from celosia.federated.masking.settings import MaskingSettings
     from celosia.federated.masking.simulation import MaskedSum, sum_masked
+    from celosia.federated.network.description import load_description
+    from celosia.federated.network.flower import FlowerTransport, create_client_app
+    from celosia.federated.network.node import PartyNode
     from celosia.federated.parties import Party
     from celosia.federated.preview import FederationPreview
     from celosia.federated.robust import ClippedSum, CoordinateMedian, Krum, RobustRule, TrimmedMean
@@ -78,6 +82,7 @@ __all__ = [
     "ExampleParties",
     "Federation",
     "FederationPreview",
+    "FlowerTransport",
     "FreshNoise",
     "Gossip",
     "GossipOnce",
@@ -93,6 +98,7 @@ __all__ = [
     "NoiseShares",
     "OneShot",
     "Party",
+    "PartyNode",
     "Proximal",
     "RobustRule",
     "TrimmedMean",
@@ -102,9 +108,11 @@ __all__ = [
     "constant_weights",
     "convergence_factor",
     "count_masking_bytes",
+    "create_client_app",
     "draw_topology",
     "epsilons_chart",
     "gossip_exposures",
+    "load_description",
     "make_debt",
     "make_graph",
     "make_synthetic",
@@ -134,6 +142,7 @@ _FILES = {
     "ExampleParties": "examples.debt",
     "Federation": "federation",
     "FederationPreview": "preview",
+    "FlowerTransport": "network.flower",
     "FreshNoise": "disclosure.methods",
     "Gossip": "gossip",
     "GossipOnce": "disclosure.methods",
@@ -149,6 +158,7 @@ _FILES = {
     "NoiseShares": "masking.noise_shares",
     "OneShot": "updates.one_shot",
     "Party": "parties",
+    "PartyNode": "network.node",
     "Proximal": "updates.proximal",
     "RobustRule": "robust",
     "TrimmedMean": "robust",
@@ -158,9 +168,11 @@ _FILES = {
     "constant_weights": "topology.weights",
     "convergence_factor": "topology.weights",
     "count_masking_bytes": "masking.messages",
+    "create_client_app": "network.flower",
     "draw_topology": "topology.charts",
     "epsilons_chart": "charts",
     "gossip_exposures": "disclosure.views",
+    "load_description": "network.description",
     "make_debt": "examples.debt",
     "make_graph": "topology.shapes",
     "make_synthetic": "examples.synthetic",

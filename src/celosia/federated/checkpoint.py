@@ -11,13 +11,17 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from celosia.core.errors import FormatError, InputError
+from celosia.core.errors import FormatError, InputError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.core.strict_json import read_json
 from celosia.ledger.budget_account import as_account
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
 _FORMAT: Final = "celosia federation"
 _VERSION: Final = 1
+_OWN: Final = {"budget", "source"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +65,7 @@ class Progress:
 
 def fingerprint(plan: "UpdatePlan", names: Sequence[str], update: object) -> str:
     """Return a digest of what a training is: its parties, what they compute, and what it costs."""
-    told = json.dumps([list(names), repr(update), plan.rounds, plan.width, json.loads(plan.event.to_json())])
+    told = json.dumps([list(names), describe(update), plan.rounds, plan.width, json.loads(plan.event.to_json())])
     return hashlib.sha256(told.encode()).hexdigest()
 
 
@@ -144,3 +149,30 @@ def _read(found: Any) -> Progress:
     if not whole or not all(state.dtype.kind in "if" and np.isfinite(state).all() for state in states):
         raise ValueError
     return Progress(plan=found["plan"], begun=begun, states=states, history=history, reservation=found["reservation"])
+
+
+def describe(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of value
+    """Return a value as JSON holds it, the same in every process; without budgets and sources."""
+    if value is None or isinstance(value, bool | int | str | float):
+        return value
+    if isinstance(value, Fraction | Decimal):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if hasattr(value, "get_params"):
+        return [type(value).__name__, _describe_named(value.get_params(deep=False))]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, _describe_named({one.name: getattr(value, one.name) for one in fields(value)})]
+    if isinstance(value, Mapping):
+        return [[describe(key), describe(part)] for key, part in value.items()]
+    if isinstance(value, AbstractSet):
+        return sorted(json.dumps(describe(part)) for part in value)
+    if isinstance(value, Sequence):
+        return [describe(part) for part in value]
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    raise ParameterError("federated.not_comparable", value=safe_repr(value))
+
+
+def _describe_named(given: Mapping[str, Any]) -> Any:
+    return {name: describe(value) for name, value in given.items() if name not in _OWN}

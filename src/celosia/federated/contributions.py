@@ -18,6 +18,13 @@ MAX_SUM: Final = 2**62 - 1
 """The largest sum of the contributions of all parties."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that is no contribution, in words of the reader's own."""
+
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundSum:
     """The sum of a round: whose contributions are in it, and why others are not.
@@ -40,7 +47,7 @@ def add_contributions(contributions: Mapping[str, object], *, width: int, partie
     Parameters
     ----------
     contributions
-        By party; None where a party did not answer.
+        By party; None where a party did not answer, ``Unusable`` where its answer could not be read.
     width
         How many integers each party contributes.
     parties
@@ -77,6 +84,8 @@ def _find_fault(given: object, width: int, most: int) -> str | None:
     """Return why a contribution cannot be used; None if it can."""
     if given is None:
         return "silent"
+    if isinstance(given, Unusable):
+        return given.reason
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
         return "not integers"
     if given.shape != (width,):

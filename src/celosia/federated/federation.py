@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.federated.disclosure.report import Disclosure
+    from celosia.federated.training import Transport
     from celosia.federated.updates.plan import UpdatePlan
 
 UPDATES: Final = (OneShot, Proximal, SGD)
@@ -178,7 +179,13 @@ class Federation:
             server=self.topology is None,
         )
 
-    def run(self, checkpoint: "str | Path | None" = None, *, on_round: Callable[[int, Any], None] | None = None) -> Any:
+    def run(
+        self,
+        checkpoint: "str | Path | None" = None,
+        *,
+        on_round: Callable[[int, Any], None] | None = None,
+        transport: "Transport | None" = None,
+    ) -> Any:
         """Pay, train, and return the model; ``model.history_`` has what each round received and rejected.
 
         ``checkpoint`` is a file for the progress. A training that was cut off goes on from it with the next round, pays
@@ -187,10 +194,14 @@ class Federation:
         ``on_round`` is called after each round with its number and the model so far, and replaces the progress bar.
         That model is released, and has the guarantee of all rounds. An error that it raises ends the training, whose
         cost stays spent.
+
+        ``transport`` asks parties whose records are elsewhere.
         """
         remote = [one.name for one in self.parties if one.is_remote]
-        if remote:
+        if remote and transport is None:
             raise InputError("federated.records_elsewhere", name=safe_repr(remote[0]))
+        if transport is not None and (self.masks is not None or self.topology is not None):
+            raise ParameterError("federated.network_without_masks")
         plan, sources = self.plan(), PartySources(self.source)
         question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
         with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:
@@ -214,6 +225,7 @@ class Federation:
                     participation=exact_probability(self.participation, name="participation"),
                     sources=sources,
                     on_round=None if on_round is None else _make_listener(plan, on_round, seeded=sources.seeded),
+                    transport=transport,
                 )
                 progress = training.run(progress, file)
                 model = _finish(plan, progress, seeded=sources.seeded)

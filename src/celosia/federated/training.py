@@ -7,7 +7,7 @@ has paid for more than it showed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from celosia.core.errors import EngineError
 from celosia.core.exact import double_at_least
@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     from celosia.federated.updates.plan import State, UpdatePlan
 
 
+class Transport(Protocol):
+    """The way to parties elsewhere."""
+
+    def ask(self, plan: "UpdatePlan", number: int, names: Sequence[str], state: "State") -> Mapping[str, object]:
+        """Return what parties answer in a round: integers, None from a silent one, or ``Unusable``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Training:
-    """What a training needs besides its plan: who is asked, and how few may answer.
+    """What a training needs besides its plan: who is asked, how, and how few may answer.
 
     ``on_round`` is called with the progress after each round. It sees released states only, and replaces the bar.
     """
@@ -36,6 +43,7 @@ class Training:
     participation: Fraction
     sources: "PartySources" = field(repr=False)
     on_round: "Callable[[Progress], None] | None" = None
+    transport: Transport | None = None
 
     def run(self, progress: Progress, checkpoint: Checkpoint) -> Progress:
         """Run the rounds that are left, and return the progress."""
@@ -63,7 +71,10 @@ class Training:
     def _receive(self, number: int, state: "State") -> RoundSum:
         """Ask the parties of a round, and add up what they answer."""
         asked = self._choose(number)
-        contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
+        if self.transport is None:
+            contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
+        else:
+            contributions = dict(self.transport.ask(self.plan, number, asked, state))
         source = self.sources.get("", number)
         return self.plan.add_up(contributions, parties=len(self.names), number=number, source=source)
 
