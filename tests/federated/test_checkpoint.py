@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,9 @@ def test_a_file_that_is_not_this_trainings_is_refused(monkeypatch: pytest.Monkey
     spent = budget.spent
     with pytest.raises(InputError, match="another training"):
         federate(budget=budget, rounds=5).run(file)
+    other = SGD(estimator=LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2)), records=50, step_size=3)
+    with pytest.raises(InputError, match="another training"):
+        replace(federate(budget=budget), update=other).run(file)
     with pytest.raises(InputError, match="no open reservation"):
         federate(budget=InMemoryBudget(cl.ApproxDP(epsilon=9, delta="1e-4"))).run(file)
     with pytest.raises(InputError, match="no open reservation"):

@@ -37,7 +37,13 @@ _LEVELS: Final = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundAudit:
-    """What was found, beside the epsilon that is claimed for a round at the same delta. See `audit_round`."""
+    """What was found, beside the epsilon that is claimed for a round at the same delta. See `audit_round`.
+
+    >>> from celosia.audit import distinguish
+    >>> found = distinguish(lambda value, count, source: [value] * count, 0, 1, samples=2_000)
+    >>> RoundAudit(found=found, claimed=1.0).is_broken
+    True
+    """
 
     found: Distinction
     claimed: float

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 INTEGER_BYTES: Final = 8
 """Bytes of an integer in a message."""
 
-MAX_SUM: Final = 2**62 - 1
+MAX_SUM: Final = 2**62
 """The largest sum of the contributions of all parties."""
 
 

@@ -30,7 +30,8 @@ def interrupt(processes: Processes) -> None:
 
 
 HOLD = """
-import fcntl, sys, time
+import fcntl, signal, sys, time
+signal.signal(signal.SIGTERM, getattr(signal, sys.argv[2]))
 file = open(sys.argv[1], "a")
 fcntl.flock(file, fcntl.LOCK_EX)
 file.write("held")
@@ -43,15 +44,16 @@ from pathlib import Path
 from celosia.federated.network.launch import Processes
 folder = Path(sys.argv[2])
 with Processes(folder) as processes:
-    processes.start("hold", [sys.executable, "-c", sys.argv[1], str(folder / "lock")], os.environ)
+    processes.start("hold", [sys.executable, "-c", sys.argv[1], str(folder / "lock"), sys.argv[3]], os.environ)
     while not (folder / "lock").exists() or not (folder / "lock").read_text():
         time.sleep(0.05)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_process_does_not_outlive_one_that_is_killed(tmp_path: Path) -> None:
-    ended = subprocess.run([sys.executable, "-c", PARENT, HOLD, str(tmp_path)], check=False)
+@pytest.mark.parametrize("handler", ["SIG_DFL", pytest.param("SIG_IGN", marks=pytest.mark.thorough)])
+def test_a_process_does_not_outlive_one_that_is_killed(tmp_path: Path, handler: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", PARENT, HOLD, str(tmp_path), handler], check=False)
     assert ended.returncode == -signal.SIGKILL
     with (tmp_path / "lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # waits until whoever holds it has ended

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from celosia.core import CelosiaError, FormatError, InputError, ParameterError
-from celosia.federated import SGD, Federation, OneShot, Party, Proximal
+from celosia.federated import SGD, Federation, Graph, Masks, OneShot, Party, Proximal
 from celosia.federated.network import node as node_module
 from celosia.federated.network.agreement import agree
 from celosia.federated.network.answered import AnsweredRounds
@@ -90,7 +90,7 @@ def test_nothing_else_is_answered_and_no_round_is_used_up(node: PartyNode) -> No
     start = node.plan.start()
     states: list[Any] = [np.nan * start, start + np.inf, start[1:], start[None], start.astype(np.int64)]
     states += [start.astype(np.float32), np.zeros(0), np.array(0.0)]
-    bad += [(replace(good, state=state), "federated.state_not_usable") for state in states]
+    bad += [(replace(good, state=state), "federated.state_of_another_form") for state in states]
     for request, code in bad:
         assert refusal(node.answer(request.pack())) == code
     assert refusal(node.answer(Parcel(fields={}, arrays={}))) == "federated.request_not_readable"
@@ -214,3 +214,20 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         with pytest.raises(CelosiaError, match="records of one party"):
             PartyNode.of(describe(*held), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_masks_and_graphs_are_refused(tmp_path: Path) -> None:
+    """A node would send its share of the noise, without a mask."""
+    ways: list[dict[str, Any]] = [{"masks": Masks()}, {"topology": Graph([("north", "south"), ("south", "west")])}]
+    for way in ways:
+        with pytest.raises(ParameterError, match="whole noise"):
+            PartyNode.of(replace(describe("north"), **way), tmp_path)
+        with pytest.raises(ParameterError, match="whole noise"):
+            replace(describe("north"), **way).run(transport=Silence())
+
+
+class Silence:
+    """A way to parties that never answer."""
+
+    def ask(self, _plan: Any, _number: int, names: Any, _state: Any) -> dict[str, object]:
+        return dict.fromkeys(names)

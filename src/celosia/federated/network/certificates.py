@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from celosia.noise.source import SYSTEM
+
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
@@ -28,6 +30,9 @@ SERVER: Final = ("server.pem", "server.key")
 """The certificate and the key of the server."""
 
 _DAYS: Final = 365
+_ORDER: Final = int(  # of the group of P-384: FIPS 186-4, appendix D.1.2.4
+    "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973", 16
+)
 _SKEW: Final = dt.timedelta(hours=1)  # clocks of two machines differ
 
 
@@ -41,7 +46,7 @@ def write_certificates(folder: Path, parties: int, hosts: Sequence[str]) -> list
 
     ``hosts`` are the names and addresses by which parties reach the server.
     """
-    authority, server = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(ec.SECP384R1())
+    authority, server = _make_key(), _make_key()
     root = _certify("celosia federation", authority, None, authority, [])
     leaf = _certify("celosia federation server", server, root, authority, [_name_host(host) for host in hosts])
     files = [
@@ -50,13 +55,19 @@ def write_certificates(folder: Path, parties: int, hosts: Sequence[str]) -> list
     ]
     files.append((folder / SERVER[1], server.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())))
     for place in range(parties):
-        key, file = ec.generate_private_key(ec.SECP384R1()), find_key(folder, place)
+        key, file = _make_key(), find_key(folder, place)
         files.append((file, key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())))
         public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
         files.append((file.with_suffix(".pub"), public + b"\n"))
     for path, content in files:
         _write(path, content)
     return [path for path, _ in files]
+
+
+def _make_key() -> ec.EllipticCurvePrivateKey:
+    """Return a new key, of bytes of the system's source: 128 bits more than the order has, so that none is likelier."""
+    drawn = int.from_bytes(SYSTEM.words(8).tobytes(), "little")
+    return ec.derive_private_key(1 + drawn % (_ORDER - 1), ec.SECP384R1())
 
 
 def _certify(
@@ -72,7 +83,7 @@ def _certify(
         .subject_name(subject)
         .issuer_name(subject if issuer is None else issuer.subject)
         .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
+        .serial_number(1 + int.from_bytes(SYSTEM.words(2).tobytes(), "little"))
         .not_valid_before(now - _SKEW)
         .not_valid_after(now + dt.timedelta(days=_DAYS))
         .add_extension(

@@ -38,11 +38,11 @@ _WATCH: Final = """\
 trap : TERM
 exec 3<&0 </dev/null
 "$0" "$@" 3<&- & child=$!
-(cat <&3 >/dev/null; kill -TERM -$$) & watch=$!
+(trap '' TERM; cat <&3 >/dev/null; kill -TERM -$$; sleep 20; kill -KILL -$$) & watch=$!
 exec 3<&-
 wait $child; code=$?
 while kill -0 $child 2>/dev/null; do wait $child; code=$?; done
-kill $watch 2>/dev/null
+kill -KILL $watch 2>/dev/null
 exit $code
 """
 _APP: Final = """\
