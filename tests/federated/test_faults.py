@@ -22,9 +22,9 @@ from celosia.noise import Seeded
 LINE = LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2))
 UPDATES: list[tuple[Any, int]] = [
     (OneShot(LINE), 1),
-    (SGD(estimator=LINE, records=200, step_size=2), 6),
-    (SGD(estimator=LINE, records=200, step_size=2, sampling_rate="0.5"), 6),
-    (SGD(estimator=LINE, records=200, step_size=2, steps=3), 6),
+    (SGD(estimator=LINE, records=200, step_size=2, clip="0.25"), 6),
+    (SGD(estimator=LINE, records=200, step_size=2, clip="0.25", sampling_rate="0.5"), 6),
+    (SGD(estimator=LINE, records=200, step_size=2, clip="0.25", steps=3), 6),
     (Proximal(estimator=LINE, mu="0.2"), 6),
 ]
 BAD = "party 2"

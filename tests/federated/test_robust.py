@@ -37,8 +37,8 @@ LINE = LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2))
 RULES = [ClippedSum(), TrimmedMean(2), CoordinateMedian(), Krum(2), Krum(2, keep=1)]
 UPDATES: list[tuple[Any, int]] = [
     (OneShot(LINE), 1),
-    (SGD(estimator=LINE, records=300, step_size=3), 15),
-    (SGD(estimator=LINE, records=300, steps=4, step_size=2), 8),
+    (SGD(estimator=LINE, records=300, step_size=3, clip="0.25"), 15),
+    (SGD(estimator=LINE, records=300, steps=4, step_size=2, clip="0.25"), 8),
     (Proximal(estimator=LINE, mu="0.2"), 8),
 ]
 LARGE = 2**62 // 9

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SLEEP = ["sleep", "1000"]
-ENDED = {128 + signal.SIGTERM, -signal.SIGTERM}
+# A program that had not begun when it was asked to end is killed.
+ENDED = {128 + signal.SIGTERM, -signal.SIGTERM, -signal.SIGKILL}
 
 
 def interrupt(processes: Processes) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
-from celosia.federated.updates.shape import copy_estimator, find_example, read_from
+from celosia.federated.updates.shape import copy_estimator, read_example, read_from
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.optimize.losses import LogisticLoss, Loss, SquaredLoss
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # gradients of most records are shorter
+_CLIPS: Final = {SquaredLoss: Fraction(1, 4), LogisticLoss: Fraction(1, 2)}  # slopes of most records are smaller
 _ROUNDED: Final = 1 + 2.0**-30  # how far projected weights may be outside, at the most
 _REACH: Final = {LinearRegression: 1, LogisticRegression: 4}  # the radius of the default ball, in norms of a row
 
@@ -87,9 +88,10 @@ class LinearTask:
         """The length of the longest gradient of a record."""
         return self.loss.lipschitz(self.ball.radius)
 
-    def choose_clip(self, clip: Exact | None) -> Fraction:
+    def choose_clip(self, clip: Exact | None, usual: Fraction | None = None) -> Fraction:
         """Return where gradients are cut: at what is given, or usual for the loss, and no more than the longest."""
-        usual = _CLIPS.get(type(self.loss), self.steepest)
+        if usual is None or type(self.loss) not in _CLIPS:
+            usual = _CLIPS.get(type(self.loss), self.steepest)
         return min(self.steepest, usual if clip is None else exact_positive(clip, name="clip"))
 
     def find_places(self, names: "Sequence[str]") -> list[int]:
@@ -114,14 +116,24 @@ class LinearTask:
 
 
 def read_task(
-    estimator: Any, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], *, loss: object, radius: Exact | None
+    estimator: Any,
+    parties: "tuple[Party, ...]",
+    privacy: Mapping[str, Any],
+    *,
+    loss: object,
+    radius: Exact | None,
+    widest: int | None = None,
 ) -> LinearTask:
-    """Read and check the records of the parties in this process."""
+    """Read and check the records of the parties in this process.
+
+    ``widest`` is the radius of the ball, in norms of a row, for classes where none is given: slopes of the logistic
+    loss do not grow with it.
+    """
     model = copy_estimator(estimator, privacy)
     target = model.find_privacy_target()
     if not target.private:
         raise ParameterError("learn.sums_need_privacy")
-    model.read_data(*find_example(model, parties), getattr(model, "classes", None), first=True)
+    read_example(model, parties, partial(_read_first, model))
     if model.learns == "classes" and len(model.classes_) != 2:
         raise ParameterError("federated.more_than_two_classes", found=len(model.classes_))
     names = getattr(model, "feature_names_in_", None)
@@ -133,7 +145,8 @@ def read_task(
     sizes = {one.name: len(values) for one, (values, _) in zip(held, found, strict=True)}
     rows = [np.zeros((0, scaling.dimension)), *(scaling.rows(values) for values, _ in found)]
     targets = np.concatenate([np.zeros(0), *(target for _, target in found)])
-    reach = _REACH[type(model)] * Fraction(math.ceil(scaling.norm * 1024), 1024)
+    widest = None if isinstance(model, LinearRegression) else widest
+    reach = (_REACH[type(model)] if widest is None else widest) * Fraction(math.ceil(scaling.norm * 1024), 1024)
     return LinearTask(
         model=model,
         target=target,
@@ -195,6 +208,10 @@ def _read_records(model: Any, party: "Party", privacy: "Target") -> tuple[Floats
     if privacy.adjacency is ReplaceOne and party.records not in {None, len(values)}:
         raise InputError("federated.records_differ", name=safe_repr(party.name), records=party.records)
     return values, target if isinstance(model, LinearRegression) else np.where(target == 1, 1.0, -1.0)
+
+
+def _read_first(model: Any, features: Any, target: Any) -> Any:
+    return model.read_data(features, target, getattr(model, "classes", None), first=True)
 
 
 def _read_range(model: Any) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.federated.updates.plan import State, UpdatePlan, Weights, deviation
-from celosia.federated.updates.shape import copy_estimator, find_example, read_from
+from celosia.federated.updates.shape import copy_estimator, read_example, read_from
 from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
 from celosia.statistics.base.summary_request import Provenance
@@ -67,7 +67,7 @@ class OneShot:
         if rounds != 1:
             raise ParameterError("federated.one_shot_has_one_round", rounds=rounds)
         model = copy_estimator(self.estimator, privacy)
-        request = model.plan_sums(*find_example(model, parties))
+        request = read_example(model, parties, model.plan_sums)
         return OneShotPlan(
             model=model,
             request=request,

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from celosia.statistics.base.target import Target
 
 _FINE: Final = 2**14  # integer steps in the way that a replaced record moves a minimum
-_TOLERANCE: Final = Fraction(1, 2**10)  # of that way: how far from the true minimum a result may be
+_TOLERANCES: Final = (Fraction(1, 2**10), Fraction(1, 2**5), Fraction(1))
+"""How far from the true minimum a result may be, of that way: more where sums of many records round more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,16 @@ class Proximal:
         convexity = exact_positive(self.mu, name="mu") + exact_non_negative(self.penalty, name="penalty")
         clip = task.choose_clip(self.clip)
         moved = 2 * clip / (max(int(task.sizes.max()), 1) * convexity)
-        solver = ProximalSolver(
+        for part in _TOLERANCES:
+            try:
+                return moved, self._solve_to(moved * part, task, clip)
+            except ParameterError as error:
+                if error.code != "federated.mu_too_small" or part == _TOLERANCES[-1]:
+                    raise
+        raise AssertionError
+
+    def _solve_to(self, tolerance: Fraction, task: LinearTask, clip: Fraction) -> ProximalSolver:
+        return ProximalSolver(
             task.rows,
             task.targets,
             task.offsets if task.held else [0, 0],
@@ -119,10 +129,9 @@ class Proximal:
             mu=self.mu,
             penalty=self.penalty,
             radius=task.ball.radius,
-            tolerance=moved * _TOLERANCE,
+            tolerance=tolerance,
             lipschitz=clip,
         )
-        return moved, solver
 
     def _find_noise(self, task: LinearTask, solver: ProximalSolver, grid: Fraction, rounds: int) -> Noise:
         """Return the noise of a round: for the party in whose weighted minimum a record moves most."""

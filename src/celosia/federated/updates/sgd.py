@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = 2**20  # integer steps in the longest gradient
 _MODEL_STEPS: Final = 2**30  # integer steps in the radius of the ball
+_CLIP: Final = Fraction(1, 8)  # shorter than gradients of most records: they count by their direction
+_WIDEST: Final = 64  # norms of a row: weights of classes may be large, for the price does not depend on the ball
 _MAX_RATIO: Final = 2.0**20  # noise for a single gradient that no training could bear
 
 
@@ -54,12 +56,10 @@ class SGD:
     sampling_rate
         The probability with which a record is in a step's sample; the sample stays secret.
     step_size
-        The length of a step, for rows no longer than 1; left out, 1 over the smoothness of the loss, which is stable
-        for all records. Where features spread evenly between their bounds, as many times that as there are features
-        is stable too, and needs fewer rounds.
+        The length of a step. Left out, between 1 and twice the number of weights: longer where there are fewer steps.
     clip
-        The length to which gradients of records are cut. Left out, a quarter for squares and a half for the logistic
-        loss: shorter than the longest there could be, and longer than most.
+        The length to which gradients of records are cut. Left out, an eighth: shorter than those of most records, which
+        then count by their direction.
     records
         How many records each party has, publicly: a number for all, or by name. Left out, the true numbers, which
         only ``adjacency="replace-one"`` makes public. They only weigh parties and scale steps.
@@ -96,7 +96,7 @@ class SGD:
 
     def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "SGDPlan":
         """Read and check the records of all parties, and find the noise; nothing is released."""
-        task = read_task(self.estimator, parties, privacy, loss=self.loss, radius=self.radius)
+        task = read_task(self.estimator, parties, privacy, loss=self.loss, radius=self.radius, widest=_WIDEST)
         if task.target.kind == "pure":
             raise ParameterError("federated.gradients_need_delta")
         rate = exact_probability(self.sampling_rate, name="sampling_rate")
@@ -107,7 +107,9 @@ class SGD:
         self, parties: "tuple[Party, ...]", target: "Target", clip: Fraction, rounds: int = 1
     ) -> ClientPlan:
         """Plan rounds that are private for whole parties: no gradient has noise, and each movement has."""
-        task = read_task(self.estimator, parties, describe_target(target), loss=self.loss, radius=self.radius)
+        task = read_task(
+            self.estimator, parties, describe_target(target), loss=self.loss, radius=self.radius, widest=_WIDEST
+        )
         own = np.array([Fraction(max(size, 1)) for size in task.sizes.tolist()], dtype=object)
         local = self._make_plan(task, rounds, Fraction(0), own)
         return ClientPlan(task=task, for_parties=target, rounds=rounds, clip=clip, local=local, how="federated SGD")
@@ -121,10 +123,10 @@ class SGD:
             steps=exact_integer(self.steps, name="steps"),
             rate=rate,
             ratio=ratio,
-            clip=task.choose_clip(self.clip),
+            clip=task.choose_clip(self.clip, _CLIP),
             records=sizes.astype(np.int64),
             batches=np.array(rate * sizes, dtype=np.float64),
-            step_size=1 / float(task.loss.smoothness) if step is None else step,
+            step_size=_choose_step(task.dimension, rounds * int(self.steps)) if step is None else step,
         )
 
 
@@ -314,3 +316,8 @@ def find_noise_ratio(target: "Target", rate: Fraction, steps: int, dimension: in
     found = least_noise(price, guarantee, _MAX_RATIO)
     # Rounded up to a short fraction, so that events are short; more noise never costs more.
     return Fraction(math.ceil(found * 2**20), 2**20)
+
+
+def _choose_step(dimension: int, steps: int) -> float:
+    """Return a step that was good over many data sets: longer where there are more weights, or fewer steps."""
+    return max(1.0, min(2.0 * dimension, 30.0 * dimension / steps))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
-from celosia.core.errors import CelosiaError, InputError, ParameterError
+from celosia.core.errors import InputError, ParameterError, UnboundedDataError
 from celosia.core.exact import safe_repr
 from celosia.learn.privacy.parameters import known_count
 
@@ -35,11 +35,16 @@ def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
     return model
 
 
-def find_example(model: Any, parties: "tuple[Party, ...]") -> tuple[Any, Any]:
-    """Return records that show the shape of all: those of a party in this process, or a made-up one."""
+def read_example(model: Any, parties: "tuple[Party, ...]", read: "Callable[[Any, Any], Any]") -> Any:
+    """Return what is read from records that show the shape of all: of a party in this process, or made up."""
     for one in parties:
         if not one.is_remote:
-            return one.X, one.y
+            return read_from(one, lambda one=one: read(one.X, one.y))  # type: ignore[misc] # bound at once
+    return read(*_make_example(model))
+
+
+def _make_example(model: Any) -> tuple[Any, Any]:
+    """Return a made-up record, of which each feature has bounds."""
     features = known_count(model.bounds)
     if features is None or isinstance(model.bounds, Mapping):
         raise ParameterError("federated.features_not_stated")
@@ -50,9 +55,11 @@ def find_example(model: Any, parties: "tuple[Party, ...]") -> tuple[Any, Any]:
 
 
 def read_from(party: "Party", read: "Callable[[], Any]") -> Any:
-    """Return what is read from a party's records; an error names the party."""
+    """Return what is read from a party's records; an error about them names the party."""
     try:
         return read()
-    except CelosiaError as error:
+    except UnboundedDataError:  # of the estimator, and the same for all
+        raise
+    except InputError as error:
         problem = error.message
     raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
