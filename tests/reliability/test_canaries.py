@@ -244,6 +244,7 @@ def ask_the_pages(one: RecordingClient, turn: Turn) -> None:
     for number in [*ids[: 5 if turn.full else 1], "0" * 32]:  # the last are one of each question
         for part in (
             "/answers/{id}",
+            "/answers/{id}/cancel",
             *(f"/answers/{{id}}/{kind}" for kind in ("chart.json", "chart.svg", "answer.csv", "answer.json")),
         ):
             one.look(part, id=number)

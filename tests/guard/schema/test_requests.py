@@ -137,11 +137,11 @@ def test_messages_name_the_field_and_no_internals() -> None:
         ({"plan": {}}, "Give sql or plan"),
         ({"epsilon": "1" * 401}, "epsilon must be a text of 1 to 400 characters"),
         ({"error": {}}, "error must be a number"),
-        ({"error": True}, "error is not a text. error is not a JSON object.$"),
+        ({"error": True}, "error is not a string. error is not a JSON object.$"),
     ):
         with pytest.raises(FormatError, match=said) as caught:
             QueryRequest(**GOOD | wrong)
-    assert caught.value.message.render("es").endswith("error no es un texto. error no es un objeto de JSON.")
+    assert caught.value.message.render("es").endswith("error no es una cadena. error no es un objeto de JSON.")
 
 
 def test_features_are_some_names() -> None:
