@@ -5,7 +5,7 @@ accountant. Noise is stated in *grid steps* (the added noise is an integer), and
 rounding to the grid. The meaning of a released event never changes: a change is a new kind or a new version.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal
 
@@ -208,6 +208,16 @@ class SummedGaussianEvent(Event):
             grid=exact_positive(grid, name="grid"),
             dimension=exact_integer(dimension, name="dimension"),
         )
+
+    @classmethod
+    def of(cls, noise: GaussianEvent, *, parts: int, variance: Exact) -> "SummedGaussianEvent":
+        """Return the event of so many shares that replace one noise, for the same sensitivity.
+
+        >>> SummedGaussianEvent.of(GaussianEvent(variance=9, sensitivity_squared=1), parts=3, variance=9)
+        SummedGaussianEvent(parts=3, variance=9, sensitivity_squared=1)
+        """
+        kept = {one.name: getattr(noise, one.name) for one in fields(noise) if one.name != "variance"}
+        return cls(parts=parts, variance=variance, **kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -103,7 +103,7 @@ class MaskedPlan(WrappedPlan):
     @property
     def noise_event(self) -> "Event":
         """What the shared noise costs."""
-        return _share_event(_read_event(self.inner), self.shares.parts, self.shares.variance)
+        return SummedGaussianEvent.of(_read_event(self.inner), parts=self.shares.parts, variance=self.shares.variance)
 
     @property
     def share_event(self) -> GaussianEvent:
@@ -163,24 +163,12 @@ def _read_event(inner: UpdatePlan) -> GaussianEvent:
     return event
 
 
-def _share_event(event: GaussianEvent, parts: int, variance: Fraction) -> SummedGaussianEvent:
-    """Return what noise in so many shares costs."""
-    return SummedGaussianEvent(
-        parts=parts,
-        variance=variance,
-        sensitivity_squared=event.sensitivity_squared,
-        grid=event.grid,
-        dimension=event.dimension,
-        adjacency=event.adjacency,
-        unit=event.unit,
-    )
-
-
 def _find_variance(inner: UpdatePlan, event: GaussianEvent, parts: int) -> Fraction:
     """Return the least variance, nearly that of a whole noise, with which shared noise keeps the target."""
     variance, extra = event.variance, _LEAST_EXTRA
-    while not keeps(inner.compose(_share_event(event, parts, variance), inner.rounds), inner.guarantee):
+    while extra <= 4 * _MOST_EXTRA:
+        shared = SummedGaussianEvent.of(event, parts=parts, variance=variance)
+        if keeps(inner.compose(shared, inner.rounds), inner.guarantee):
+            return variance
         variance, extra = event.variance * (1 + extra), extra * 4
-        if extra > _MOST_EXTRA:
-            raise ParameterError("federated.masks_need_wider_noise")
-    return variance
+    raise ParameterError("federated.masks_need_wider_noise")

@@ -15,7 +15,7 @@ from celosia.core import ParameterError, ReplaceOne, SummedGaussianEvent
 from celosia.federated import NoiseShares, sum_masked
 from celosia.noise import DiscreteGaussian, Seeded
 from celosia.testing import Witness, divergence
-from tests.accounting.prices.test_summed_gaussian import shifted
+from tests.accounting.pld.test_summed_gaussian import shifted
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -12,9 +12,9 @@ from functools import singledispatch
 
 from celosia.accounting.iteration.allocation import gaussian_rho
 from celosia.accounting.iteration.pnsgd import pnsgd_rho
+from celosia.accounting.pld.summed_gaussian import count_moved, get_gaussian, get_slack, get_spread
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
-from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_slack, get_spread
 from celosia.core import (
     ZCDP,
     ApproxDP,

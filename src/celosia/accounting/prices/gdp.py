@@ -12,10 +12,10 @@ from functools import lru_cache, singledispatch
 
 import scipy
 
+from celosia.accounting.pld.summed_gaussian import get_gaussian, get_spread
 from celosia.accounting.prices.basic import not_priced, pure
 from celosia.accounting.prices.discrete_normal import gaussian_dp
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
-from celosia.accounting.prices.summed_gaussian import get_gaussian, get_spread
 from celosia.core import (
     ApproxDP,
     ComposedEvent,

@@ -14,13 +14,13 @@ from celosia.accounting.iteration.contraction import iteration_curve
 from celosia.accounting.pld.atoms import coin
 from celosia.accounting.pld.discretise import Pair
 from celosia.accounting.pld.normal import SampledNormal
+from celosia.accounting.pld.summed_gaussian import get_gaussian, get_slack
 from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import not_priced, pure, steps
 from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.dominating import dominating, normal, sample_pair
 from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.simplify import count_touched, inner, leaves, plain_guarantee, simplify, split_group
-from celosia.accounting.prices.summed_gaussian import get_gaussian, get_slack
 from celosia.core import (
     ZCDP,
     ApproxDP,

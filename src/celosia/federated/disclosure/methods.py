@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.accounting import GDPAccountant, best
-from celosia.accounting.prices.summed_gaussian import count_moved, get_gaussian, get_spread
+from celosia.accounting.pld.summed_gaussian import count_moved, get_gaussian, get_spread
 from celosia.core import ApproxDP, Event, GaussianEvent, RepeatedEvent, SummedGaussianEvent
 from celosia.core.errors import ParameterError
 from celosia.core.events import check_event
@@ -180,16 +180,8 @@ class MaskedSums:
     def price(self, exposure: float, delta: Fraction) -> ApproxDP:
         """Return the guarantee of a party whose component has 1 / ``exposure`` parties; at most that of its own."""
         alone = best(_repeat(self.event, self.rounds), delta).guarantee
-        joint = SummedGaussianEvent(
-            parts=round(1 / exposure),
-            variance=round(1 / exposure) * self.event.variance,
-            sensitivity_squared=self.event.sensitivity_squared,
-            grid=self.event.grid,
-            dimension=self.event.dimension,
-            adjacency=self.event.adjacency,
-            unit=self.event.unit,
-            arithmetic=self.event.arithmetic,
-        )
+        parties = round(1 / exposure)
+        joint = SummedGaussianEvent.of(self.event, parts=parties, variance=parties * self.event.variance)
         # The profile of one Gaussian is known more exactly than that of a sum, from which it differs by little.
         ripple = Fraction(self.rounds * count_moved(joint) * get_spread(joint))
         if ripple > 1:  # noise that is hardly a step wide: sums are no better than the bound for one

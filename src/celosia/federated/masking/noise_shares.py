@@ -7,7 +7,7 @@ and the honest survivors' shares add up to V or more. Kairouz, Liu and Steinke 2
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +85,6 @@ class NoiseShares:
         unit: str = "row",
     ) -> SummedGaussianEvent:
         """Return what the sum costs, against the server and the colluding parties."""
-        return SummedGaussianEvent(
-            parts=self.parts,
-            variance=self.variance,
-            sensitivity_squared=sensitivity_squared,
-            grid=grid,
-            dimension=dimension,
-            adjacency=adjacency,
-            unit=unit,
-        )
+        needed: dict[str, Any] = {"sensitivity_squared": sensitivity_squared, "dimension": dimension, "grid": grid}
+        where: dict[str, Any] = {"adjacency": adjacency, "unit": unit}
+        return SummedGaussianEvent(parts=self.parts, variance=self.variance, **needed, **where)

@@ -11,19 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
 from celosia.core.exact import Exact, exact_positive
-from celosia.core.structure import RepeatedEvent
-from celosia.federated.updates.plan import Integers, State, UpdatePlan, Weights, deviation
+from celosia.federated.updates.plan import Integers, State, Weights
+from celosia.federated.updates.weights_plan import WeightsPlan
 from celosia.mechanisms.grid import fine_step
 from celosia.statistics.base.noise import Noise, Sensitivity
 
 if TYPE_CHECKING:
     from celosia.core import Source
-    from celosia.core.events import Event
     from celosia.federated.contributions import RoundSum
     from celosia.federated.updates.linear_task import LinearTask
     from celosia.statistics.base.target import Target
@@ -57,7 +56,7 @@ class LocalTraining(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClientPlan(UpdatePlan):
+class ClientPlan(WeightsPlan):
     """Planned rounds of movements, of length ``clip`` at most, in steps of a grid."""
 
     task: "LinearTask"
@@ -73,11 +72,6 @@ class ClientPlan(UpdatePlan):
         return self.for_parties
 
     @property
-    def width(self) -> int:
-        """How many integers a party sends in a round."""
-        return self.task.dimension
-
-    @property
     def grid(self) -> Fraction:
         """The size of an integer step: a power of two."""
         return fine_step(self.clip / _FINE)
@@ -88,23 +82,6 @@ class ClientPlan(UpdatePlan):
         most = 2 * self._most
         sensitivity = Sensitivity(l1=math.isqrt(self.width * most**2) + 1, l2_squared=most**2)
         return self.target.noise(sensitivity, self.width, Fraction(1, self.rounds))
-
-    @property
-    def noise_event(self) -> "Event":
-        """What the noise of a round costs."""
-        return self.noise.event
-
-    def compose(self, event: "Event", rounds: int) -> "Event":
-        """Return what rounds cost of which each costs ``event``."""
-        return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
-
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
-        return deviation(self.noise, spread)
-
-    def start(self) -> State:
-        """Return weights of 0."""
-        return np.zeros(self.width)
 
     def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
         """Return how far the weights of parties move, cut to the length."""
@@ -131,12 +108,13 @@ class ClientPlan(UpdatePlan):
         mean = found.total.astype(np.float64) * float(self.grid) / len(found.accepted)
         return self.task.ball.project(state + mean)
 
-    def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
-        """Return the estimator with the mean of the weights of the later half of the rounds."""
-        weights = np.mean(states[len(states) // 2 :], axis=0)
-        noise = self.get_noise_scale(float(spread)) * float(self.grid) / len(self.task.names)
-        how = self.how, f"{len(self.task.names)} parties, {self.rounds} rounds, private for whole parties"
-        return self.task.finish(weights, (self.event, self.guarantee), noise=noise, seeded=seeded, how=how)
+    def get_weight_noise(self, spread: Fraction) -> float:
+        """Return the standard deviation of the noise in a weight, after a round."""
+        return self.get_noise_scale(float(spread)) * float(self.grid) / len(self.task.names)
+
+    def describe(self) -> tuple[str, str]:
+        """Return the method, and what was run."""
+        return self.how, f"{len(self.task.names)} parties, {self.rounds} rounds, private for whole parties"
 
     @property
     def _most(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.updates.plan import State, UpdatePlan, Weights, deviation
+from celosia.federated.updates.plan import State, UpdatePlan, Weights
 from celosia.federated.updates.shape import copy_estimator, read_example, read_from
 from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.core.events import Event
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.learn.base.exact import ExactSums
@@ -114,19 +113,6 @@ class OneShotPlan(UpdatePlan):
     def noise(self) -> "Noise":
         """The noise of a party's sums."""
         return self.request.noise
-
-    @property
-    def noise_event(self) -> "Event":
-        """What the noise costs."""
-        return self.noise.event
-
-    def compose(self, event: "Event", rounds: int) -> "Event":  # noqa: ARG002 - there is one
-        """Return the event: there is one round."""
-        return event
-
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation of the noise in a total, in integer steps."""
-        return deviation(self.noise, spread)
 
     def start(self) -> State:
         """Return a total of 0."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from celosia.accounting import GDPAccountant, PureAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.core.errors import NotPricedError
+from celosia.core.structure import RepeatedEvent
 from celosia.federated.contributions import INTEGER_BYTES, RoundSum, add_contributions
 
 if TYPE_CHECKING:
@@ -54,19 +55,6 @@ class UpdatePlan(ABC):
     def noise(self) -> "Noise | None":
         """The noise that a party adds to what it computed; None if that has its noise already."""
 
-    @property
-    @abstractmethod
-    def noise_event(self) -> "Event":
-        """What one addition of noise costs."""
-
-    @abstractmethod
-    def compose(self, event: "Event", rounds: int) -> "Event":
-        """Return what rounds cost of which every addition of noise costs ``event``."""
-
-    @abstractmethod
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
-
     @abstractmethod
     def start(self) -> State:
         """Return the public state before the first round."""
@@ -98,6 +86,24 @@ class UpdatePlan(ABC):
     def find_center(self, state: State) -> State | None:  # noqa: ARG002 - of those that send more than changes
         """Return what a party of weight 1 contributes that wants no change; None where no such thing is public."""
         return np.zeros(self.width)
+
+    @property
+    def noise_event(self) -> "Event":
+        """What one addition of noise costs."""
+        return self._stated_noise.event
+
+    def compose(self, event: "Event", rounds: int) -> "Event":
+        """Return what rounds cost of which every addition of noise costs ``event``: as often as there are rounds."""
+        return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
+
+    def get_noise_scale(self, spread: float) -> float:
+        """Return the standard deviation, in integer steps, of noise with ``spread`` times one party's variance."""
+        return math.sqrt(spread * self._stated_noise.variance)
+
+    @property
+    def _stated_noise(self) -> "Noise":
+        assert self.noise is not None  # noqa: S101 - for the type checker: who states none says more by itself
+        return self.noise
 
     @property
     def guarantee(self) -> "Guarantee":
@@ -160,8 +166,3 @@ class UpdatePlan(ABC):
     ) -> RoundSum:
         """Add up what parties sent in a round; ``parties`` is how many there are in all."""
         return add_contributions(contributions, width=self.width, parties=parties)
-
-
-def deviation(noise: "Noise", spread: float) -> float:
-    """Return the standard deviation of noise with ``spread`` times its variance."""
-    return math.sqrt(spread * noise.variance)

@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive
-from celosia.core.structure import RepeatedEvent
 from celosia.federated.contributions import MAX_SUM
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
-from celosia.federated.updates.plan import State, UpdatePlan, Weights, deviation
+from celosia.federated.updates.plan import State, Weights
 from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.federated.updates.weights_plan import WeightsPlan
 from celosia.mechanisms.grid import fine_step
 from celosia.statistics.base.noise import Noise, Sensitivity
 
 if TYPE_CHECKING:
     from celosia.core import Source
-    from celosia.core.events import Event
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.statistics.base.target import Target
@@ -45,8 +44,6 @@ class Proximal:
 
     Parameters
     ----------
-    estimator
-        What is learned, with public bounds and classes. The federation sets its privacy parameters.
     mu
         The pull towards the weights so far, a public number. More means less noise and shorter steps.
     penalty
@@ -54,10 +51,8 @@ class Proximal:
     clip
         Where slopes of the loss are cut (Huber's loss, for squares). Left out, a quarter for squares and a half for the
         logistic loss.
-    loss
-        A loss of ``celosia.learn.optimize.losses`` instead of the estimator's.
-    radius
-        The radius of the ball in which weights stay, for centred rows no longer than 1.
+    estimator, loss, radius
+        As in ``SGD``.
 
     Examples
     --------
@@ -136,17 +131,10 @@ class Proximal:
     def _find_noise(self, task: LinearTask, solver: ProximalSolver, grid: Fraction, rounds: int) -> Noise:
         """Return the noise of a round: for the party in whose weighted minimum a record moves most."""
         spread = half_spread(task.loss, task.ball.radius, solver.bound)
+        pulls: dict[str, Any] = {"lipschitz": spread, "mu": self.mu, "penalty": self.penalty}
         square = max(
             size**2
-            * proximal_sensitivity(
-                size,
-                lipschitz=spread,
-                mu=self.mu,
-                penalty=self.penalty,
-                grid=grid,
-                dimension=task.dimension,
-                tolerance=solver.tolerance,
-            )
+            * proximal_sensitivity(size, **pulls, grid=grid, dimension=task.dimension, tolerance=solver.tolerance)
             for size in {max(size, 1) for size in task.sizes.tolist()}
         )
         sensitivity = Sensitivity(l1=math.isqrt(task.dimension * int(square)) + 1, l2_squared=int(square))
@@ -179,7 +167,7 @@ def _start_weights(task: LinearTask, state: State) -> State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ProximalPlan(UpdatePlan):
+class ProximalPlan(WeightsPlan):
     """Planned proximal rounds: minima of all parties, in steps of ``grid``, times their numbers of records."""
 
     task: LinearTask
@@ -187,33 +175,6 @@ class ProximalPlan(UpdatePlan):
     solver: ProximalSolver = field(repr=False)
     grid: Fraction
     noise: Noise
-
-    @property
-    def width(self) -> int:
-        """How many integers a party sends in a round."""
-        return self.task.dimension
-
-    @property
-    def target(self) -> "Target":
-        """The privacy target of all rounds."""
-        return self.task.target
-
-    @property
-    def noise_event(self) -> "Event":
-        """What the noise of a round costs."""
-        return self.noise.event
-
-    def compose(self, event: "Event", rounds: int) -> "Event":
-        """Return what rounds cost of which each costs ``event``."""
-        return event if rounds == 1 else RepeatedEvent(event=event, times=rounds)
-
-    def get_noise_scale(self, spread: float) -> float:
-        """Return the standard deviation of the noise in a number of a total, in integer steps."""
-        return deviation(self.noise, spread)
-
-    def start(self) -> State:
-        """Return weights of 0."""
-        return np.zeros(self.width)
 
     def compute(
         self,
@@ -243,9 +204,10 @@ class ProximalPlan(UpdatePlan):
         records = max(int(self.task.sizes[self.task.find_places(found.accepted)].sum()), 1)
         return self.task.ball.project(found.total.astype(np.float64) * float(self.grid) / records)
 
-    def finish(self, states: Sequence[State], spread: "Fraction", *, seeded: bool) -> Any:
-        """Return the estimator with the mean of the weights of the later half of the rounds."""
-        weights = np.mean(states[len(states) // 2 :], axis=0)
-        noise = self.get_noise_scale(float(spread)) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
-        how = "federated proximal", f"{len(self.task.names)} parties, {self.rounds} rounds"
-        return self.task.finish(weights, (self.event, self.guarantee), noise=noise, seeded=seeded, how=how)
+    def get_weight_noise(self, spread: Fraction) -> float:
+        """Return the standard deviation of the noise in a weight, after a round."""
+        return self.get_noise_scale(float(spread)) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
+
+    def describe(self) -> tuple[str, str]:
+        """Return the method, and what was run."""
+        return "federated proximal", f"{len(self.task.names)} parties, {self.rounds} rounds"

@@ -72,9 +72,9 @@ class ProximalSolver:
         loss: Loss,
         mu: Exact,
         radius: Exact,
+        lipschitz: Exact | None = None,
         tolerance: Exact,
         penalty: Exact = 0,
-        lipschitz: Exact | None = None,
     ) -> None:
         values, wanted, places = _read_records(rows, targets, offsets)
         self._rows, self._targets, self._offsets = _shorten(values), np.clip(wanted, -1.0, 1.0), places

@@ -23,7 +23,8 @@ from celosia.core.exact import Exact, exact_integer, exact_positive, exact_proba
 from celosia.core.structure import PoissonSampledEvent, RepeatedEvent, ReplacedEvent
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
-from celosia.federated.updates.plan import State, UpdatePlan, Weights
+from celosia.federated.updates.plan import State, Weights
+from celosia.federated.updates.weights_plan import WeightsPlan
 from celosia.learn.optimize.descent import Run
 from celosia.noise.bernoulli import bernoulli
 from celosia.noise.gaussian import DiscreteGaussian
@@ -131,7 +132,7 @@ class SGD:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SGDPlan(UpdatePlan):
+class SGDPlan(WeightsPlan):
     """A planned descent: noise of ``ratio`` times the clip in each of ``rounds`` times ``steps`` steps.
 
     ``records`` has the public number of records of each party, and ``batches`` that expected in a sample.
@@ -146,16 +147,6 @@ class SGDPlan(UpdatePlan):
     records: Weights
     batches: State
     step_size: float
-
-    @property
-    def width(self) -> int:
-        """How many integers a party sends in a round."""
-        return self.task.dimension
-
-    @property
-    def target(self) -> "Target":
-        """The privacy target of all rounds."""
-        return self.task.target
 
     @cached_property
     def noise(self) -> Noise | None:
@@ -178,10 +169,6 @@ class SGDPlan(UpdatePlan):
     def get_noise_scale(self, spread: float) -> float:
         """Return the standard deviation of the noise in a sum of gradients of one step, in integer steps."""
         return float(self.ratio) * _MOST * math.sqrt(spread)
-
-    def start(self) -> State:
-        """Return weights of 0."""
-        return np.zeros(self.width)
 
     def compute(
         self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
@@ -230,13 +217,13 @@ class SGDPlan(UpdatePlan):
             moved = state + total * float(self.task.ball.radius) / _MODEL_STEPS / (weight / self.batches.sum())
         return self.task.ball.project(moved)
 
-    def finish(self, states: Sequence[State], spread: "Fraction", *, seeded: bool) -> Any:
-        """Return the estimator with the mean of the weights of the later half of the rounds."""
-        weights = np.mean(states[len(states) // 2 :], axis=0)
-        noise = self.get_noise_scale(float(spread)) / _MOST * float(self.clip) / float(self.batches.sum())
-        told = f"{len(self.task.names)} parties, {self.rounds} rounds of {self.steps} steps"
-        paid = self.event, self.guarantee
-        return self.task.finish(weights, paid, noise=noise, seeded=seeded, how=("federated SGD", told))
+    def get_weight_noise(self, spread: Fraction) -> float:
+        """Return the standard deviation of the noise in a mean gradient."""
+        return self.get_noise_scale(float(spread)) / _MOST * float(self.clip) / float(self.batches.sum())
+
+    def describe(self) -> tuple[str, str]:
+        """Return the method, and what was run."""
+        return "federated SGD", f"{len(self.task.names)} parties, {self.rounds} rounds of {self.steps} steps"
 
     def _sum_gradients(self, places: list[int], weights: State, sources: "Sequence[Source]") -> NDArray[np.int64]:
         from celosia.federated.updates.local_descent import add_gradients

@@ -8,6 +8,7 @@ sigma^2 j / (j + 1))``; the smaller bounds are proved in ``proofs/summed-gaussia
 """
 
 import math
+from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 
@@ -28,15 +29,7 @@ _POISSON_FROM = 0.25  # variance from which the series of waves falls faster tha
 
 def get_gaussian(event: SummedGaussianEvent) -> GaussianEvent:
     """Return the discrete Gaussian noise of the same variance, which the sum resembles."""
-    return GaussianEvent(
-        variance=event.variance,
-        sensitivity_squared=event.sensitivity_squared,
-        grid=event.grid,
-        dimension=event.dimension,
-        adjacency=event.adjacency,
-        unit=event.unit,
-        arithmetic=event.arithmetic,
-    )
+    return GaussianEvent(**{one.name: getattr(event, one.name) for one in fields(event) if one.name != "parts"})
 
 
 def count_moved(event: SummedGaussianEvent) -> int:

@@ -24,8 +24,8 @@ from celosia.accounting import (
     renyi,
     rho,
 )
+from celosia.accounting.pld.summed_gaussian import get_slack, spread, step_change
 from celosia.accounting.prices.simplify import simplify
-from celosia.accounting.prices.summed_gaussian import get_slack, spread, step_change
 from celosia.core import (
     ApproxDP,
     CertifiedEvent,
