@@ -6,15 +6,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import stats
 
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, InputError, ParameterError, UnboundedDataError
-from celosia.federated import Federation, OneShot, Party, training
+from celosia.federated import SGD, Federation, OneShot, Party, Proximal, training
 from celosia.federated.parties import PartySources
 from celosia.federated.training import ask
 from celosia.learn import GaussianNB, KMeans, LinearRegression, Ridge, StandardScaler, load
+from celosia.learn.optimize.losses import OwnLoss
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded, System
 
@@ -209,3 +212,38 @@ def test_bad_input_is_named_and_nothing_is_spent() -> None:
     with pytest.raises(ParameterError, match="not 'KMeans'"):
         OneShot(KMeans(bounds=(0, 1)))
     assert budget.spent == cl.ApproxDP(epsilon=0, delta=0)
+
+
+def test_frames_with_a_schema_are_paid_for_by_a_session() -> None:
+    rng = np.random.default_rng(4)
+    schema = cl.Schema(age=cl.Real(0, 100), visits=cl.Real(0, 10))
+    line = LinearRegression(bounds=schema, bounds_y=(0, 500))
+    deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    columns = [{"age": rng.uniform(0, 100, 400), "visits": rng.uniform(0, 10, 400)} for _ in range(3)]
+    for frame in (pa.table, pd.DataFrame):
+        session = cl.Session(deaths, budget=cl.ApproxDP(epsilon=40, delta="1e-4"))
+        parties = {str(place): (frame(one), 3 * one["age"] + 10 * one["visits"]) for place, one in enumerate(columns)}
+        for update, rounds in ((OneShot(line), 1), (SGD(estimator=line, records=400), 20)):
+            model = federate(parties, update, rounds=rounds, epsilon=20, budget=session, source=None).run()
+            assert model.coef_ == pytest.approx([3, 10], abs=1)
+            assert model.feature_names_in_.tolist() == ["age", "visits"]
+        assert session.remaining != session.budget
+    other = pd.DataFrame(columns[0]).rename(columns={"age": "years"})
+    with pytest.raises(InputError, match="party '1' cannot be used"):
+        federate(parties | {"1": (other, columns[0]["age"])}, OneShot(line)).run()
+
+
+def test_losses_of_your_own_are_learned_with() -> None:
+    def slope(prediction: float, target: float) -> float:
+        residual = prediction - target
+        return float(residual / (1 + residual * residual) ** 0.5)
+
+    smooth = OwnLoss(slope, lipschitz=1, smoothness=1)
+    updates = [
+        (SGD(estimator=LINE, records=200, loss=smooth), 30),
+        (SGD(estimator=LINE, records=200, loss=smooth, steps=3), 20),
+        (Proximal(estimator=LINE, mu="0.1", loss=smooth), 20),
+    ]
+    for update, rounds in updates:
+        model = federate(None, update, rounds=rounds, epsilon=20, adjacency="replace-one").run()
+        assert model.coef_ == pytest.approx([3, -0.5], abs=0.4)
