@@ -105,7 +105,10 @@ def r_squared(method: str, runs: int = RUNS) -> NDArray[np.float64]:
         "SGD": (SGD(estimator=line), 30),
         "proximal": (Proximal(estimator=line, mu="0.1"), 10),
     }
-    (update, rounds), masks = updates[method.partition(",")[0]], Masks() if method.endswith("masks") else None
+    (update, rounds), masks = (
+        updates[method.partition(",")[0]],
+        Masks(colluders=0) if method.endswith("masks") else None,
+    )
     private: dict[str, Any] = {"epsilon": 1, "delta": DELTA, "adjacency": "replace-one"}
     federation = functools.partial(Federation, parties=parties, update=update, rounds=rounds, masks=masks, **private)
     return np.array([federation(source=Seeded(seed)).run().score(features, target) for seed in range(runs)])

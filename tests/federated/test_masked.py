@@ -41,7 +41,7 @@ def federate(
 
 
 @pytest.mark.parametrize(("update", "rounds"), UPDATES, ids=lambda given: f"{given}")
-@pytest.mark.parametrize("masks", [Masks(), Masks(colluders=2, silent=1)])
+@pytest.mark.parametrize("masks", [Masks(colluders=0), Masks(), Masks(colluders=2, silent=1)])
 def test_masks_lessen_the_noise_and_keep_the_target(update: Any, rounds: int, masks: Masks, tmp_path: Any) -> None:
     plain, masked = federate(update, rounds, masks=None).preview(), federate(update, rounds, masks=masks)
     preview, model = masked.preview(), masked.run()
@@ -98,7 +98,7 @@ def test_silent_parties_are_left_out_or_end_the_training(monkeypatch: pytest.Mon
 
 
 def test_the_noise_of_those_who_answered_is_stated() -> None:
-    plan: Any = federate(masks=Masks(silent=2)).plan()
+    plan: Any = federate(masks=Masks(colluders=0, silent=2)).plan()
     assert plan.find_spread(3) * plan.inner.noise.event.variance == plan.shares.variance
     assert plan.find_spread(5) == plan.find_spread(3) * Fraction(5, 3)
     assert plan.shares.parts == 3

@@ -8,8 +8,6 @@ Everything in the file is public: noisy weights, and which parties answered.
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -23,12 +21,8 @@ import numpy as np
 from celosia.core.errors import FormatError, InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.strict_json import read_json
+from celosia.federated.durable_file import lock_file, write_durably
 from celosia.ledger.budget_account import as_account
-
-try:
-    import fcntl
-except ImportError:  # Windows: nothing keeps two processes apart there
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from celosia.federated.updates.plan import State, UpdatePlan
@@ -77,12 +71,10 @@ class Checkpoint:
     _lock: "IO[bytes] | None" = field(default=None, init=False, repr=False)
 
     def __enter__(self) -> Self:
-        if self.path is not None and fcntl is not None:
-            self._lock = self.path.with_name(self.path.name + ".lock").open("ab")
+        if self.path is not None:
             try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                self._lock.close()
+                self._lock = lock_file(self.path.with_name(self.path.name + ".lock"), wait=False)
+            except BlockingIOError:
                 raise InputError("federated.checkpoint_in_use", path=str(self.path)) from None
         return self
 
@@ -116,11 +108,7 @@ class Checkpoint:
             "states": [state.tolist() for state in progress.states],
             "history": list(progress.history),
         }
-        with tempfile.NamedTemporaryFile("w", dir=self.path.parent, prefix=".celosia-", delete=False) as file:
-            json.dump(stored, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.path)
+        write_durably(self.path, stored)
 
     def remove(self) -> None:
         """Remove the file of a training that has ended."""

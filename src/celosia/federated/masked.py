@@ -42,13 +42,14 @@ class Masks:
     """Masks that hide all but the sum, and how many parties may collude with the server or fall silent.
 
     More colluders or silent parties mean more noise: shares of the others must be enough. A round in which more fall
-    silent is given up, and nothing of it is seen.
+    silent is given up, and nothing of it is seen. A party that sees the model knows its own share of the noise, so that
+    ``colluders=0`` protects against those who are no party only.
 
-    >>> Masks(colluders=1, silent=2)
+    >>> Masks(silent=2)
     Masks(colluders=1, silent=2)
     """
 
-    colluders: int = 0
+    colluders: int = 1
     silent: int = 0
 
     def __post_init__(self) -> None:

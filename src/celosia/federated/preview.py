@@ -54,4 +54,6 @@ class FederationPreview:
             return "the server and the other parties" if self.server else "all other parties, and whoever listens"
         if not self.server:
             return f"any {max(self.masks.colluders, 1)} of the other parties together, and whoever listens"
+        if self.masks.colluders == 0:
+            return "the server, and whoever is no party"
         return f"the server together with any {self.masks.colluders} of the other parties"

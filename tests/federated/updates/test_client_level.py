@@ -74,6 +74,13 @@ def test_with_little_noise_the_movement_is_the_mean_of_the_parties() -> None:
     assert federation.run().coef_ == pytest.approx(2 * slopes, abs=0.1)
 
 
+def test_no_noise_is_drawn_for_movements_that_no_party_makes() -> None:
+    """A proximal step is no longer than the steepest slope over mu, so a longer clip costs nothing more."""
+    wide: Any = federate(UPDATES[2], level=ClientLevel(clip=9)).plan()
+    assert 0.5 <= float(wide.clip) < 0.501
+    assert float(federate(UPDATES[2], level=ClientLevel(clip="0.1")).plan().clip) == 0.1  # type: ignore[attr-defined]
+
+
 def test_a_budget_of_parties_pays() -> None:
     budget = InMemoryBudget(cl.ApproxDP(epsilon=2, delta="1e-5", adjacency=cl.ReplaceOne, unit="party"))
     federate(budget=budget).run()

@@ -205,6 +205,11 @@ def test_bad_input_is_named() -> None:
         ({"sgd": {"records": {"0": 5}}}, ParameterError, "does not fit for '1'"),
         ({"sgd": {"records": 0}}, ParameterError, "records"),
         ({"delta": None}, ParameterError, "delta"),
+        (
+            {"epsilon": None, "delta": None, "rho": 1, "sgd": {"sampling_rate": "0.5"}},
+            ParameterError,
+            "sampling_rate=1",
+        ),
         ({"sgd": {"loss": "squares"}}, ParameterError, "loss must be"),
         ({"sgd": {"radius": -1}}, ParameterError, "radius"),
         ({"sgd": {"clip": 0}}, ParameterError, "clip"),

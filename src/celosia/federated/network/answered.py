@@ -6,8 +6,6 @@ is claimed on the party's disk before its records are read, and a server that wa
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +14,7 @@ from typing import Any, Final
 
 from celosia.core.errors import FormatError, InputError
 from celosia.core.strict_json import read_json
-
-try:
-    import fcntl
-except ImportError:  # Windows: Flower's nodes do not run there
-    fcntl = None  # type: ignore[assignment]
+from celosia.federated.durable_file import lock_file, write_durably
 
 _FORMAT: Final = "celosia answered rounds"
 _VERSION: Final = 1
@@ -61,26 +55,11 @@ class AnsweredRounds:
             if number <= self.last:
                 raise InputError("federated.round_answered_already", round=number)
             told = {"format": _FORMAT, "version": _VERSION, "plan": self.plan, "party": self.party, "last": number}
-            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, prefix=".celosia-", delete=False) as file:
-                json.dump(told, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(self.path)
-            self._sync_folder()
+            write_durably(self.path, told)
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
         """Keep out other processes of the same party."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_suffix(".lock").open("ab") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with lock_file(self.path.with_suffix(".lock"), wait=True):
             yield
-
-    def _sync_folder(self) -> None:
-        """Bring the new name to the disk too, for a power cut must not forget it."""
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

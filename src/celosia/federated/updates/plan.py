@@ -137,7 +137,8 @@ class UpdatePlan(ABC):
         for accountant in (GDPAccountant(), RenyiAccountant()):
             with contextlib.suppress(NotPricedError):
                 found.append(accountant.spend(event).epsilon(target.delta))
-        return replace(self.guarantee, epsilon=Fraction(min(found, default=target.epsilon)))  # type: ignore[call-arg] # it has one
+        known = [Fraction(epsilon) for epsilon in found if math.isfinite(epsilon)]
+        return replace(self.guarantee, epsilon=min(known, default=target.epsilon))  # type: ignore[call-arg] # it has one
 
     def find_spread(self, parties: int) -> Fraction:
         """Return the variance of the noise in a total of so many parties, in times that of one party's noise."""

@@ -21,7 +21,7 @@ from celosia.federated.contributions import MAX_SUM
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.plan import State, Weights
-from celosia.federated.updates.proximal_bounds import half_spread, proximal_sensitivity
+from celosia.federated.updates.proximal_bounds import bound_movement, half_spread, proximal_sensitivity
 from celosia.federated.updates.proximal_step import ProximalSolver
 from celosia.federated.updates.weights_plan import WeightsPlan
 from celosia.mechanisms.grid import fine_step
@@ -96,11 +96,12 @@ class Proximal:
     ) -> ClientPlan:
         """Plan rounds that are private for whole parties: no minimum has noise of its own, and each movement has."""
         task = read_task(self.estimator, parties, describe_target(target), loss=self.loss, radius=self.radius)
-        _, solver = self._make_solver(task)
-        local = _Movement(task=task, solver=solver)
-        return ClientPlan(
-            task=task, for_parties=target, rounds=rounds, clip=clip, local=local, how="federated proximal"
-        )
+        steepest = task.choose_clip(self.clip)
+        # Beyond this no party moves, whatever and however many its records are: a longer clip would only cost noise.
+        farthest = bound_movement(lipschitz=steepest, mu=self.mu, penalty=self.penalty, radius=task.ball.radius)
+        local = _Movement(task=task, solver=self._solve_to(farthest * _TOLERANCES[0], task, steepest))
+        longest, how = min(clip, farthest), "federated proximal"
+        return ClientPlan(task=task, for_parties=target, rounds=rounds, clip=longest, local=local, how=how)
 
     def _make_solver(self, task: LinearTask) -> tuple[Fraction, ProximalSolver]:
         """Return how far a replaced record moves a minimum of the largest party, and the solver."""

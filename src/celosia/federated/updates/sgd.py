@@ -101,6 +101,8 @@ class SGD:
         if task.target.kind == "pure":
             raise ParameterError("federated.gradients_need_delta")
         rate = exact_probability(self.sampling_rate, name="sampling_rate")
+        if task.target.rho is not None and rate < 1:
+            raise ParameterError("federated.samples_need_epsilon")
         ratio = find_noise_ratio(task.target, rate, rounds * int(self.steps), task.dimension)
         return self._make_plan(task, rounds, ratio, read_sizes(self.records, task))
 
