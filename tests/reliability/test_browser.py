@@ -215,6 +215,7 @@ class Walk:
         """Nothing is wider than the screen, or out of sight in its table."""
         self._seen += 1
         shoot(page, f"{self.lang}-{self.width}-{self._seen:02d}-{what}")
+        page.wait_for_load_state()  # between two pages there is no document
         assert page.evaluate("document.documentElement.scrollWidth") <= self.width, what
         assert cut_tables(page) == 0, what
 
