@@ -168,15 +168,31 @@ def test_malformed_messages_are_refused_and_change_nothing() -> None:
     refuse("mask_message_unexpected", fresh.receive_keys, run.keys | {"e": good})
     refuse("masked_round_given_up", fresh.receive_keys, {"a": good}, kind=EngineError)
     weak = good[: HEADER + 4] + bytes(96)
-    roster = fresh.receive_keys(run.keys | {"a": weak})
     with pytest.raises(InputError, match="public key"):
-        MaskingParty(run.settings, "b").send_shares(roster)
+        fresh.receive_keys(run.keys | {"a": weak})
+    forged = run.roster[: HEADER + 4] + bytes(96) + run.roster[HEADER + 100 :]  # the server may not look, or lie
+    with pytest.raises(InputError, match="public key"):
+        MaskingParty(run.settings, "b").send_shares(forged)
     answers = run.reveal()
     for answer in (answers["a"] + answers["a"][HEADER:], answers["a"][:-40], flip(answers["a"], HEADER)):
         refuse("not_a_mask_message", run.server.receive_reveals, answers | {"a": answer})
     refuse("mask_message_unexpected", run.server.receive_reveals, answers | {"d": answers["a"]})
     refuse("masked_round_given_up", run.server.receive_reveals, {"a": answers["a"]}, kind=EngineError)
     assert run.server.receive_reveals(answers).tolist() == [3, -3]
+
+
+def test_wrong_shares_are_left_out_where_others_are_enough() -> None:
+    for liar in NAMES:
+        run = Run(silent="")
+        answers = run.reveal()
+        for row in range(4):
+            lied = answers | {liar: flip(answers[liar], HEADER + 40 * row + 4)}
+            run.server._step = 3
+            assert run.server.receive_reveals(lied).tolist() == [6, -6]
+    run = Run(silent="")
+    answers = run.reveal()
+    answers |= {"a": flip(answers["a"], HEADER + 4), "b": flip(answers["b"], HEADER + 8)}
+    refuse("mask_share_wrong", run.server.receive_reveals, answers, kind=EngineError)
 
 
 def test_steps_come_in_order() -> None:

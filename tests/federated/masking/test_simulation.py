@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from celosia.core import CelosiaError, EngineError, InputError, ParameterError
 from celosia.federated import MaskingSettings, count_masking_bytes, sum_masked
 from celosia.federated.contributions import add_contributions
-from celosia.federated.masking.simulation import STEPS
+from celosia.federated.masking.server import STEPS
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:

@@ -34,6 +34,7 @@ from celosia.noise.keyed import KEY_BYTES, Keyed, derive
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
     from celosia.core import Source
@@ -87,6 +88,19 @@ class MaskingParty:
         found = cls(settings, state.name)
         found._state = state
         return found
+
+    def answer(self, step: str, message: bytes, compute: "Callable[[], object]") -> bytes:
+        """Return the message of a step, by its name in ``STEPS``; ``compute`` is called where numbers are sent."""
+        match step:
+            case "keys":
+                return self.send_keys()
+            case "shares":
+                return self.send_shares(message)
+            case "numbers":
+                return self.send_numbers(message, compute())
+            case "reveal":
+                return self.send_reveal(message)
+        raise ParameterError("federated.unknown_mask_step", step=safe_repr(step))
 
     def send_keys(self) -> bytes:
         """Return the first message: public keys."""

@@ -14,7 +14,7 @@ from celosia.core.errors import InputError
 from celosia.federated.masking.messages import KEYS, SERVER, check_parties, unpack
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.noise.agreement import KeyAgreement
-from celosia.noise.keyed import derive
+from celosia.noise.keyed import KEY_BYTES, derive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,13 @@ def read_roster(message: bytes, settings: MaskingSettings) -> Roster:
 def make_keys_row(party: int, keys: tuple[bytes, bytes, bytes]) -> NDArray[np.void]:
     """Return a party's row of the roster: its public keys for masks and for messages, and its commitment."""
     return np.array([(party, [list(key) for key in keys])], dtype=KEYS)
+
+
+def check_keys(row: NDArray[np.void]) -> None:
+    """Raise ``InputError`` for public keys with which nobody can agree on a secret: they would stop all others."""
+    agreement = KeyAgreement(bytes(KEY_BYTES), b"")
+    for key in row["keys"][:2]:
+        agreement.derive_key(bytes(key), purpose=b"", ends=(0, 0))
 
 
 def commit(seed: bytes, party: int) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from celosia.core.errors import EngineError, InputError, ParameterError
 from celosia.core.exact import safe_repr
@@ -25,12 +25,15 @@ from celosia.federated.masking.messages import (
     unpack,
     unpack_numbers,
 )
-from celosia.federated.masking.roster import Roster, commit, derive_mask_key, read_roster
+from celosia.federated.masking.roster import Roster, check_keys, commit, derive_mask_key, read_roster
 from celosia.federated.masking.secret_sharing import join_shares
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.noise.agreement import KeyAgreement, clamp_key, compute_public_key
 
-_STEPS: Final = ("receive_keys", "receive_shares", "receive_numbers", "receive_reveals")
+STEPS: Final = ("keys", "shares", "numbers", "reveal")
+"""The messages of a party, in order."""
+
+_ROWS: Final = {"keys": KEYS, "shares": BOXES, "reveal": SHARES}
 
 
 class MaskingServer:
@@ -63,24 +66,27 @@ class MaskingServer:
         self._roster: Roster | None = None
         self._total: NDArray[np.uint64] = np.zeros(settings.width, dtype=np.uint64)
 
+    @property
+    def step(self) -> int:
+        """The place in ``STEPS`` of the messages that come next; their number after the last."""
+        return self._step
+
+    def check(self, name: str, message: object) -> None:
+        """Raise ``InputError`` for a message that the next step cannot use."""
+        self._read(name, message)
+
     def receive_keys(self, messages: Mapping[str, bytes]) -> bytes:
         """Return the roster, for every party that sent its keys."""
-        received = self._read("receive_keys", messages, "keys", KEYS, rows=1)
-        rows = [received[party] for party in sorted(received)]
-        if any(row["party"][0] != party for party, row in zip(sorted(received), rows, strict=True)):
-            raise InputError("federated.not_a_mask_message")
-        message = pack("roster", self.settings, SERVER, np.concatenate(rows))
+        received = self._read_all("keys", messages)
+        rows = np.concatenate([received[party] for party in sorted(received)])
+        message = pack("roster", self.settings, SERVER, rows)
         self._roster = read_roster(message, self.settings)
         self._step += 1
         return message
 
     def receive_shares(self, messages: Mapping[str, bytes]) -> dict[str, bytes]:
         """Return the sealed shares for each party that sent its own."""
-        roster = self._get_roster("receive_shares")
-        received = self._read("receive_shares", messages, "shares", BOXES, rows=len(roster.parties) - 1)
-        for sender, rows in received.items():
-            if check_parties(rows, self.settings) != [party for party in roster.parties if party != sender]:
-                raise InputError("federated.not_a_mask_message")
+        received = self._read_all("shares", messages)
         senders = sorted(received)
         passed = np.zeros((len(senders), len(self.settings.parties)), dtype=BOXES)
         for place, sender in enumerate(senders):
@@ -95,12 +101,7 @@ class MaskingServer:
 
     def receive_numbers(self, messages: Mapping[str, bytes]) -> bytes:
         """Return the list of survivors, for every survivor."""
-        self._check_step("receive_numbers")
-        found = {
-            self._find(name, self.senders): unpack_numbers(message, self.settings, self.settings.get_index(name))
-            for name, message in messages.items()
-        }
-        self._give_up_below_threshold(len(found))
+        found = self._read_all("numbers", messages)
         survivors = tuple(self.settings.parties[party] for party in sorted(found))
         if self.settings.is_visible_alone(survivors):
             raise EngineError("federated.masked_party_alone")
@@ -112,20 +113,31 @@ class MaskingServer:
 
     def receive_reveals(self, messages: Mapping[str, bytes]) -> NDArray[np.int64]:
         """Return the sum of the survivors' numbers."""
-        self._get_roster("receive_reveals")
-        received = self._read("receive_reveals", messages, "reveal", SHARES, rows=len(self.senders))
-        senders = sorted(map(self.settings.get_index, self.senders))
-        if any(check_parties(rows, self.settings) != senders for rows in received.values()):
-            raise InputError("federated.not_a_mask_message")
-        holders = sorted(received)[: self.settings.threshold]
-        secrets = join_shares(np.stack([received[holder]["share"] for holder in holders]), holders)
-        remaining = self._find_masks(dict(zip(senders, secrets, strict=True)))
+        remaining = self._recover_masks(self._read_all("reveal", messages))
         self._step += 1
         return to_signed(reduce_bits(self._total - remaining, self.settings.bits), self.settings.bits)
 
+    def _recover_masks(self, received: dict[int, NDArray[Any]]) -> NDArray[np.uint64]:
+        """Return what is left of the masks in the total, from shares that fit what their owners published.
+
+        With more parties than the threshold, wrong shares are left out: other parties are tried, in a circle.
+        """
+        holders, least = sorted(received), self.settings.threshold
+        senders = sorted(map(self.settings.get_index, self.senders))
+        last: EngineError | None = None
+        for first in range(len(holders) if len(holders) > least else 1):
+            chosen = [holders[(first + place) % len(holders)] for place in range(least)]
+            secrets = join_shares(np.stack([received[holder]["share"] for holder in chosen]), chosen)
+            try:
+                return self._find_masks(dict(zip(senders, secrets, strict=True)))
+            except EngineError as error:
+                last = error
+        assert last is not None  # noqa: S101 - for the type checker: there is one try at least
+        raise last
+
     def _find_masks(self, secrets: dict[int, bytes | None]) -> NDArray[np.uint64]:
         """Return what is left of the masks in the total: the survivors' own, and those shared with silent parties."""
-        roster = self._get_roster("receive_reveals")
+        roster = self._get_roster()
         alive = [self.settings.get_index(name) for name in self.survivors]
         own: list[bytes] = []
         added: list[bytes] = []
@@ -144,7 +156,7 @@ class MaskingServer:
 
     def _check_secret(self, party: int, secret: bytes | None, *, is_key: bool) -> bytes:
         """Return a secret that shares gave back, if it belongs to what the party published."""
-        roster = self._get_roster("receive_reveals")
+        roster = self._get_roster()
         if secret is not None and is_key and clamp_key(secret) == secret:
             if compute_public_key(secret) == roster.mask_keys[party]:
                 return secret
@@ -152,44 +164,40 @@ class MaskingServer:
             return secret
         raise EngineError("federated.mask_share_wrong", name=safe_repr(self.settings.parties[party]))
 
-    def _read(
-        self, step: str, messages: Mapping[str, bytes], kind: str, dtype: DTypeLike, *, rows: int
-    ) -> dict[int, NDArray[Any]]:
-        """Return the rows of the messages of a step, by party; each must have as many as stated."""
-        self._check_step(step)
-        known = {
-            "receive_keys": self.settings.parties,
-            "receive_shares": tuple(self.settings.parties[party] for party in self._roster.parties)
-            if self._roster
-            else (),
-            "receive_reveals": self.survivors,
-        }
-        found = {}
-        for name, message in messages.items():
-            party = self._find(name, known[step])
-            found[party] = unpack(message, kind, self.settings, party, dtype)
-            if len(found[party]) != rows:
-                raise InputError("federated.not_a_mask_message")
-        self._give_up_below_threshold(len(found))
+    def _read_all(self, step: str, messages: Mapping[str, bytes]) -> dict[int, NDArray[Any]]:
+        """Return the rows of the messages of a step, by party."""
+        if self._step >= len(STEPS) or STEPS[self._step] != step:
+            raise ParameterError("federated.mask_step_out_of_order", step=step)
+        found = dict(self._read(name, message) for name, message in messages.items())
+        if len(found) < self.settings.threshold:
+            raise EngineError("federated.masked_round_given_up", least=self.settings.threshold, found=len(found))
         return found
+
+    def _read(self, name: str, message: object) -> tuple[int, NDArray[Any]]:
+        """Return the number of a party, and the rows of its message of the next step."""
+        step, names = STEPS[self._step], self.settings.parties
+        roster = [] if self._roster is None else self._roster.parties
+        senders = {"shares": tuple(names[party] for party in roster), "numbers": self.senders, "reveal": self.survivors}
+        party = self._find(name, senders.get(step, names))
+        if step == "numbers":
+            return party, unpack_numbers(message, self.settings, party)
+        rows = unpack(message, step, self.settings, party, _ROWS[step])
+        others = [other for other in roster if other != party]
+        wanted = {"keys": [party], "shares": others}.get(step) or sorted(map(self.settings.get_index, self.senders))
+        if check_parties(rows, self.settings) != wanted:
+            raise InputError("federated.not_a_mask_message")
+        if step == "keys":
+            check_keys(rows[0])
+        return party, rows
 
     def _find(self, name: str, expected: tuple[str, ...]) -> int:
         if name not in expected:
             raise InputError("federated.mask_message_unexpected", name=safe_repr(name))
         return self.settings.get_index(name)
 
-    def _check_step(self, step: str) -> None:
-        if self._step >= len(_STEPS) or _STEPS[self._step] != step:
-            raise ParameterError("federated.mask_step_out_of_order", step=step)
-
-    def _get_roster(self, step: str) -> Roster:
-        self._check_step(step)
+    def _get_roster(self) -> Roster:
         assert self._roster is not None  # noqa: S101 - set by the first step
         return self._roster
-
-    def _give_up_below_threshold(self, found: int) -> None:
-        if found < self.settings.threshold:
-            raise EngineError("federated.masked_round_given_up", least=self.settings.threshold, found=found)
 
     def __repr__(self) -> str:
         return f"MaskingServer({self.settings!r})"

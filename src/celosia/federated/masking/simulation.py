@@ -4,45 +4,21 @@ Parties may fall silent at any step, as they do in practice. The result has the 
 bytes that each party sent and received.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.contributions import RoundSum
 from celosia.federated.masking.party import MaskingParty, check_numbers
-from celosia.federated.masking.server import MaskingServer
+from celosia.federated.masking.round import MaskedSum, run_round
+from celosia.federated.masking.server import STEPS
 from celosia.federated.masking.settings import MaskingSettings
 
 if TYPE_CHECKING:
     from celosia.core import Source
-
-STEPS: Final = ("keys", "shares", "numbers", "reveal")
-"""The messages of a party, in order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MaskedSum(RoundSum):
-    """The sum of a masked round: whose contributions are in it, and what each party sent and received.
-
-    ``groups`` are the connected parties whose sums are visible: one group, unless masks follow the edges of a graph.
-
-    >>> found = sum_masked({"north": np.array([1]), "south": np.array([2])}, threshold=2)
-    >>> found.groups, found.bytes_sent["north"]
-    ((('north', 'south'),), 444)
-    """
-
-    groups: tuple[tuple[str, ...], ...]
-    bytes_sent: Mapping[str, int]
-    bytes_received: Mapping[str, int]
-
-    def count_bytes(self) -> int:
-        """Return how many bytes all parties sent."""
-        return sum(self.bytes_sent.values())
 
 
 def sum_masked(
@@ -83,21 +59,8 @@ def sum_masked(
     """
     settings = _make_settings(contributions, threshold, edges, largest, number)
     answers = {name: check_numbers(values, settings) for name, values in contributions.items() if values is not None}
-    network = _Network(settings, _read_silent(contributions, silent), source)
-    server = MaskingServer(settings)
-    roster = server.receive_keys(network.ask("keys", None, lambda party, _: party.send_keys()))
-    boxes = server.receive_shares(network.ask("shares", roster, MaskingParty.send_shares))
-    numbers = network.ask("numbers", boxes, lambda party, found: party.send_numbers(found, answers[party.name]))
-    survivors = server.receive_numbers(numbers)
-    total = server.receive_reveals(network.ask("reveal", survivors, MaskingParty.send_reveal))
-    return MaskedSum(
-        total=total.astype(object),
-        accepted=server.survivors,
-        rejected={name: "silent" for name in contributions if name not in server.survivors},
-        groups=settings.find_groups(server.survivors),
-        bytes_sent=network.sent,
-        bytes_received=network.received,
-    )
+    parties = _Parties(settings, answers, _read_silent(contributions, silent), source)
+    return run_round(settings, parties.answer)
 
 
 def _make_settings(
@@ -131,25 +94,25 @@ def _read_silent(contributions: Mapping[str, object], silent: Mapping[str, str] 
     return found
 
 
-class _Network:
-    """The parties of a round, which fall silent as stated, and the bytes that they exchange with the server."""
+class _Parties:
+    """The parties of a round, which fall silent as stated."""
 
-    def __init__(self, settings: MaskingSettings, silent: Mapping[str, str], source: "Source | None") -> None:
-        self.sent = dict.fromkeys(settings.parties, 0)
-        self.received = dict.fromkeys(settings.parties, 0)
+    def __init__(
+        self,
+        settings: MaskingSettings,
+        numbers: Mapping[str, NDArray[np.int64]],
+        silent: Mapping[str, str],
+        source: "Source | None",
+    ) -> None:
         self._parties = {name: MaskingParty(settings, name, source=source) for name in settings.parties}
-        self._silent = silent
+        self._numbers, self._silent = numbers, silent
 
-    def ask(
-        self, step: str, message: Mapping[str, bytes] | bytes | None, answer: Callable[[MaskingParty, Any], bytes]
-    ) -> dict[str, bytes]:
-        """Send a message, the same to all or one for each, to the parties that are left, and return their answers."""
+    def answer(self, step: str, messages: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return what the parties that are left answer to the messages of a step."""
         for name in [name for name, last in self._silent.items() if last == step]:
             self._parties.pop(name, None)
-        answers = {}
-        for name, party in self._parties.items():
-            given = message[name] if isinstance(message, Mapping) else message
-            answers[name] = answer(party, given)
-            self.received[name] += len(given or b"")
-            self.sent[name] += len(answers[name])
-        return answers
+        return {
+            name: party.answer(step, messages[name], lambda name=name: self._numbers[name])  # type: ignore[misc] # at once
+            for name, party in self._parties.items()
+            if name in messages
+        }
