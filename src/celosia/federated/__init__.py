@@ -47,9 +47,10 @@ if TYPE_CHECKING:
     from celosia.federated.masking.messages import count_masking_bytes
     from celosia.federated.masking.noise_shares import NoiseShares
     from celosia.federated.masking.party import MaskingParty
+    from celosia.federated.masking.round import MaskedSum
     from celosia.federated.masking.server import MaskingServer
     from celosia.federated.masking.settings import MaskingSettings
-    from celosia.federated.masking.simulation import MaskedSum, sum_masked
+    from celosia.federated.masking.simulation import sum_masked
     from celosia.federated.network.description import load_description
     from celosia.federated.network.flower import FlowerTransport, create_client_app
     from celosia.federated.network.node import PartyNode
@@ -148,7 +149,7 @@ _FILES = {
     "GossipOnce": "disclosure.methods",
     "Graph": "topology.graph",
     "Krum": "robust",
-    "MaskedSum": "masking.simulation",
+    "MaskedSum": "masking.round",
     "MaskedSums": "disclosure.methods",
     "MaskingParty": "masking.party",
     "MaskingServer": "masking.server",

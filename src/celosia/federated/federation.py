@@ -25,6 +25,7 @@ from celosia.federated.preview import FederationPreview
 from celosia.federated.robust import RobustRule, plan_robust
 from celosia.federated.topology.graph import Graph
 from celosia.federated.training import Training
+from celosia.federated.transport import MessageTransport
 from celosia.federated.updates.client_level import ClientLevel
 from celosia.federated.updates.one_shot import OneShot
 from celosia.federated.updates.proximal import Proximal
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.federated.disclosure.report import Disclosure
-    from celosia.federated.training import Transport
+    from celosia.federated.transport import Transport
     from celosia.federated.updates.plan import UpdatePlan
 
 UPDATES: Final = (OneShot, Proximal, SGD)
@@ -136,8 +137,6 @@ class Federation:
         if exact_probability(self.participation, name="participation") == 0:
             raise ParameterError("federated.nobody_participates")
         self._check_ways(parties)
-        if self.combine is not None:
-            least = max(least, self.combine.least_parties)
         object.__setattr__(self, "parties", parties)
         object.__setattr__(self, "least_parties", least)
 
@@ -162,6 +161,12 @@ class Federation:
     def names(self) -> tuple[str, ...]:
         """The names of the parties."""
         return tuple(one.name for one in self.parties)
+
+    @property
+    def needed_parties(self) -> int:
+        """How many parties must contribute in a round: ``least_parties``, or more under masks or a rule."""
+        masked = 0 if self.masks is None else len(self.parties) - self.masks.silent
+        return max(self.least_parties, masked, 0 if self.combine is None else self.combine.least_parties)
 
     def preview(self) -> FederationPreview:
         """Return the cost, the noise and the traffic of a training. Nothing is spent or released."""
@@ -200,8 +205,8 @@ class Federation:
         remote = [one.name for one in self.parties if one.is_remote]
         if remote and transport is None:
             raise InputError("federated.records_elsewhere", name=safe_repr(remote[0]))
-        if transport is not None and (self.masks is not None or self.topology is not None):
-            raise ParameterError("federated.network_without_masks")
+        if transport is not None and self.masks is not None and not isinstance(transport, MessageTransport):
+            raise ParameterError("federated.transport_without_exchange")
         plan, sources = self.plan(), PartySources(self.source)
         question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
         with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:
@@ -221,7 +226,7 @@ class Federation:
                 training = Training(
                     plan=plan,
                     names=self.names,
-                    least=self.least_parties,
+                    least=self.needed_parties,
                     participation=exact_probability(self.participation, name="participation"),
                     sources=sources,
                     on_round=None if on_round is None else _make_listener(plan, on_round, seeded=sources.seeded),

@@ -20,8 +20,10 @@ from celosia.core.events import GaussianEvent, SummedGaussianEvent
 from celosia.core.exact import exact_integer
 from celosia.federated.masking.messages import count_masking_bytes
 from celosia.federated.masking.noise_shares import NoiseShares
+from celosia.federated.masking.round import run_round
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.federated.masking.simulation import sum_masked
+from celosia.federated.transport import MessageTransport
 from celosia.federated.updates.plan import Integers, State, UpdatePlan
 from celosia.federated.updates.wrapped import WrappedPlan
 from celosia.learn.sgd.price import keeps
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.federated.contributions import RoundSum
     from celosia.federated.topology.graph import Graph
+    from celosia.federated.transport import Transport
 
 _LEAST_EXTRA: Final = Fraction(1, 2**40)  # of a variance
 _MOST_EXTRA: Final = 2
@@ -146,6 +149,29 @@ class MaskedPlan(WrappedPlan):
         return sum_masked(
             given, threshold=self.settings.threshold, edges=self.settings.edges, number=number, source=source
         )
+
+    def receive(
+        self,
+        transport: "Transport",
+        number: int,
+        names: Sequence[str],  # noqa: ARG002 - all of the settings
+        state: State,
+        *,
+        parties: int,  # noqa: ARG002 - stated in the settings
+        source: "Source",  # noqa: ARG002 - parties draw their own secrets
+    ) -> "RoundSum":
+        """Run the messages of a masked round with parties elsewhere, and return the sum."""
+        assert isinstance(transport, MessageTransport)  # noqa: S101 - for the type checker: Federation.run refuses others
+        return run_round(
+            self.get_round(transport.digest, number),
+            lambda step, messages: transport.exchange(
+                number, step, messages, state if step == "numbers" else np.zeros(0)
+            ),
+        )
+
+    def get_round(self, federation: str, number: int) -> MaskingSettings:
+        """Return the settings of a round of a federation over a network, which its digest names."""
+        return replace(self.settings, federation=federation, number=number)
 
     def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
         """Return the model, from the states after all rounds, with the event of the shared noise."""

@@ -7,7 +7,7 @@ has paid for more than it showed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import EngineError
 from celosia.core.exact import double_at_least
@@ -20,14 +20,8 @@ from celosia.query.progress import Bar
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.federated.parties import PartySources
+    from celosia.federated.transport import Transport
     from celosia.federated.updates.plan import State, UpdatePlan
-
-
-class Transport(Protocol):
-    """The way to parties elsewhere."""
-
-    def ask(self, plan: "UpdatePlan", number: int, names: Sequence[str], state: "State") -> Mapping[str, object]:
-        """Return what parties answer in a round: integers, None from a silent one, or ``Unusable``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +37,7 @@ class Training:
     participation: Fraction
     sources: "PartySources" = field(repr=False)
     on_round: "Callable[[Progress], None] | None" = None
-    transport: Transport | None = None
+    transport: "Transport | None" = None
 
     def run(self, progress: Progress, checkpoint: Checkpoint) -> Progress:
         """Run the rounds that are left, and return the progress."""
@@ -70,13 +64,11 @@ class Training:
 
     def _receive(self, number: int, state: "State") -> RoundSum:
         """Ask the parties of a round, and add up what they answer."""
-        asked = self._choose(number)
-        if self.transport is None:
-            contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
-        else:
-            contributions = dict(self.transport.ask(self.plan, number, asked, state))
-        source = self.sources.get("", number)
-        return self.plan.add_up(contributions, parties=len(self.names), number=number, source=source)
+        asked, source, parties = self._choose(number), self.sources.get("", number), len(self.names)
+        if self.transport is not None:
+            return self.plan.receive(self.transport, number, asked, state, parties=parties, source=source)
+        contributions = ask(self.plan, asked, state, [self.sources.get(name, number) for name in asked])
+        return self.plan.add_up(contributions, parties=parties, number=number, source=source)
 
     def _choose(self, number: int) -> list[str]:
         """Return who is asked in a round: each with the same probability, and publicly so."""

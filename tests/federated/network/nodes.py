@@ -19,7 +19,7 @@ DESCRIPTION = """
 name = "trial"
 features = ["a", "b"]
 target = "y"
-rounds = 3
+rounds = {rounds}
 {training}
 
 [parties.north]
@@ -71,9 +71,9 @@ def describe(*held: str, seed: int = 5, **given: Any) -> Federation:
     return Federation(**(defaults | given))
 
 
-def write_files(folder: Path, *, server: str, training: str = "") -> dict[str, str]:
+def write_files(folder: Path, *, server: str, training: str = "", rounds: int = ROUNDS) -> dict[str, str]:
     """Write a description and the records of its parties, and return their files."""
-    (folder / "federation.toml").write_text(DESCRIPTION.format(server=server, training=training))
+    (folder / "federation.toml").write_text(DESCRIPTION.format(server=server, training=training, rounds=rounds))
     files = {}
     for name in FILED:
         features, target = make_records(name)

@@ -109,6 +109,46 @@ def test_updates_and_estimators_are_those_of_the_package(file: Path) -> None:
     assert federation.run().mean_.shape == (2,)
 
 
+def test_ways_to_work_together_are_those_of_the_package(file: Path) -> None:
+    west, server = 'the "west"', "# Each node's own: it"
+    ways: list[tuple[str, dict[str, str]]] = [
+        ("[masks]\nsilent = 1\ncolluders = 0\n", {"masks": "Masks(colluders=0, silent=1)"}),
+        ('[masks]\n[topology]\nshape = "ring"\n', {"masks": "Masks(", "topology": "Graph(3 parties, 3 edges)"}),
+        ('[topology]\nshape = "path"\nsteps = 2\n', {"topology": "Gossip(weights=Weights(3 parties"}),
+        (
+            f"[topology]\nedges = [['north', 'south'], ['south', '{west}']]\nweights = 'constant'\nalpha = 0.25\n",
+            {"topology": "convergence factor 0.750"},
+        ),
+        ('[combine]\ntype = "TrimmedMean"\ntrim = 1\n', {"combine": "TrimmedMean(trim=1)"}),
+        ("[level]\nclip = 0.5\n", {"level": "ClientLevel(clip=Fraction(1, 2))"}),
+    ]
+    digests = {agree(load_description(file).describe({}), {})[1]}
+    for text, wanted in ways:
+        federation = edit(file, (server, f"{text}\n{server}")).describe(write_records(file.parent))
+        for name, words in wanted.items():
+            assert words in repr(getattr(federation, name))
+        assert federation.preview().rounds == 20
+        digests.add(agree(federation, {})[1])
+    assert len(digests) == len(ways) + 1
+    wrong = [
+        ("[masks]\nsilence = 1\n", "masks.silence"),
+        ("[masks]\nsilent = 2\n", "threshold"),
+        ("masks = 3\n", "server.masks|masks"),
+        ('[topology]\nshape = "heap"\n', "shape"),
+        ("[topology]\nsteps = 2\n", "edges or a shape"),
+        ('[topology]\nshape = "ring"\nedges = []\n', "edges or a shape"),
+        ('[topology]\nshape = "ring"\nweights = "heavy"\n', "topology.type"),
+        ('[topology]\nshape = "ring"\nweights = "metropolis"\nalpha = 0.2\n', "topology.type"),
+        ('[masks]\n[topology]\nshape = "ring"\nsteps = 2\n', "topology.steps"),
+        ('[combine]\ntype = "Sum"\n', "combine.type"),
+        ('[combine]\ntype = "Krum"\n', "combine.bad"),
+        ("[level]\n", "level.clip"),
+    ]
+    for text, words in wrong:
+        with pytest.raises(CelosiaError, match=words):
+            edit(file, (server, f"{text}\n{server}")).describe({}).preview()
+
+
 def test_what_is_wrong_is_named(file: Path) -> None:
     changes: list[tuple[str, str, str]] = [
         ("[training]", "[training", "TOML"),

@@ -15,6 +15,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, 
 
 import celosia as cl
 from celosia.core import EngineError, FormatError, ParameterError
+from celosia.federated import ClientLevel, CoordinateMedian, Gossip, Masks, make_graph
 from celosia.federated.contributions import Unusable
 from celosia.federated.network.agreement import agree
 from celosia.federated.network.flower import (
@@ -24,7 +25,7 @@ from celosia.federated.network.flower import (
     make_records,
     read_records,
 )
-from celosia.federated.network.messages import Parcel
+from celosia.federated.network.messages import Parcel, Request
 from celosia.federated.network.node import PartyNode
 from celosia.ledger import InMemoryBudget
 from tests.federated.network.nodes import NAMES, ROUNDS, describe
@@ -50,9 +51,11 @@ def open_node(name: str, folder: Path, given: dict[str, Any]) -> PartyNode:
 class Grid:
     """A grid whose nodes answer as soon as they are asked; ``spoil`` changes what they answer."""
 
-    def __init__(self, folder: Path, spoil: Callable[[str, int, Message, Message], Any] | None = None) -> None:
+    def __init__(
+        self, folder: Path, spoil: Callable[[str, int, Message, Message], Any] | None = None, **given: Any
+    ) -> None:
         self.online = dict(NODES)
-        self.apps = make_apps(folder)
+        self.apps = make_apps(folder, **given)
         self.asked: list[tuple[str, int]] = []
         self.requests: list[RecordDict] = []
         self._spoil, self._replies, self._ids = spoil, {}, itertools.count(1)  # type: ignore[var-annotated]
@@ -99,6 +102,39 @@ def test_a_training_over_flower_is_that_in_process(tmp_path: Path) -> None:
     assert near.event_ == far.event_
 
 
+def test_masks_and_graphs_go_over_flower(tmp_path: Path) -> None:
+    path = make_graph("path", NAMES)
+    ways: list[dict[str, Any]] = [
+        {"masks": Masks()},
+        {"masks": Masks(), "topology": make_graph("complete", NAMES)},
+        {"topology": path},
+        {"topology": Gossip(weights=path, steps=2)},
+        {"combine": CoordinateMedian()},
+        {"level": ClientLevel(clip="0.5"), "masks": Masks()},
+    ]
+    for place, given in enumerate(ways):
+        near, federation = describe(*NAMES, **given).run(), describe(**given)
+        grid, seen = Grid(tmp_path / str(place), **given), list[tuple[int, int, int]]()
+        far = federation.run(transport=transport(grid, federation, report=lambda *told, seen=seen: seen.append(told)))
+        assert np.array_equal(near.coef_, far.coef_)
+        assert near.event_ == far.event_
+        assert near.history_ == far.history_
+        assert seen == [(number, 3, 3) for number in range(1, ROUNDS + 1)]
+        steps = 4 if "masks" in given else 1
+        assert len(grid.requests) == ROUNDS * len(NAMES) * steps
+
+
+def test_a_party_that_is_not_there_under_masks_is_silent_or_ends_the_training(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"masks": Masks(silent=1)}
+    grid, federation = Grid(tmp_path, **given), describe(**given)
+    del grid.online["west"]
+    model = federation.run(transport=transport(grid, federation))
+    assert [told["rejected"] for told in model.history_] == [{"west": "silent"}] * ROUNDS
+    del grid.online["south"]
+    with pytest.raises(EngineError, match="Only 1 parties are connected"):
+        transport(grid, federation).wait(federation.needed_parties)
+
+
 def test_only_those_who_are_asked_answer(tmp_path: Path) -> None:
     given: dict[str, Any] = {"participation": "0.6", "rounds": 4, "least_parties": 1, "seed": 6}
     near, grid = describe(*NAMES, **given).run(), Grid(tmp_path)
@@ -119,7 +155,8 @@ def test_a_budget_pays_and_no_request_has_more_than_the_state(tmp_path: Path) ->
     assert len(grid.requests) == ROUNDS * len(NAMES)
     assert model.history_[0]["accepted"] == list(NAMES)
     for content in grid.requests:
-        assert set(content["celosia"]) == {"celosia", "plan", "round", "party"}
+        assert set(content["celosia"]) == {"celosia", "plan", "round", "step", "party", "message"}
+        assert content["celosia"]["message"] == b""
         assert list(content["arrays"]) == ["state"]
 
 
@@ -296,8 +333,7 @@ def test_no_words_of_an_error_leave_a_client_app() -> None:
         raise RuntimeError("Ann is ill")
 
     _, digest = agree(describe(), {})
-    fields = {"celosia": 1, "plan": digest, "round": 1, "party": "north"}
-    request = make_records(Parcel(fields=fields, arrays={"state": np.zeros(3)}))
+    request = make_records(Request(plan=digest, round=1, party="north", state=np.zeros(3)).pack())
     bad = [
         RecordDict(),
         make_records(Parcel(fields={"celosia": 1}, arrays={})),

@@ -36,7 +36,7 @@ def leave_out(parcel: Parcel, name: str) -> Parcel:
 def list_bad(parcel: Parcel, array: str) -> list[Parcel]:
     """Parcels that no request and no reply looks like."""
     wrong: list[tuple[str, Any]] = [("celosia", 2), ("celosia", True), ("round", 2.0), ("round", True), ("plan", b"5")]
-    wrong += [("party", 7), ("round", None), ("more", 1)]
+    wrong += [("party", 7), ("round", None), ("more", 1), ("step", 1), ("message", "text"), ("message", 7)]
     arrays: list[dict[str, Any]] = [{}, {"other": ANSWER}, {array: ANSWER, "more": ANSWER}]
     return [
         *(change(parcel, **{name: value}) for name, value in wrong),
@@ -69,8 +69,22 @@ def test_what_is_no_reply_to_the_request_is_named() -> None:
     good = REQUEST.accept(ANSWER)
     for parcel in list_bad(good, "integers"):
         assert read_reply(parcel, REQUEST) == Unusable("not readable"), parcel
-    for name, other in (("plan", "5e1e"), ("round", 1), ("party", "south")):
+    for name, other in (("plan", "5e1e"), ("round", 1), ("step", "keys"), ("party", "south")):
         assert read_reply(change(good, **{name: other}), REQUEST) == Unusable(f"another {name}")
+
+
+def test_a_message_under_masks_goes_through() -> None:
+    request = replace(REQUEST, step="keys", message=b"\x00\xff")
+    found = read_request(request.pack())
+    assert (found.step, found.message) == ("keys", b"\x00\xff")
+    good = found.reply(b"mine")
+    assert read_reply(good, request) == b"mine"
+    for parcel in (change(good, message="mine"), leave_out(good, "message"), replace(good, arrays={"a": ANSWER})):
+        assert read_reply(parcel, request) == Unusable("not readable")
+    assert read_reply(request.accept(ANSWER), request) == Unusable("not readable")
+    assert read_reply(good, REQUEST) == Unusable("not readable")
+    for name, other in (("step", "shares"), ("round", 3), ("party", "south"), ("plan", "5e1e")):
+        assert read_reply(change(good, **{name: other}), request) == Unusable(f"another {name}")
 
 
 def test_no_words_of_a_party_reach_the_history() -> None:

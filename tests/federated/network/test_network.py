@@ -82,6 +82,17 @@ def test_a_server_and_parties_train_the_model_of_one_process(tmp_path: Path) -> 
         assert {path.suffix for path in (folder / "nodes").iterdir()} == {".json", ".lock"}
 
 
+@pytest.mark.xdist_group("flower")
+def test_masks_over_a_network_give_the_sums_of_one_process(tmp_path: Path) -> None:
+    files = write_files(tmp_path, server=f"seed = 5\ndeadline = {LONG}\n[masks]\ncolluders = 0", rounds=2)
+    description, told = load_description(tmp_path), []
+    told = list(run(description, files, tmp_path / "model.json"))
+    assert [one["answered"] for one in told if "round" in one] == [2, 2]
+    near = description.describe(files).run()
+    assert_same(load(tmp_path / "model.json"), near)
+    assert next(one["history"] for one in told if "history" in one) == json.loads(json.dumps(near.history_))
+
+
 @pytest.mark.thorough
 @pytest.mark.xdist_group("flower")
 def test_a_node_never_runs_the_code_of_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

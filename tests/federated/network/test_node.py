@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 from celosia.core import CelosiaError, FormatError, InputError, ParameterError
-from celosia.federated import SGD, Federation, Graph, Masks, OneShot, Party, Proximal
+from celosia.federated import (
+    SGD,
+    ClientLevel,
+    Federation,
+    Gossip,
+    Masks,
+    OneShot,
+    Party,
+    Proximal,
+    constant_weights,
+    make_graph,
+)
 from celosia.federated.network import node as node_module
 from celosia.federated.network.agreement import agree
 from celosia.federated.network.answered import AnsweredRounds
@@ -86,6 +97,7 @@ def test_nothing_else_is_answered_and_no_round_is_used_up(node: PartyNode) -> No
         (replace(good, round=0), "federated.no_such_round"),
         (replace(good, round=ROUNDS + 1), "federated.no_such_round"),
         (replace(good, round=-1), "federated.no_such_round"),
+        *((replace(good, step=step), "federated.request_of_another_step") for step in ("keys", "numbers", "more", "")),
     ]
     start = node.plan.start()
     states: list[Any] = [np.nan * start, start + np.inf, start[1:], start[None], start.astype(np.int64)]
@@ -178,6 +190,15 @@ def test_nodes_agree_and_notice_every_difference() -> None:
                 describe(update=Proximal(estimator=LinearRegression(**line), mu="0.1"), adjacency="replace-one"),
                 describe(update=Proximal(estimator=LinearRegression(**line), mu="0.2"), adjacency="replace-one"),
                 describe(update=OneShot(LinearRegression(**line)), rounds=1),
+                describe(masks=Masks()),
+                describe(masks=Masks(colluders=0)),
+                describe(masks=Masks(colluders=0, silent=1)),  # the price of Masks()
+                describe(masks=Masks(), topology=make_graph("path", NAMES)),
+                describe(topology=make_graph("path", NAMES)),
+                describe(topology=make_graph("ring", NAMES)),
+                describe(topology=Gossip(weights=make_graph("ring", NAMES), steps=2)),
+                describe(topology=Gossip(weights=constant_weights(make_graph("path", NAMES)))),
+                describe(level=ClientLevel(clip="0.5")),
             )
         ),
     ]
@@ -214,20 +235,3 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         with pytest.raises(CelosiaError, match="records of one party"):
             PartyNode.of(describe(*held), tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_masks_and_graphs_are_refused(tmp_path: Path) -> None:
-    """A node would send its share of the noise, without a mask."""
-    ways: list[dict[str, Any]] = [{"masks": Masks()}, {"topology": Graph([("north", "south"), ("south", "west")])}]
-    for way in ways:
-        with pytest.raises(ParameterError, match="whole noise"):
-            PartyNode.of(replace(describe("north"), **way), tmp_path)
-        with pytest.raises(ParameterError, match="whole noise"):
-            replace(describe("north"), **way).run(transport=Silence())
-
-
-class Silence:
-    """A way to parties that never answer."""
-
-    def ask(self, _plan: Any, _number: int, names: Any, _state: Any) -> dict[str, object]:
-        return dict.fromkeys(names)

@@ -11,19 +11,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import ParameterError
 from celosia.federated.checkpoint import describe, fingerprint
+from celosia.federated.gossip import Gossip
 
 if TYPE_CHECKING:
     from celosia.federated.federation import Federation
+    from celosia.federated.topology.graph import Graph
     from celosia.federated.updates.plan import UpdatePlan
 
 
 def agree(federation: "Federation", terms: Mapping[str, Any]) -> "tuple[UpdatePlan, str]":
     """Return the plan of a federation as every node plans it, and the digest that the nodes compare."""
-    if federation.masks is not None or federation.topology is not None:
-        # A party would send a share of the noise without a mask.
-        raise ParameterError("federated.network_without_masks")
     # A budget may change the unit in which a cost is stated, and only the server has one.
     plan = replace(federation, budget=None).plan()
     told = {
@@ -32,8 +30,17 @@ def agree(federation: "Federation", terms: Mapping[str, Any]) -> "tuple[UpdatePl
         "records": [one.records for one in federation.parties],
         "level": describe(federation.level),
         "combine": describe(federation.combine),
+        "masks": describe(federation.masks),
+        "topology": _describe_topology(federation.topology),
         "least_parties": federation.least_parties,
         "participation": str(federation.participation),
         "terms": describe(terms),
     }
     return plan, hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _describe_topology(topology: "Graph | Gossip | None") -> Any:
+    """Return who talks to whom, and the weights, rounded: the last bits of the best ones depend on the machine."""
+    if not isinstance(topology, Gossip):
+        return describe(topology)
+    return [describe(topology.graph), topology.weights.matrix.round(9).tolist(), topology.steps]

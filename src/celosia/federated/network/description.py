@@ -4,7 +4,6 @@ What decides the integers and their cost must be the same in all copies; nodes c
 ``[server]`` is each node's own. Unknown names are refused: a misspelt limit would silently not hold.
 """
 
-import inspect
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,15 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.federated.network.records import load_records
+from celosia.federated.network.sections import PRIVACY, WAYS, check_names, make_update, make_ways
 
 if TYPE_CHECKING:
     from celosia.federated.federation import Federation
 
-_ESTIMATORS: Final = ("GaussianNB", "LinearRegression", "LogisticRegression", "PCA", "Ridge", "StandardScaler")
-_UPDATES: Final = ("OneShot", "Proximal", "SGD")
 _SECTIONS: Final = ("estimator", "parties", "privacy", "server", "training", "update")
 _TRAINING: Final = ("features", "least_parties", "name", "participation", "rounds", "target")
-_PRIVACY: Final = ("adjacency", "delta", "epsilon", "rho")
 _SERVER: Final = ("address", "dataset", "deadline", "ledger", "seed")
 _PARTY: Final = ("records",)
 FILE_NAME: Final = "federation.toml"
@@ -42,6 +39,7 @@ class Description:
     estimator: Mapping[str, Any] = field(repr=False)
     update: Mapping[str, Any] = field(repr=False)
     privacy: Mapping[str, Any] = field(repr=False)
+    ways: Mapping[str, Mapping[str, Any]] = field(repr=False)
     server: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -83,9 +81,10 @@ class Description:
         seed = self.server.get("seed")
         return Federation(
             parties=parties,
-            update=self._make_update(),
+            update=make_update(self.estimator, self.update),
             **self.privacy,
             **given,
+            **make_ways(self.ways, self.names),
             budget=budget,
             source=None if seed is None else Seeded(seed),
         )
@@ -103,12 +102,6 @@ class Description:
 
     def _load(self, path: str) -> tuple[Any, Any]:
         return load_records(path, self.training["features"], self.training.get("target"), self.estimator.get("classes"))
-
-    def _make_update(self) -> Any:
-        from celosia import federated, learn
-
-        estimator = _make(learn, self.estimator, _ESTIMATORS, "estimator")
-        return _make(federated, {"estimator": estimator} | dict(self.update), _UPDATES, "update")
 
 
 def load_description(path: str | Path) -> Description:
@@ -128,9 +121,11 @@ def load_description(path: str | Path) -> Description:
         found = tomllib.loads(file.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ParameterError("federated.description_not_toml", path=str(file), error=error) from error
-    _check_names(found, _SECTIONS, "")
+    check_names(found, (*_SECTIONS, *WAYS), "")
     for name in _SECTIONS:
-        if not isinstance(found.setdefault(name, {}), dict):
+        found.setdefault(name, {})
+    for name, section in found.items():
+        if not isinstance(section, dict):
             raise ParameterError("federated.not_a_section", name=name)
     privacy = dict(found["privacy"])
     proximal = found["update"].get("type") == "Proximal"
@@ -143,6 +138,7 @@ def load_description(path: str | Path) -> Description:
         estimator={name: _to_floats(value) for name, value in found["estimator"].items()},
         update=found["update"],
         privacy=privacy,
+        ways={name: found[name] for name in WAYS if name in found},
         server={"address": "127.0.0.1:9092", "deadline": 600} | found["server"],
     )
     _check(description)
@@ -150,13 +146,13 @@ def load_description(path: str | Path) -> Description:
 
 
 def _check(description: Description) -> None:
-    _check_names(description.training, _TRAINING, "training.")
-    _check_names(description.privacy, _PRIVACY, "privacy.")
-    _check_names(description.server, _SERVER, "server.")
+    check_names(description.training, _TRAINING, "training.")
+    check_names(description.privacy, PRIVACY, "privacy.")
+    check_names(description.server, _SERVER, "server.")
     for name, told in description.parties.items():
         if not isinstance(told, dict):
             raise ParameterError("federated.not_a_section", name=f"parties.{name}")
-        _check_names(told, _PARTY, f"parties.{name}.")
+        check_names(told, _PARTY, f"parties.{name}.")
     _check_texts(description)
     deadline = description.server["deadline"]
     if type(deadline) not in {int, Decimal} or not 0 < deadline < 10**9:
@@ -179,34 +175,6 @@ def _check_texts(description: Description) -> None:
             raise ParameterError("federated.setting_not_a_text", name=name, value=safe_repr(value))
     if "seed" in server and type(server["seed"]) is not int:
         raise ParameterError("federated.seed_not_an_integer", value=safe_repr(server["seed"]))
-
-
-def _check_names(section: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
-    unknown = [name for name in section if name not in known]
-    if unknown:
-        raise ParameterError(
-            "federated.unknown_setting", name=safe_repr(f"{prefix}{unknown[0]}"), known=", ".join(known)
-        )
-
-
-def _make(package: Any, section: Mapping[str, Any], types: tuple[str, ...], name: str) -> Any:
-    """Make an estimator or an update from a section; a parameter that is missing or unknown is named."""
-    if section.get("type") not in types:
-        raise ParameterError(
-            "federated.unknown_type", name=name, value=safe_repr(section.get("type")), known=", ".join(types)
-        )
-    kind = getattr(package, section["type"])
-    given = {key: value for key, value in section.items() if key != "type"}
-    parameters = inspect.signature(kind).parameters
-    known = [one for one in parameters if one not in {"budget", "source", *_PRIVACY}]
-    if unknown := [one for one in given if one not in known]:
-        raise ParameterError(
-            "federated.unknown_setting", name=safe_repr(f"{name}.{unknown[0]}"), known=", ".join(known)
-        )
-    missing = [one for one in known if one not in given and parameters[one].default is inspect.Parameter.empty]
-    if missing:
-        raise ParameterError("federated.setting_missing", name=f"{name}.{missing[0]}")
-    return kind(**given)
 
 
 def _to_floats(value: Any) -> Any:

@@ -141,7 +141,7 @@ class FlowerTransport:
         if len(online) < least:
             raise EngineError("federated.too_few_connected", least=least, found=len(online))
         # No plan has a round 0: who has this plan refuses that round, and others refuse the plan.
-        answers = self._exchange(0, sorted(online), np.zeros(0), width=0)
+        answers = self._exchange(self._make_requests(0, sorted(online), np.zeros(0)), width=0)
         ready = {name for name, answer in answers.items() if answer == Unusable("refused: federated.no_such_round")}
         if len(ready) < least:
             raise EngineError("federated.too_few_agree", least=least, found=len(ready))
@@ -149,17 +149,31 @@ class FlowerTransport:
 
     def ask(self, plan: "UpdatePlan", number: int, names: Sequence[str], state: "State") -> dict[str, object]:
         """Return what parties answer: an array, None from a silent one, or why the answer is unusable."""
-        answers = self._exchange(number, names, np.asarray(state), width=plan.width)
+        answers = self._exchange(self._make_requests(number, names, np.asarray(state)), width=plan.width)
         if self.report is not None:
             self.report(number, len(names), sum(answer is not None for answer in answers.values()))
         return answers
 
-    def _exchange(self, number: int, names: Sequence[str], state: NDArray[Any], *, width: int) -> dict[str, object]:
+    def exchange(self, number: int, step: str, messages: Mapping[str, bytes], state: "State") -> dict[str, object]:
+        """Send the messages of a step under masks, and return what each party answers."""
+        answers = self._exchange(
+            {
+                name: Request(plan=self.digest, round=number, step=step, message=message, party=name, state=state)
+                for name, message in messages.items()
+            },
+            width=0,
+        )
+        if self.report is not None and step == "numbers":
+            self.report(number, len(self.nodes), sum(answer is not None for answer in answers.values()))
+        return answers
+
+    def _make_requests(self, number: int, names: Sequence[str], state: NDArray[Any]) -> dict[str, Request]:
+        return {name: Request(plan=self.digest, round=number, party=name, state=state) for name in names}
+
+    def _exchange(self, requests: Mapping[str, Request], *, width: int) -> dict[str, object]:
         online = self.find_online()
-        asked = {
-            name: Request(plan=self.digest, round=number, party=name, state=state) for name in names if name in online
-        }
-        answers: dict[str, object] = dict.fromkeys(names)
+        asked = {name: request for name, request in requests.items() if name in online}
+        answers: dict[str, object] = dict.fromkeys(requests)
         waiting = self._push(asked)
         end = time.monotonic() + self.deadline
         while waiting and time.monotonic() < end:

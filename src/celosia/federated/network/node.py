@@ -7,6 +7,7 @@ may quote records.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,12 @@ import numpy as np
 
 from celosia.core.errors import CelosiaError, FormatError, InputError, ParameterError
 from celosia.core.exact import safe_repr
+from celosia.federated.masked import MaskedPlan
+from celosia.federated.masking.server import STEPS
 from celosia.federated.network.agreement import agree
 from celosia.federated.network.answered import AnsweredRounds
-from celosia.federated.network.messages import REFUSALS, Parcel, Request, read_request, refuse_unreadable
+from celosia.federated.network.masked_node import MaskedNode
+from celosia.federated.network.messages import ANSWER, REFUSALS, Parcel, Request, read_request, refuse_unreadable
 from celosia.federated.parties import PartySources
 from celosia.federated.training import ask
 
@@ -61,6 +65,7 @@ class PartyNode:
     digest: str
     sources: PartySources = field(repr=False)
     answered: AnsweredRounds = field(repr=False)
+    masks: MaskedNode | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, federation: "Federation", folder: str | Path, terms: Mapping[str, Any] | None = None) -> "PartyNode":
@@ -69,33 +74,37 @@ class PartyNode:
         if len(held) != 1:
             raise ParameterError("federated.node_of_one_party", found=len(held))
         plan, digest = agree(federation, terms or {})
+        answered = AnsweredRounds.of(Path(folder), digest, held[0])
         return cls(
             party=held[0],
             plan=plan,
             digest=digest,
             sources=PartySources(federation.source),
-            answered=AnsweredRounds.of(Path(folder), digest, held[0]),
+            answered=answered,
+            masks=MaskedNode(plan=plan, answered=answered) if isinstance(plan, MaskedPlan) else None,
         )
 
     def answer(self, parcel: Parcel) -> Parcel:
-        """Return the reply to a request: integers with noise, or a refusal."""
+        """Return the reply to a request: integers with noise, a message under masks, or a refusal."""
         try:
             request = read_request(parcel)
         except FormatError:
             return refuse_unreadable()
         code = "federated.answer_failed"
         try:
-            return request.accept(self.compute(request))
+            self._check(request)
+            if self.masks is not None:
+                return request.reply(self.masks.answer(request, partial(self._draw, request)))
+            self.answered.claim(request.round)  # before the records are used
+            return request.accept(self._draw(request))
         except CelosiaError as error:
             code = error.code if error.code in REFUSALS else code
         except Exception:  # noqa: BLE001, S110 - whatever it was, its words may quote records
             pass
         return request.refuse(code)
 
-    def compute(self, request: Request) -> "np.ndarray[Any, np.dtype[np.int64]]":
-        """Return this party's integers with noise; the round is claimed before the records are used."""
-        self._check(request)
-        self.answered.claim(request.round)
+    def _draw(self, request: Request) -> "np.ndarray[Any, np.dtype[np.int64]]":
+        """Return this party's integers with noise."""
         sent = ask(self.plan, (self.party,), request.state, [self.sources.get(self.party, request.round)])
         found = sent[self.party]
         if found is None:
@@ -109,6 +118,10 @@ class PartyNode:
             raise InputError("federated.request_for_another_party", name=safe_repr(request.party))
         if not 1 <= request.round <= self.plan.rounds:
             raise InputError("federated.no_such_round", round=request.round, rounds=self.plan.rounds)
+        if request.step not in ((ANSWER,) if self.masks is None else STEPS):
+            raise InputError("federated.request_of_another_step")
+        if request.step not in {ANSWER, "numbers"}:
+            return
         start, state = self.plan.start(), request.state
         if state.dtype != start.dtype or state.shape != start.shape or not np.isfinite(state).all():
             raise InputError("federated.state_of_another_form")

@@ -41,7 +41,7 @@ def _train(grid: Any, job: dict[str, Any], file: IO[str]) -> None:
         terms=description.terms,
         report=lambda number, asked, found: _tell(file, {"round": number, "asked": asked, "answered": found}),
     )
-    transport.wait(federation.least_parties)
+    transport.wait(federation.needed_parties)
     model = federation.run(job["checkpoint"], transport=transport)
     _tell(file, {"history": model.history_})
     model.save(job["model"])

@@ -42,6 +42,25 @@ epsilon = 1
 delta = "1e-6"
 adjacency = "replace-one"
 
+# With masks the server sees the sum of the parties only, and they share one noise: so many of them may collude with it,
+# or fall silent in a round.
+# [masks]
+# colluders = 1
+# silent = 0
+
+# Rules that a few bad parties cannot steer, instead of masks: TrimmedMean, CoordinateMedian, Krum or ClippedSum.
+# [combine]
+# type = "TrimmedMean"
+# trim = 1
+
+# Privacy for whole parties instead of records: a party's weights move by so much in a round, at the most.
+# [level]
+# clip = "0.5"
+
+# Who averages, or masks, with whom: a shape, or edges = [["north", "south"], ...].
+# [topology]
+# shape = "ring"
+
 # Each node's own: it may differ between copies.
 [server]
 address = "127.0.0.1:9092"

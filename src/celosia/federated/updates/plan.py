@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
+    from celosia.federated.transport import Transport
     from celosia.statistics.base.noise import Noise
     from celosia.statistics.base.target import Target
 
@@ -167,3 +168,17 @@ class UpdatePlan(ABC):
     ) -> RoundSum:
         """Add up what parties sent in a round; ``parties`` is how many there are in all."""
         return add_contributions(contributions, width=self.width, parties=parties)
+
+    def receive(
+        self,
+        transport: "Transport",
+        number: int,
+        names: Sequence[str],
+        state: State,
+        *,
+        parties: int,
+        source: "Source",
+    ) -> RoundSum:
+        """Ask parties elsewhere in a round, and add up what they answer."""
+        contributions = dict(transport.ask(self, number, names, state))
+        return self.add_up(contributions, parties=parties, number=number, source=source)
