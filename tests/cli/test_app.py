@@ -287,6 +287,7 @@ OPTIONS = {
     "--title": "a line for people",
     "--tolerance": "how near calibration comes",
     "--top": "how many of the largest values",
+    "--topology": "who talks to whom, by the name of a graph",
     "--unit": "who is protected",
     "--unreadable-at-most": "the share of cells that may be unreadable",
     "--until": "the last day of a log",

@@ -221,3 +221,19 @@ def test_masked_trainings_stand_beside_the_others() -> None:
     assert scores["one-shot"] < scores["one-shot + masks"] < scores["no privacy"]
     assert found["previews"]["one-shot + masks"]["noise_ratio"] == pytest.approx((7 / 6) ** 0.5)
     assert "1.08 times the noise of a fit in one place" in run(*given)[0]
+
+
+def test_trainings_over_a_graph_stand_beside_the_others(tmp_path: Path) -> None:
+    given = ("--data", "debt", "--method", "one-shot", "--repeat", "2", "--seed", "3", "--masks")
+    over = (*given, "--topology", "creditors")
+    found = json.loads(run(*over, "--json")[0])
+    scores = {one["method"]: one["score"] for one in found["results"]}
+    ways = ["", " + creditors", " + masks", " + creditors + masks"]
+    assert list(scores)[:4] == [f"one-shot{way}" for way in ways]
+    ratios = {name: preview["noise_ratio"] for name, preview in found["previews"].items()}
+    assert ratios["one-shot + masks"] < 2 < ratios["one-shot + creditors + masks"]  # a leaf needs a whole noise
+    picture = tmp_path / "graph.svg"
+    run(*over, "--chart", str(picture), "--chart-of", "topology")
+    assert "creditor 5" in picture.read_text()
+    for wrong, words in (((*given, "--chart-of", "topology"), "a graph"), ((*given, "--topology", "heap"), "shape")):
+        assert words in run(*wrong, code=2)[1]

@@ -22,14 +22,16 @@ from celosia.core.exact import exact_epsilon, exact_integer, safe_repr
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
-    from celosia.federated import Comparison
+    from celosia.federated import Comparison, Federation
 
 METHODS: Final = ("one-shot", "sgd", "proximal")
 """The ways to train."""
 
-_CHARTS: Final = ("rounds", "epsilon", "bytes")
+_CHARTS: Final = ("rounds", "epsilon", "bytes", "topology")
+_SHAPES: Final = ("ring", "star", "path", "grid", "complete", "small world", "binary tree", "creditors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,15 @@ class SimulatedTraining:
     masks: Annotated[
         bool, typer.Option("--masks", help="Train in each way under masks too, where parties share one noise.")
     ] = False
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHAPE",
+            help="Train in each way over a graph too, without a server: ring, star, path, grid, complete, small world, "
+            "binary tree or creditors. With --masks these are along its edges.",
+            autocompletion=offer(_SHAPES),
+        ),
+    ] = None
     repeat: Annotated[int, typer.Option(metavar="N", help="How often each training is run.")] = 5
     seed: Annotated[int | None, typer.Option(metavar="N", help="Repeat the same noise every time. Not private.")] = None
 
@@ -72,7 +83,7 @@ class SimulatedTraining:
 
     def make_methods(self, records: SimulatedRecords) -> tuple[dict[str, Any], Any]:
         """Return what is compared, and the estimator that is fitted with all records in one place."""
-        from celosia.federated import SGD, Masks, OneShot, Proximal
+        from celosia.federated import SGD, Masks, OneShot, Proximal, make_graph
         from celosia.learn import GaussianNB, LinearRegression, LogisticRegression
 
         sums: Any
@@ -88,8 +99,13 @@ class SimulatedTraining:
             "proximal": lambda: Proximal(estimator=line, mu=self.mu),
         }
         chosen = {name: make() for name, make in makers.items() if self.method in {name, "all"}}
-        masked = {f"{name} + masks": (update, {"masks": Masks()}) for name, update in chosen.items() if self.masks}
-        return {name: (update, {}) for name, update in chosen.items()} | masked, line
+        ways: dict[str, dict[str, Any]] = {"": {}}
+        if self.topology is not None:
+            graph = make_graph(self.topology, list(records.parties))
+            ways[f" + {self.topology}"] = {"topology": graph}
+        if self.masks:
+            ways |= {f"{name} + masks": {"masks": Masks(), **way} for name, way in ways.items()}
+        return {f"{name}{way}": (update, ways[way]) for way in ways for name, update in chosen.items()}, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +117,13 @@ class SimulatedChart:
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="The error by rounds, epsilon or bytes; by default by rounds, or by epsilon if there are several.",
+            help="The error by rounds, epsilon or bytes, or what neighbours of the topology learn; by default the error "
+            "by rounds, or by epsilon if there are several.",
             autocompletion=offer(_CHARTS),
         ),
     ] = None
 
-    def choose(self, epsilons: int) -> str:
+    def choose(self, epsilons: int, topology: str | None) -> str:
         """Check the options, and return what the chart is of."""
         if self.chart is not None:
             check_chart(self.chart, name="chart")
@@ -115,9 +132,11 @@ class SimulatedChart:
             raise ParameterError("cli.unknown_federated_chart", known=", ".join(_CHARTS), value=safe_repr(chosen))
         if chosen == "epsilon" and epsilons == 1:
             raise ParameterError("federated.one_epsilon")
+        if chosen == "topology" and topology is None:
+            raise ParameterError("federated.no_topology")
         return chosen
 
-    def draw(self, found: "Comparison", chosen: str) -> None:
+    def draw(self, found: "Comparison", chosen: str, federations: "Mapping[str, Federation]") -> None:
         """Draw and save the chart, if one is wanted."""
         if self.chart is None:
             return
@@ -125,6 +144,10 @@ class SimulatedChart:
             from celosia.federated import bytes_chart, epsilons_chart, rounds_chart
             from celosia.plots import save
 
+            if chosen == "topology":
+                over_graph = [one for one in federations.values() if one.topology is not None]
+                save(over_graph[-1].who_learns_what().draw_topology(language=current_language()), self.chart)
+                return
             charts: dict[str, Callable[..., Any]] = {
                 "rounds": rounds_chart,
                 "epsilon": epsilons_chart,
@@ -150,7 +173,7 @@ def simulate(
     every training spends anew: this is for experiments on records that are known.
     """
     spent = training.check()
-    chosen = picture.choose(len(spent))
+    chosen = picture.choose(len(spent), training.topology)
     with waiting("cli_federated.reading"):
         from celosia.cli.federated.show import comparison_object, print_comparison
         from celosia.federated import Federation, compare_methods
@@ -160,7 +183,7 @@ def simulate(
         records = parties.read(0 if training.seed is None else training.seed)
         methods, reference = training.make_methods(records)
     privacy: dict[str, Any] = {"delta": training.delta, "adjacency": "replace-one"}
-    previews = {
+    federations = {
         name: Federation(
             parties=records.parties,
             update=update,
@@ -168,9 +191,10 @@ def simulate(
             rounds=1 if name.startswith("one-shot") else training.rounds,
             **privacy,
             **options,
-        ).preview()
+        )
         for name, (update, options) in methods.items()
     }
+    previews = {name: federation.preview() for name, federation in federations.items()}
     found = compare_methods(
         records.parties,
         records.test,
@@ -183,7 +207,7 @@ def simulate(
         watch=Bar(text=say("cli_federated.training")),
         **privacy,
     )
-    picture.draw(found, chosen)
+    picture.draw(found, chosen, federations)
     if as_json:
         print_json(comparison_object(found, previews, records, seed=training.seed))
         return
