@@ -164,8 +164,12 @@ class Federation:
         return tuple(one.name for one in self.parties)
 
     def preview(self) -> FederationPreview:
-        """Return the cost, the noise and the traffic of a training. Nothing is spent or released."""
-        plan, names = self.plan(), self.names
+        """Return the cost, the noise and the traffic of a training. No record is read, and nothing is spent.
+
+        It follows from names, columns, bounds and classes alone; under replace-one also from how many records there
+        are, which is public there.
+        """
+        plan, names = self._plan_withheld(), self.names
         scale = plan.get_noise_scale(float(plan.find_spread(len(names))))
         return FederationPreview(
             guarantee=plan.guarantee,
@@ -235,24 +239,31 @@ class Federation:
         return model
 
     def plan(self) -> "UpdatePlan":
-        """Read and check the records, and plan the rounds; nothing is spent or released."""
+        """Read and check the records, and plan the rounds; nothing is summed, spent or released."""
+        return self._plan(self.parties)
+
+    def _plan_withheld(self) -> "UpdatePlan":
+        """Plan the rounds without reading a record."""
+        return self._plan(tuple(one.withhold() for one in self.parties))
+
+    def _plan(self, parties: tuple[Party, ...]) -> "UpdatePlan":
         privacy = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho, "adjacency": self.adjacency}
         # An estimator's own epsilon gives way to a rho.
         given = privacy if self.rho is None else privacy | {"epsilon": 1 if self.epsilon is None else self.epsilon}
         rounds = int(exact_integer(self.rounds, name="rounds"))
         given |= {"budget": self.budget, "gaussian": self.masks is not None}
         if isinstance(self.level, ClientLevel):
-            plan = self._plan_clients(self.level, rounds)
+            plan = self._plan_clients(parties, self.level, rounds)
         else:
-            plan = self.update.plan(self.parties, given, rounds)
+            plan = self.update.plan(parties, given, rounds)
         if self.masks is not None:
             return self.masks.plan(plan, self.names, self._graph)
         if self.combine is not None:
-            return plan_robust(plan, self.combine, len(self.parties))
+            return plan_robust(plan, self.combine, len(parties))
         gossip = Gossip(weights=self.topology) if isinstance(self.topology, Graph) else self.topology
         return plan if gossip is None else gossip.plan(plan, self.names)
 
-    def _plan_clients(self, level: ClientLevel, rounds: int) -> "UpdatePlan":
+    def _plan_clients(self, parties: tuple[Party, ...], level: ClientLevel, rounds: int) -> "UpdatePlan":
         if isinstance(self.update, OneShot):
             raise ParameterError("federated.one_shot_for_records")
         if self.adjacency is not None and exact_adjacency(self.adjacency) is not ReplaceOne:
@@ -269,18 +280,18 @@ class Federation:
             exact=limit is None or isinstance(limit, ApproxDP),
         )
         target = replace(target, gaussian=self.masks is not None)
-        return self.update.plan_clients(self.parties, target, level.clip, rounds)
+        return self.update.plan_clients(parties, target, level.clip, rounds)
 
     def who_learns_what(
         self, *, delta: "Exact | None" = None, coalitions: "Collection[Collection[str]]" = ()
     ) -> "Disclosure":
         """Return what each party of the graph, and each coalition, learns about each other one, before training.
 
-        Under masks it supposes that no party falls silent.
+        No record is read. Under masks it supposes that no party falls silent.
         """
         if self._graph is None:
             raise ParameterError("federated.no_topology")
-        plan = self.plan()
+        plan = self._plan_withheld()
         given = plan.target.delta if delta is None else exact_delta(delta)
         if not isinstance(plan, MaskedPlan):
             return who_learns_what(self._graph, FreshNoise(event=plan.event), delta=given, coalitions=coalitions)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.federated.outline import Outline
 from celosia.noise.keyed import Keyed, derive
 from celosia.noise.source import source_or_system
 
@@ -27,7 +28,7 @@ class Party:
     """One holder of records: features, and a target where one is learned.
 
     ``X`` is left out where the records are elsewhere: a federation over a network knows its other parties by name.
-    ``records`` is their number, where it must be public.
+    ``records`` is their number, where it must be public. ``outline`` has what is public of records that are withheld.
 
     >>> Party("north", [[0.1], [0.4]], [1.0, 2.0]), Party("south", records=900)
     (Party('north'), Party('south'))
@@ -37,6 +38,7 @@ class Party:
     X: Any = field(default=None, repr=False)
     y: Any = field(default=None, repr=False)
     records: int | None = None
+    outline: Outline | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_party_name(self.name)
@@ -47,6 +49,21 @@ class Party:
     def is_remote(self) -> bool:
         """Whether the records are elsewhere."""
         return self.X is None
+
+    def withhold(self) -> "Party":
+        """Return the party with what is public of its records instead of them; no record is read.
+
+        >>> party = Party("north", [[0.1], [0.4]], [1.0, 2.0]).withhold()
+        >>> party.is_remote, party.outline.X.shape, party.count_records()
+        (True, (0, 1), 2)
+        """
+        if self.is_remote:
+            return self
+        return Party(self.name, records=self.records, outline=Outline.of(self.X, self.y))
+
+    def count_records(self) -> int | None:
+        """Return how many records are stated or, of withheld ones, how many there are; for replace-one only."""
+        return self.outline.count if self.records is None and self.outline is not None else self.records
 
     def __repr__(self) -> str:
         return f"Party({self.name!r})"

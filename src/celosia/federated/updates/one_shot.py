@@ -9,6 +9,7 @@ fit in one place.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from celosia.learn.base.summaries import SummaryEstimator
 from celosia.statistics.base.summary_request import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -62,15 +63,18 @@ class OneShot:
             raise ParameterError("federated.estimator_not_from_sums", type=safe_repr(type(self.estimator).__name__))
 
     def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "OneShotPlan":
-        """Read and check the records of all parties, and plan the sums; nothing is released."""
+        """Read and check the records of all parties, and plan the sums; nothing is summed or released."""
         if rounds != 1:
             raise ParameterError("federated.one_shot_has_one_round", rounds=rounds)
         model = copy_estimator(self.estimator, privacy)
         request = read_example(model, parties, model.plan_sums)
+        held = [one for one in parties if not one.is_remote]
+        for one in held:
+            _check_records(model, one)
         return OneShotPlan(
             model=model,
             request=request,
-            sums={one.name: _sum_records(model, one, request) for one in parties if not one.is_remote},
+            sums={one.name: partial(_sum_records, model, one, request) for one in held},
             records=_read_weights(parties),
         )
 
@@ -84,18 +88,24 @@ def _read_weights(parties: "tuple[Party, ...]") -> dict[str, int]:
     return {one.name: one.records or 1 if stated else 1 for one in parties}
 
 
-def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest") -> "ExactSums":
+def _check_records(model: Any, party: "Party") -> None:
+    """Raise for records that cannot be summed, before they are paid for."""
+    classes = getattr(model, "classes_", None)
+    read_from(party, lambda: model.read_data(party.X, party.y, classes, first=False))
+
+
+def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest", _: "Source") -> "NDArray[Any]":
     found: ExactSums = read_from(party, lambda: model.sum_records(party.X, party.y, request))
-    return found
+    return found.combine()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OneShotPlan(UpdatePlan):
-    """The plan of one round, with the exact sums of the parties in this process, which are never shown."""
+    """The plan of one round; ``sums`` computes the exact sums of parties in this process, which are never shown."""
 
     model: Any
     request: "SummaryRequest"
-    sums: "Mapping[str, ExactSums]" = field(repr=False)
+    sums: "Mapping[str, Callable[[Source], NDArray[Any]]]" = field(repr=False)
     records: Mapping[str, int] = field(repr=False)
     rounds: int = 1
 
@@ -122,10 +132,10 @@ class OneShotPlan(UpdatePlan):
         self,
         parties: "Sequence[str]",
         state: State,  # noqa: ARG002 - sums do not depend on it
-        sources: "Sequence[Source]",  # noqa: ARG002 - sums are exact
+        sources: "Sequence[Source]",
     ) -> "Sequence[NDArray[np.int64] | None]":
-        """Return the exact sums of parties."""
-        return [self.sums[name].combine() for name in parties]
+        """Sum the records of parties, exactly."""
+        return [self.sums[name](source) for name, source in zip(parties, sources, strict=True)]
 
     def find_weights(self, parties: "Sequence[str]") -> Weights:
         """Return how many records parties state, or 1 for all."""

@@ -1,11 +1,13 @@
 """The estimator of a federation before records are read: its target, its classes, and how many features there are.
 
-The shape of the records is taken from the first party in this process. Where there is none, as at the server of a
-network, it is taken from a made-up record, which needs bounds for each feature.
+The shape of the records is taken from the first party in this process, or from the outline of records that are
+withheld. Where there is none, as at the server of a network, it is taken from a made-up record, which needs bounds for
+each feature.
 """
 
 import copy
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +38,22 @@ def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
 
 
 def read_example(model: Any, parties: "tuple[Party, ...]", read: "Callable[[Any, Any], Any]") -> Any:
-    """Return what is read from records that show the shape of all: of a party in this process, or made up."""
+    """Return what is read from records that show the shape of all: of a party, of its outline, or made up."""
     for one in parties:
         if not one.is_remote:
             return read_from(one, lambda one=one: read(one.X, one.y))  # type: ignore[misc] # bound at once
-    return read(*_make_example(model))
+    outlined = next((one for one in parties if one.outline is not None), None)
+    if outlined is None:
+        return read(*_make_example(model))
+    hides_number, model.hides_number = model.hides_number, True  # an outline has no row
+    try:
+        return read_from(outlined, partial(_read_outline, outlined.outline, read))
+    finally:
+        model.hides_number = hides_number
+
+
+def _read_outline(outline: Any, read: "Callable[[Any, Any], Any]") -> Any:
+    return read(outline.X, outline.y)
 
 
 def _make_example(model: Any) -> tuple[Any, Any]:
