@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
-from celosia.federated.updates.shape import copy_estimator, read_example, read_from
+from celosia.federated.parties import read_from
+from celosia.federated.updates.shape import copy_estimator, read_example
+from celosia.federated.updates.table_rows import read_tables
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.optimize.losses import LogisticLoss, Loss, SquaredLoss
@@ -129,6 +131,7 @@ def read_task(
     ``widest`` is the radius of the ball, in norms of a row, for classes where none is given: slopes of the logistic
     loss do not grow with it.
     """
+    estimator, parties = read_tables(estimator, parties)
     model = copy_estimator(estimator, privacy)
     target = model.find_privacy_target()
     if not target.private:

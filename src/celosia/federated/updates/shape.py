@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
-from celosia.core.errors import InputError, ParameterError, UnboundedDataError
-from celosia.core.exact import safe_repr
+from celosia.core.errors import ParameterError
+from celosia.federated.parties import read_from
 from celosia.learn.privacy.parameters import known_count
 
 if TYPE_CHECKING:
@@ -26,14 +26,20 @@ if TYPE_CHECKING:
 def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
     """Return a copy with the privacy parameters of the federation; refuse classes that are read from records.
 
-    ``gaussian`` among them says that noise must be Gaussian. Under add-remove, no record is a number like any.
+    Under add-remove, no record is a number like any.
     """
-    model = copy.deepcopy(estimator).set_params(**{key: value for key, value in privacy.items() if key != "gaussian"})
-    if privacy.get("gaussian"):
-        model.needs_gaussian = True
+    model = set_privacy(estimator, privacy)
     model.hides_number = model.find_privacy_target().adjacency is AddRemove
     if getattr(model, "classes", None) == "public":
         raise ParameterError("federated.classes_not_stated")
+    return model
+
+
+def set_privacy(estimator: Any, privacy: Mapping[str, Any]) -> Any:
+    """Return a copy with these privacy parameters; ``gaussian`` among them says that noise must be Gaussian."""
+    model = copy.deepcopy(estimator).set_params(**{key: value for key, value in privacy.items() if key != "gaussian"})
+    if privacy.get("gaussian"):
+        model.needs_gaussian = True
     return model
 
 
@@ -65,14 +71,3 @@ def _make_example(model: Any) -> tuple[Any, Any]:
     if model.learns != "features":
         made_up = np.array([0.0]) if model.learns == "number" else np.array(model.classes)[:1]
     return np.zeros((1, features)), made_up
-
-
-def read_from(party: "Party", read: "Callable[[], Any]") -> Any:
-    """Return what is read from a party's records; an error about them names the party."""
-    try:
-        return read()
-    except UnboundedDataError:  # of the estimator, and the same for all
-        raise
-    except InputError as error:
-        problem = error.message
-    raise InputError("federated.records_not_usable", name=safe_repr(party.name), error=problem)
