@@ -219,7 +219,7 @@ def test_how_many_records_there_are_is_not_told_under_add_remove() -> None:
         Federation(parties={"a": (features, target), "b": empty}, update=UPDATES[4][0], epsilon=2, delta="1e-5").run()
 
 
-@pytest.mark.parametrize(("records", "mu", "parties"), [(10**6, 10, 100), (3 * 10**5, 5000, 2), (3 * 10**7, 10, 2)])
+@pytest.mark.parametrize(("records", "mu", "parties"), [(10**6, 10, 100), (10**5, 5000, 8), (2 * 10**6, 10, 20)])
 def test_minima_of_many_records_fit_the_sum(records: int, mu: int, parties: int) -> None:
     line = LinearRegression(bounds=([-1, -1], [1, 1]), bounds_y=(-2, 2))
     held = [Party(f"{number}", records=records) for number in range(parties)]

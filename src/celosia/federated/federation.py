@@ -4,18 +4,16 @@ Each party reads its own records, adds noise and sends integers; a server adds t
 record is summed, and committed with the result. A person's records must all be with one party (``parties``).
 """
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import exact_adjacency, exact_delta, exact_integer, exact_probability, safe_repr
-from celosia.core.guarantees import ApproxDP
-from celosia.core.messages.message import name_unit
-from celosia.federated.checkpoint import Checkpoint, Progress, find_reservation, fingerprint
+from celosia.core.exact import exact_delta, exact_integer, exact_probability, safe_repr
+from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
+from celosia.federated.columns import choose_columns, find_adjacency
 from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
 from celosia.federated.disclosure.report import who_learns_what
 from celosia.federated.gossip import Gossip, check_parties
@@ -24,15 +22,13 @@ from celosia.federated.parties import Party, PartySources, read_parties
 from celosia.federated.preview import FederationPreview
 from celosia.federated.robust import RobustRule, plan_robust
 from celosia.federated.topology.graph import Graph
-from celosia.federated.training import Training
+from celosia.federated.training import Training, finish, make_listener
 from celosia.federated.transport import MessageTransport
 from celosia.federated.updates.client_level import ClientLevel
 from celosia.federated.updates.one_shot import OneShot
 from celosia.federated.updates.proximal import Proximal
 from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
-from celosia.ledger.budget_account import as_account
-from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,12 +51,16 @@ class Federation:
     Parameters
     ----------
     parties
-        Names and records: ``{"north": (X, y), "south": (X, y)}``, or a list of ``Party``.
+        Names and records: ``{"north": (X, y), "south": (X, y)}``, or a list of ``Party``. Records are arrays or frames,
+        or all of them tables made by ``celosia.table``, with the same schema for the columns that are used.
     update
         What is computed: ``OneShot(estimator)`` in one round, or ``SGD(estimator=...)`` or
         ``Proximal(estimator=..., mu=...)`` in several.
+    features, target
+        The columns that are learned from, and the one that is learned, of tables or frames.
     epsilon, delta, rho, adjacency
-        The privacy target for every record, as for the estimators of ``celosia.learn``.
+        The privacy target for every record, as for the estimators of ``celosia.learn``. Tables state the neighbours and
+        the unit themselves.
     rounds
         How often the parties are asked.
     participation
@@ -109,6 +109,8 @@ class Federation:
 
     parties: Any = field(repr=False)
     update: OneShot | Proximal | SGD
+    features: Sequence[str] | None = None
+    target: str | None = None
     epsilon: "Exact | None" = None
     delta: "Exact | None" = None
     rho: "Exact | None" = None
@@ -129,7 +131,7 @@ class Federation:
             raise ParameterError("federated.unknown_update", update=safe_repr(update))
         if self.epsilon is None and self.rho is None:
             raise ParameterError("federated.no_privacy_target")
-        parties = read_parties(self.parties)
+        parties = choose_columns(read_parties(self.parties), self.features, self.target)
         least = int(exact_integer(self.least_parties, name="least_parties"))
         if least > len(parties):
             raise ParameterError("federated.too_few_parties_for_least", least=least, found=len(parties))
@@ -169,8 +171,12 @@ class Federation:
         return max(self.least_parties, masked, 0 if self.combine is None else self.combine.least_parties)
 
     def preview(self) -> FederationPreview:
-        """Return the cost, the noise and the traffic of a training. Nothing is spent or released."""
-        plan, names = self.plan(), self.names
+        """Return the cost, the noise and the traffic of a training. No record is read, and nothing is spent.
+
+        It follows from names, columns, bounds and classes alone; under replace-one also from how many records there
+        are, which is public there.
+        """
+        plan, names = self._plan_withheld(), self.names
         scale = plan.get_noise_scale(float(plan.find_spread(len(names))))
         return FederationPreview(
             guarantee=plan.guarantee,
@@ -207,10 +213,21 @@ class Federation:
             raise InputError("federated.records_elsewhere", name=safe_repr(remote[0]))
         if transport is not None and self.masks is not None and not isinstance(transport, MessageTransport):
             raise ParameterError("federated.transport_without_exchange")
-        plan, sources = self.plan(), PartySources(self.source)
+        with ExitStack() as opened:
+            plan = self._plan(tuple(one.open(opened) for one in self.parties))
+            return self._train(plan, checkpoint, on_round, transport)
+
+    def _train(
+        self,
+        plan: "UpdatePlan",
+        checkpoint: "str | Path | None",
+        on_round: Callable[[int, Any], None] | None,
+        transport: "Transport | None",
+    ) -> Any:
+        sources = PartySources(self.source)
         question = f"Train {self.update!r} with {len(self.parties)} parties in {plan.rounds} rounds"
         with Checkpoint(None if checkpoint is None else Path(checkpoint)) as file:
-            progress = file.load(fingerprint(plan, self.names, (self.update, self.combine)))
+            progress = file.load(fingerprint(plan, self.names, (self.update, self.combine, *self._columns)))
             paid = find_reservation(self.budget, progress, plan)
             with spend(
                 self.budget,
@@ -229,63 +246,59 @@ class Federation:
                     least=self.needed_parties,
                     participation=exact_probability(self.participation, name="participation"),
                     sources=sources,
-                    on_round=None if on_round is None else _make_listener(plan, on_round, seeded=sources.seeded),
+                    on_round=None if on_round is None else make_listener(plan, on_round, seeded=sources.seeded),
                     transport=transport,
                 )
                 progress = training.run(progress, file)
-                model = _finish(plan, progress, seeded=sources.seeded)
+                model = finish(plan, progress, seeded=sources.seeded)
                 payment.deliver(progress.states[-1])
             file.remove()
         model.history_ = progress.history
         return model
 
     def plan(self) -> "UpdatePlan":
-        """Read and check the records, and plan the rounds; nothing is spent or released."""
-        privacy = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho, "adjacency": self.adjacency}
-        # An estimator's own epsilon gives way to a rho.
-        given = privacy if self.rho is None else privacy | {"epsilon": 1 if self.epsilon is None else self.epsilon}
+        """Read and check the records, and plan the rounds; nothing is summed, spent or released."""
+        opened = ExitStack()  # not closed: tables stay open as long as the plan
+        return self._plan(tuple(one.open(opened) for one in self.parties))
+
+    def _plan_withheld(self) -> "UpdatePlan":
+        """Plan the rounds without reading a record."""
+        return self._plan(tuple(one.withhold() for one in self.parties))
+
+    def _plan(self, parties: tuple[Party, ...]) -> "UpdatePlan":
+        privacy: dict[str, Any] = {
+            name: getattr(self, name) for name in ("epsilon", "delta", "rho", "adjacency", "budget")
+        }
+        privacy["gaussian"] = self.masks is not None
         rounds = int(exact_integer(self.rounds, name="rounds"))
-        given |= {"budget": self.budget, "gaussian": self.masks is not None}
         if isinstance(self.level, ClientLevel):
-            plan = self._plan_clients(self.level, rounds)
+            if isinstance(self.update, OneShot):
+                raise ParameterError("federated.one_shot_for_records")
+            plan: UpdatePlan = self.update.plan_clients(
+                parties, self.level.find_target(privacy), self.level.clip, rounds
+            )
         else:
-            plan = self.update.plan(self.parties, given, rounds)
+            if self.rho is not None and self.epsilon is None:
+                privacy["epsilon"] = 1  # an estimator's own epsilon gives way to a rho
+            privacy["adjacency"] = find_adjacency(parties, self.adjacency, self.budget)
+            plan = self.update.plan(parties, privacy, rounds)
         if self.masks is not None:
             return self.masks.plan(plan, self.names, self._graph)
         if self.combine is not None:
-            return plan_robust(plan, self.combine, len(self.parties))
+            return plan_robust(plan, self.combine, len(parties))
         gossip = Gossip(weights=self.topology) if isinstance(self.topology, Graph) else self.topology
         return plan if gossip is None else gossip.plan(plan, self.names)
-
-    def _plan_clients(self, level: ClientLevel, rounds: int) -> "UpdatePlan":
-        if isinstance(self.update, OneShot):
-            raise ParameterError("federated.one_shot_for_records")
-        if self.adjacency is not None and exact_adjacency(self.adjacency) is not ReplaceOne:
-            raise ParameterError("federated.parties_need_replace_one")
-        limit = None if self.budget is None else as_account(self.budget).limit
-        if limit is not None and (limit.unit, limit.adjacency) != ("party", ReplaceOne):
-            raise ParameterError("federated.budget_not_for_parties", unit=name_unit(limit.unit))
-        target = Target.of(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-            adjacency=ReplaceOne,
-            unit="party",
-            exact=limit is None or isinstance(limit, ApproxDP),
-        )
-        target = replace(target, gaussian=self.masks is not None)
-        return self.update.plan_clients(self.parties, target, level.clip, rounds)
 
     def who_learns_what(
         self, *, delta: "Exact | None" = None, coalitions: "Collection[Collection[str]]" = ()
     ) -> "Disclosure":
         """Return what each party of the graph, and each coalition, learns about each other one, before training.
 
-        Under masks it supposes that no party falls silent.
+        No record is read. Under masks it supposes that no party falls silent.
         """
         if self._graph is None:
             raise ParameterError("federated.no_topology")
-        plan = self.plan()
+        plan = self._plan_withheld()
         given = plan.target.delta if delta is None else exact_delta(delta)
         if not isinstance(plan, MaskedPlan):
             return who_learns_what(self._graph, FreshNoise(event=plan.event), delta=given, coalitions=coalitions)
@@ -293,22 +306,11 @@ class Federation:
         return who_learns_what(self._graph, method, delta=given, coalitions=coalitions)
 
     @property
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of the parties' tables, as their schemas declare them; the bounds of arrays are in the update."""
+        table = self.parties[0].table
+        return () if table is None else (table.describe(), str(self.target))
+
+    @property
     def _graph(self) -> Graph | None:
         return self.topology.graph if isinstance(self.topology, Gossip) else self.topology
-
-
-def _finish(plan: "UpdatePlan", progress: Progress, *, seeded: bool) -> Any:
-    """Return the model of the states so far; the last round may have been lost."""
-    answered = next(filter(None, (len(told["accepted"]) for told in reversed(progress.history))))
-    return plan.finish(progress.states, plan.find_spread(answered), seeded=seeded)
-
-
-def _make_listener(
-    plan: "UpdatePlan", on_round: Callable[[int, Any], None], *, seeded: bool
-) -> Callable[[Progress], None]:
-    def tell(progress: Progress) -> None:
-        model = copy.copy(_finish(plan, progress, seeded=seeded))  # the plan fits one model, again and again
-        model.history_ = progress.history
-        on_round(progress.begun, model)
-
-    return tell

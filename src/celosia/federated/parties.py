@@ -6,15 +6,20 @@ guarantee of one party's message is the guarantee of all messages together.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import InputError, ParameterError
+from celosia.core.errors import EngineError, InputError, ParameterError, QueryError, SchemaError, UnboundedDataError
 from celosia.core.exact import exact_integer, safe_repr
+from celosia.federated.outline import Outline
+from celosia.federated.party_table import PartyTable
 from celosia.noise.keyed import Keyed, derive
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from celosia.core import Source
 
 _MIN_PARTIES: Final = 2
@@ -26,8 +31,9 @@ _MAX_NAME_LENGTH: Final = 100
 class Party:
     """One holder of records: features, and a target where one is learned.
 
-    ``X`` is left out where the records are elsewhere: a federation over a network knows its other parties by name.
-    ``records`` is their number, where it must be public.
+    ``X`` may be a table made by ``celosia.table``: the federation then names the features and the target. It is left
+    out where the records are elsewhere: a federation over a network knows its other parties by name. ``records`` is
+    their number, where it must be public. ``outline`` has what is public of records that are withheld.
 
     >>> Party("north", [[0.1], [0.4]], [1.0, 2.0]), Party("south", records=900)
     (Party('north'), Party('south'))
@@ -37,6 +43,7 @@ class Party:
     X: Any = field(default=None, repr=False)
     y: Any = field(default=None, repr=False)
     records: int | None = None
+    outline: Outline | PartyTable | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_party_name(self.name)
@@ -47,6 +54,37 @@ class Party:
     def is_remote(self) -> bool:
         """Whether the records are elsewhere."""
         return self.X is None
+
+    def withhold(self) -> "Party":
+        """Return the party with what is public of its records instead of them; no record is read.
+
+        >>> party = Party("north", [[0.1], [0.4]], [1.0, 2.0]).withhold()
+        >>> party.is_remote, party.outline.X.shape, party.count_records()
+        (True, (0, 1), 2)
+        """
+        if self.is_remote:
+            return self
+        outline = self.X if isinstance(self.X, PartyTable) else Outline.of(self.X, self.y)
+        return Party(self.name, records=self.records, outline=outline)
+
+    def count_records(self) -> int | None:
+        """Return how many records are stated or, of withheld ones, how many there are; for replace-one only."""
+        return self.outline.count if self.records is None and isinstance(self.outline, Outline) else self.records
+
+    @property
+    def table(self) -> PartyTable | None:
+        """The table of the records, which may be withheld; None for arrays."""
+        held = self.outline if self.is_remote else self.X
+        return held if isinstance(held, PartyTable) else None
+
+    def open(self, opened: ExitStack) -> "Party":
+        """Return the party with its table open, to be closed with the others; one with arrays as it is."""
+        held = self.X
+        if not isinstance(held, PartyTable):
+            return self
+        table: PartyTable = read_from(self, held.open)
+        opened.callback(table.close)
+        return replace(self, X=table)
 
     def __repr__(self) -> str:
         return f"Party({self.name!r})"
@@ -84,6 +122,20 @@ def _make_party(name: Any, records: Any) -> Party:
             raise InputError("federated.records_not_a_pair", name=safe_repr(name))
         return Party(name, *records)
     return Party(name, records)
+
+
+def read_from(party: Party, read: "Callable[[], Any]") -> Any:
+    """Return what is read from a party's records; an error about them names the party."""
+    kind: type[InputError | EngineError] = InputError
+    try:
+        return read()
+    except UnboundedDataError:  # of the estimator, and the same for all
+        raise
+    except (InputError, SchemaError, QueryError) as error:
+        problem = error.message
+    except EngineError as error:
+        problem, kind = error.message, EngineError
+    raise kind("federated.records_not_usable", name=safe_repr(party.name), error=problem)
 
 
 class PartySources:

@@ -40,7 +40,8 @@ class FederationPreview:
 
     def __str__(self) -> str:
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
-        whose = "record" if self.guarantee.unit == "row" else "party, with all its records"
+        units = {"row": "record", "person": "person, with all records of theirs"}
+        whose = units.get(self.guarantee.unit, "party, with all its records")
         return (
             f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round.\n"
             f"Guarantee for every {whose}, against {self._against}:\n{self.guarantee!r}.\n"

@@ -4,6 +4,7 @@ The cost of all rounds is reserved before the first. So no round can exceed the 
 has paid for more than it showed.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -122,3 +123,22 @@ def _show_progress(rounds: range) -> Iterator[int]:
             yield number
     finally:
         bar(1)
+
+
+def finish(plan: "UpdatePlan", progress: Progress, *, seeded: bool) -> Any:
+    """Return the model of the states so far; the last round may have been lost."""
+    answered = next(filter(None, (len(told["accepted"]) for told in reversed(progress.history))))
+    return plan.finish(progress.states, plan.find_spread(answered), seeded=seeded)
+
+
+def make_listener(
+    plan: "UpdatePlan", on_round: Callable[[int, Any], None], *, seeded: bool
+) -> Callable[[Progress], None]:
+    """Return what hands the number of a round, and the model so far, to a listener."""
+
+    def tell(progress: Progress) -> None:
+        model = copy.copy(finish(plan, progress, seeded=seeded))  # the plan fits one model, again and again
+        model.history_ = progress.history
+        on_round(progress.begun, model)
+
+    return tell

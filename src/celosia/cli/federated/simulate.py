@@ -117,8 +117,8 @@ class SimulatedChart:
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="The error by rounds, epsilon or bytes, or what neighbours of the topology learn; by default the error "
-            "by rounds, or by epsilon if there are several.",
+            help="The error by rounds, epsilon or bytes, or what neighbours of the topology learn; by default the "
+            "error by rounds, or by epsilon if there are several.",
             autocompletion=offer(_CHARTS),
         ),
     ] = None

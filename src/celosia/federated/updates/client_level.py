@@ -7,25 +7,30 @@ is meant for many parties under masks; by itself the message of a party has a wh
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from celosia.core.exact import Exact, exact_positive
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_adjacency, exact_positive
+from celosia.core.guarantees import ApproxDP
+from celosia.core.messages.message import name_unit
 from celosia.federated.updates.plan import Integers, State, Weights
 from celosia.federated.updates.weights_plan import WeightsPlan
+from celosia.ledger.budget_account import as_account
 from celosia.mechanisms.grid import fine_step
 from celosia.statistics.base.noise import Noise, Sensitivity
+from celosia.statistics.base.target import Target
 
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.federated.contributions import RoundSum
     from celosia.federated.updates.linear_task import LinearTask
-    from celosia.statistics.base.target import Target
 
 _FINE: Final = 2**20  # integer steps in the longest movement
 _BELOW: Final = 1 - 2.0**-30  # lengths are cut a little shorter than allowed, and then compared in integers
@@ -45,6 +50,23 @@ class ClientLevel:
 
     def __init__(self, *, clip: Exact) -> None:
         object.__setattr__(self, "clip", exact_positive(clip, name="clip"))
+
+    def find_target(self, privacy: Mapping[str, Any]) -> "Target":
+        """Return the privacy target for whole parties; refuse other neighbours, and a budget for others."""
+        if privacy["adjacency"] is not None and exact_adjacency(privacy["adjacency"]) is not ReplaceOne:
+            raise ParameterError("federated.parties_need_replace_one")
+        limit = None if privacy["budget"] is None else as_account(privacy["budget"]).limit
+        if limit is not None and (limit.unit, limit.adjacency) != ("party", ReplaceOne):
+            raise ParameterError("federated.budget_not_for_parties", unit=name_unit(limit.unit))
+        target = Target.of(
+            epsilon=privacy["epsilon"],
+            delta=privacy["delta"],
+            rho=privacy["rho"],
+            adjacency=ReplaceOne,
+            unit="party",
+            exact=limit is None or isinstance(limit, ApproxDP),
+        )
+        return replace(target, gaussian=privacy["gaussian"])
 
 
 class LocalTraining(Protocol):

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
-from celosia.federated.updates.shape import copy_estimator, read_example, read_from
+from celosia.federated.parties import read_from
+from celosia.federated.updates.shape import copy_estimator, read_example
+from celosia.federated.updates.table_rows import read_tables
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.optimize.losses import LogisticLoss, Loss, SquaredLoss
@@ -129,6 +131,7 @@ def read_task(
     ``widest`` is the radius of the ball, in norms of a row, for classes where none is given: slopes of the logistic
     loss do not grow with it.
     """
+    estimator, parties = read_tables(estimator, parties)
     model = copy_estimator(estimator, privacy)
     target = model.find_privacy_target()
     if not target.private:
@@ -154,7 +157,7 @@ def read_task(
         ball=Ball(reach if radius is None else exact_positive(radius, name="radius")),
         scaling=scaling,
         names=tuple(one.name for one in parties),
-        sizes=np.array([sizes.get(one.name, -1 if one.records is None else one.records) for one in parties]),
+        sizes=np.array([sizes.get(one.name, _find_size(one, target)) for one in parties]),
         held=tuple(sizes),
         rows=shorten_rows(np.concatenate(rows)),
         targets=np.clip((np.clip(targets, middle - half, middle + half) - middle) / half, -1.0, 1.0),
@@ -167,6 +170,12 @@ def _find(names: "Sequence[str]", among: tuple[str, ...]) -> list[int]:
         return list(range(len(among)))
     places = {name: place for place, name in enumerate(among)}
     return [places[name] for name in names]
+
+
+def _find_size(party: "Party", target: "Target") -> int:
+    """Return how many records a party has that are not read, -1 where that is not known; public under replace-one."""
+    size = party.count_records() if target.adjacency is ReplaceOne else party.records
+    return -1 if size is None else size
 
 
 def describe_target(target: "Target") -> dict[str, Any]:

@@ -9,20 +9,25 @@ fit in one place.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
+from celosia.core.guarantees import ApproxDP, PureDP
+from celosia.federated.parties import read_from
 from celosia.federated.updates.plan import State, UpdatePlan, Weights
-from celosia.federated.updates.shape import copy_estimator, read_example, read_from
+from celosia.federated.updates.shape import copy_estimator, read_example, set_privacy
 from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
+from celosia.ledger.budget_account import as_account
 from celosia.statistics.base.summary_request import Provenance
+from celosia.statistics.base.target import is_infinite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from celosia.federated.contributions import RoundSum
     from celosia.federated.parties import Party
     from celosia.learn.base.exact import ExactSums
+    from celosia.query.answering.fitting import Fitting
     from celosia.statistics.base.noise import Noise
     from celosia.statistics.base.summary_request import SummaryRequest
     from celosia.statistics.base.target import Target
@@ -46,7 +52,7 @@ class OneShot:
     ----------
     estimator
         ``LinearRegression``, ``Ridge``, ``GaussianNB``, ``CategoricalNB``, ``PCA`` or ``StandardScaler``, with public
-        bounds and classes. The federation sets its privacy parameters.
+        bounds and classes; of tables, these are in the schema. The federation sets its privacy parameters.
 
     Examples
     --------
@@ -62,16 +68,42 @@ class OneShot:
             raise ParameterError("federated.estimator_not_from_sums", type=safe_repr(type(self.estimator).__name__))
 
     def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "OneShotPlan":
-        """Read and check the records of all parties, and plan the sums; nothing is released."""
+        """Read and check the records of all parties, and plan the sums; nothing is summed or released."""
         if rounds != 1:
             raise ParameterError("federated.one_shot_has_one_round", rounds=rounds)
+        if parties[0].table is not None:
+            return self._plan_tables(parties, privacy)
         model = copy_estimator(self.estimator, privacy)
         request = read_example(model, parties, model.plan_sums)
+        held = [one for one in parties if not one.is_remote]
+        for one in held:
+            _check_records(model, one)
         return OneShotPlan(
             model=model,
             request=request,
-            sums={one.name: _sum_records(model, one, request) for one in parties if not one.is_remote},
+            sums={one.name: partial(_sum_records, model, one, request) for one in held},
             records=_read_weights(parties),
+        )
+
+    def _plan_tables(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any]) -> "OneShotPlan":
+        """Plan sums that the engines of the parties' tables compute, from their schemas alone."""
+        if privacy["rho"] is None and is_infinite(privacy["epsilon"]):
+            raise ParameterError("learn.sums_need_privacy")
+        model = set_privacy(self.estimator, privacy)
+        limit = None if privacy["budget"] is None else as_account(privacy["budget"]).limit
+        exact = limit is None or isinstance(limit, PureDP | ApproxDP)
+        tables = {one.name: one.table for one in parties if one.table is not None}
+        fittings = {name: table.plan_sums(model, exact=exact) for name, table in tables.items()}
+        for one in parties:
+            if not one.is_remote:
+                read_from(one, partial(tables[one.name].check, fittings[one.name].plan))
+        first = fittings[parties[0].name]
+        return OneShotPlan(
+            model=model,
+            request=first.request,  # the same for all: it follows from the schema and the limits
+            sums={one.name: partial(_sum_table, one, fittings[one.name]) for one in parties if not one.is_remote},
+            records=_read_weights(parties),
+            schema=first.schema,
         )
 
     def __repr__(self) -> str:
@@ -84,19 +116,33 @@ def _read_weights(parties: "tuple[Party, ...]") -> dict[str, int]:
     return {one.name: one.records or 1 if stated else 1 for one in parties}
 
 
-def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest") -> "ExactSums":
+def _check_records(model: Any, party: "Party") -> None:
+    """Raise for records that cannot be summed, before they are paid for."""
+    classes = getattr(model, "classes_", None)
+    read_from(party, lambda: model.read_data(party.X, party.y, classes, first=False))
+
+
+def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest", _: "Source") -> "NDArray[Any]":
     found: ExactSums = read_from(party, lambda: model.sum_records(party.X, party.y, request))
+    return found.combine()
+
+
+def _sum_table(party: "Party", fitting: "Fitting", source: "Source") -> "NDArray[Any]":
+    table = party.table
+    assert table is not None  # noqa: S101 - for the type checker: the sums are planned for one
+    found: NDArray[Any] = read_from(party, partial(table.read_sums, fitting, source))
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OneShotPlan(UpdatePlan):
-    """The plan of one round, with the exact sums of the parties in this process, which are never shown."""
+    """The plan of one round; ``sums`` computes the exact sums of parties in this process, which are never shown."""
 
     model: Any
     request: "SummaryRequest"
-    sums: "Mapping[str, ExactSums]" = field(repr=False)
+    sums: "Mapping[str, Callable[[Source], NDArray[Any]]]" = field(repr=False)
     records: Mapping[str, int] = field(repr=False)
+    schema: str | None = None
     rounds: int = 1
 
     @property
@@ -122,10 +168,10 @@ class OneShotPlan(UpdatePlan):
         self,
         parties: "Sequence[str]",
         state: State,  # noqa: ARG002 - sums do not depend on it
-        sources: "Sequence[Source]",  # noqa: ARG002 - sums are exact
+        sources: "Sequence[Source]",
     ) -> "Sequence[NDArray[np.int64] | None]":
-        """Return the exact sums of parties."""
-        return [self.sums[name].combine() for name in parties]
+        """Sum the records of parties, exactly."""
+        return [self.sums[name](source) for name, source in zip(parties, sources, strict=True)]
 
     def find_weights(self, parties: "Sequence[str]") -> Weights:
         """Return how many records parties state, or 1 for all."""
@@ -143,4 +189,4 @@ class OneShotPlan(UpdatePlan):
     def finish(self, states: "Sequence[State]", spread: "Fraction", *, seeded: bool) -> Any:
         """Return the model of the total."""
         widened = replace(self.request, noise=self.request.noise.widen(spread))
-        return self.model.finish_fit(states[-1], widened, Provenance(seeded=seeded))
+        return self.model.finish_fit(states[-1], widened, Provenance(seeded=seeded, schema=self.schema))

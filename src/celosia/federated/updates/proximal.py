@@ -99,7 +99,8 @@ class Proximal:
         steepest = task.choose_clip(self.clip)
         # Beyond this no party moves, whatever and however many its records are: a longer clip would only cost noise.
         farthest = bound_movement(lipschitz=steepest, mu=self.mu, penalty=self.penalty, radius=task.ball.radius)
-        local = _Movement(task=task, solver=self._solve_to(farthest * _TOLERANCES[0], task, steepest))
+        solver = self._solve_to(farthest * _TOLERANCES[0], task, steepest, public=False)
+        local = _Movement(task=task, solver=solver)
         longest, how = min(clip, farthest), "federated proximal"
         return ClientPlan(task=task, for_parties=target, rounds=rounds, clip=longest, local=local, how=how)
 
@@ -116,7 +117,10 @@ class Proximal:
                     raise
         raise AssertionError
 
-    def _solve_to(self, tolerance: Fraction, task: LinearTask, clip: Fraction) -> ProximalSolver:
+    def _solve_to(
+        self, tolerance: Fraction, task: LinearTask, clip: Fraction, *, public: bool = True
+    ) -> ProximalSolver:
+        """Return the solver of the parties in this process, chosen for the public sizes of all if there are any."""
         return ProximalSolver(
             task.rows,
             task.targets,
@@ -127,6 +131,7 @@ class Proximal:
             radius=task.ball.radius,
             tolerance=tolerance,
             lipschitz=clip,
+            sizes=task.sizes if public else None,
         )
 
     def _find_noise(self, task: LinearTask, solver: ProximalSolver, grid: Fraction, rounds: int) -> Noise:

@@ -52,6 +52,8 @@ class ProximalSolver:
         How far from the true argmin a result may be: a distance that privacy pays for twice.
     lipschitz
         Slopes beyond it are cut. Left out: the steepest there is in the ball.
+    sizes
+        How many records all parties have, where others are elsewhere: every node then takes the same steps.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class ProximalSolver:
         lipschitz: Exact | None = None,
         tolerance: Exact,
         penalty: Exact = 0,
+        sizes: NDArray[np.int64] | None = None,
     ) -> None:
         values, wanted, places = _read_records(rows, targets, offsets)
         self._rows, self._targets, self._offsets = _shorten(values), np.clip(wanted, -1.0, 1.0), places
@@ -88,7 +91,8 @@ class ProximalSolver:
         self._smoothness = _double("smoothness", loss.smoothness)
         self.tolerance = _double("tolerance", exact_positive(tolerance, name="tolerance"), down=True)
         steepest = loss.lipschitz(exact_positive(radius, name="radius"))
-        size = len(places) * values.shape[1] ** 2
+        self._sizes = np.diff(places) if sizes is None else sizes
+        size = (len(self._sizes) + 1) * values.shape[1] ** 2
         exact = isinstance(loss, SquaredLoss) and self.bound >= steepest and size <= _MAX_CELLS
         self._run = self._plan_descent()
         self._refuse_hopeless(iterative=not exact)
@@ -135,9 +139,9 @@ class ProximalSolver:
         )
         return np.asarray(least * _SAFE)
 
-    def _bound_rounding(self, lengths: "Floats | float") -> Floats:
+    def _bound_rounding(self, lengths: "Floats | float", records: NDArray[np.int64] | None = None) -> Floats:
         """Bound the rounding error of a computed gradient, and of its length, for weights of these lengths."""
-        records, size = np.diff(self._offsets), self._rows.shape[1]
+        records, size = np.diff(self._offsets) if records is None else records, self._rows.shape[1]
         moved = self._mu * (lengths + self._radius)
         terms = self._slope + (self._smoothness + self._penalty) * lengths + moved
         own = _OWN_SLOPE * self._slope if isinstance(self._loss, OwnLoss) else 0.0
@@ -145,7 +149,7 @@ class ProximalSolver:
 
     def _refuse_hopeless(self, *, iterative: bool) -> None:
         """Refuse, from public numbers alone, what rounding or the number of steps would leave uncertified."""
-        floor = float(self._bound_rounding(self._radius).max()) / (self._mu + self._penalty)
+        floor = float(self._bound_rounding(self._radius, self._sizes).max()) / (self._mu + self._penalty)
         # Rounding leaves certificates of two to four floors.
         if 8 * floor > self.tolerance or (iterative and self._run.steps > _MAX_STEPS):
             raise ParameterError("federated.mu_too_small", mu=safe_repr(self._mu), tolerance=safe_repr(self.tolerance))

@@ -176,7 +176,8 @@ def _dictionary(y: Any) -> NDArray[Any] | None:
     if not hasattr(y.type, "index_type"):
         return None
     whole = y.combine_chunks() if hasattr(y, "chunks") else y
-    return np.asarray(whole.dictionary.to_pylist()) if len(whole) else None
+    known = whole.dictionary.to_pylist()
+    return np.asarray(known) if known else None
 
 
 def _is_arrow(y: object) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.learn.privacy.parameters import axis_of
+from celosia.learn.privacy.parameters import axis_of, ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,5 +77,5 @@ def shorten_rows(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 def interval_of(kind: "Kind") -> tuple[float, float]:
     """Return the two ends of what a column can be."""
-    axis = axis_of(kind)
-    return float(getattr(kind, "low", axis.low)), float(getattr(kind, "high", axis.high))
+    axis_of(kind)  # which refuses what is no number
+    return ends_of(kind)

@@ -86,24 +86,46 @@ class Fitting:
         return self.learner.finish_fit(noisy, self.request, provenance)
 
 
+@dataclass(frozen=True, slots=True)
+class FittedRows:
+    """The rows that a fit reads: those of one table, perhaps filtered."""
+
+    tables: "Mapping[str, Table]"
+    name: str
+    filter: Expression | None = None
+
+    @property
+    def table(self) -> "Table":
+        """The table with its schema."""
+        return self.tables[self.name]
+
+
 def plan_fitting(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
     """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted."""
-    learner = check_learner(estimator)
     assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-    table = rows.session.tables[rows.draft.relation.table]
+    fitted = FittedRows(rows.session.tables, rows.draft.relation.table, rows.draft.filter)
+    exact = isinstance(as_account(rows.session).limit, PureDP | ApproxDP)
+    return plan_table_fitting(estimator, fitted, features, target, exact=exact)
+
+
+def plan_table_fitting(
+    estimator: object, rows: FittedRows, features: Sequence[str], target: str | None = None, *, exact: bool
+) -> Fitting:
+    """Plan a fit over rows of a table, as `plan_fitting` does; ``exact`` as in ``Learner.plan_fit``."""
+    learner, table = check_learner(estimator), rows.table
     names, kinds = check_columns(table, features, target)
-    question = analyze_plan(_plan(rows, names, rows.draft.filter), rows.session.tables)
+    question = analyze_plan(_plan(rows, names, rows.filter), rows.tables)
     known: _Known = {
-        "droppable": rows.draft.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
-        "exact": isinstance(as_account(rows.session).limit, PureDP | ApproxDP),
+        "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
+        "exact": exact,
     }
     request = _request(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
     keyed = any(part.by_class for part in request.parts)
     given = range(len(features)) if keyed else range(len(names))
     present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, request)]
     conditions = [Call("not", (Call("is_null", (Column(name),)),)) for name in present]
-    plan = _plan(rows, names, conjunction(rows.draft.filter, *conditions), target if keyed else None, request)
-    asked = analyze_plan(plan, rows.session.tables)
+    plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, request)
+    asked = analyze_plan(plan, rows.tables)
     assert asked.cells is not None  # noqa: S101 - for the type checker: classes are listed
     return Fitting(
         learner=learner,
@@ -113,7 +135,7 @@ def plan_fitting(estimator: object, rows: "Query", features: Sequence[str], targ
         bounding=asked.bounding,
         cells=asked.cells,
         question=_describe_fit(estimator, rows, features, target),
-        where=None if rows.draft.filter is None else render(rows.draft.filter),
+        where=None if rows.filter is None else render(rows.filter),
         schema=Schema(dict(zip(names, kinds, strict=True))).to_toml(),
     )
 
@@ -152,7 +174,7 @@ def check_columns(table: "Table", features: object, target: object) -> tuple[tup
 
 
 def _plan(
-    rows: "Query",
+    rows: FittedRows,
     names: Sequence[str],
     condition: Expression | None,
     label: str | None = None,
@@ -164,7 +186,7 @@ def _plan(
     counts = tuple(
         Aggregate(kind="count", columns=(Column(name),), name=f"count_{place}") for place, name in enumerate(names)
     )
-    return Plan(relation=rows.draft.relation, filter=condition, keys=keys, aggregates=counts)
+    return Plan(relation=Base(rows.name), filter=condition, keys=keys, aggregates=counts)
 
 
 def _request(
@@ -240,9 +262,8 @@ def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
         raise QueryError("query.estimator_bounds_differ", name=name, kind=repr(kind))
 
 
-def _describe_fit(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:
+def _describe_fit(estimator: object, rows: FittedRows, features: Sequence[str], target: str | None) -> str:
     """Return the text of the fit in the history of a session."""
     what = ", ".join(features) if target is None else f"{target} ~ {', '.join(features)}"
-    assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-    condition = "" if rows.draft.filter is None else f" WHERE {render(rows.draft.filter)}"
-    return f"{type(estimator).__name__}().fit({what}) FROM {rows.draft.relation.table}{condition}"
+    condition = "" if rows.filter is None else f" WHERE {render(rows.filter)}"
+    return f"{type(estimator).__name__}().fit({what}) FROM {rows.name}{condition}"

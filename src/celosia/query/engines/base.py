@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from celosia.core.closing import Closing
+from celosia.core.errors import EngineError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ class Engine(Closing):
     """Computes exact integer summaries of the tables it is opened on.
 
     A third party's engine implements ``check``, ``key_counts`` and ``summaries``, and may override ``check_types``,
-    ``interrupt`` and ``close``; no underscored method is part of the interface. The entry point group
+    ``read_rows``, ``interrupt`` and ``close``; no underscored method is part of the interface. The entry point group
     ``celosia.engines`` lists functions that take the tables by name and return an engine, or None for tables of
     another kind.
     ``celosia.testing.check_engine`` tests an engine against the reference.
@@ -99,6 +100,13 @@ class Engine(Closing):
         cells: "Cells",
     ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":
         """Return one array per request, cells by width: int64, or Python integers if one is larger."""
+
+    def read_rows(self, table: str, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":  # noqa: ARG002 - refuses
+        """Yield the clean rows of a table that have a value in all of these columns, for training in memory.
+
+        Columns come in this order: doubles of reals, integers of dates and times as in queries, categories as they are.
+        """
+        raise EngineError("query.engine_gives_no_rows")
 
     def interrupt(self) -> None:  # an engine that cannot is waited for
         """Make the running request raise, from another thread; if none runs, do nothing."""

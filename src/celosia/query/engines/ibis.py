@@ -248,6 +248,18 @@ class IbisEngine(Engine):
                 found |= {place: array for places, array in zip(targets, arrays, strict=True) for place in places}
         return tuple(found[place] for place in range(len(requests)))
 
+    def read_rows(self, table: str, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
+        """Yield the clean rows of a table that have a value in all of these columns."""
+        with self._lock, contextlib.ExitStack() as stack:
+            stack.callback(self.drop_small_tables)
+            query = hide_driver_errors(self._select_clean)(table, columns)
+            yield from _stream_batches(self.execute, query, ())
+
+    def _select_clean(self, table: str, columns: Sequence[str]) -> "ir.Table":
+        rows = rows_of(Base(table), self)
+        values = {f"v{place}": rows.column(name) for place, name in enumerate(columns)}
+        return rows.table.select(**values).drop_null(list(values))
+
     def _split(self, plan: "Plan") -> "tuple[Plan, tuple[str, ...]]":
         """Return a plan with parameters in its condition, and their values; it compares raw columns where it can."""
         condition = plan.filter
