@@ -8,6 +8,7 @@ so that they are the same as for all records in one place, and secure aggregatio
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
 - ``Gossip`` trains over a graph, without a server.
+- ``VerticalFederation`` fits an estimator to columns of the same persons that different parties hold.
 - ``ClientLevel`` makes whole parties private, with all their records.
 - ``Masks`` let the parties of a federation share one noise: the server sees only their sum.
 - ``sum_masked`` adds integers such that only their sum is seen; ``MaskingParty`` and ``MaskingServer`` are the sides of
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from celosia.federated.updates.one_shot import OneShot
     from celosia.federated.updates.proximal import Proximal
     from celosia.federated.updates.sgd import SGD
+    from celosia.federated.vertical.federation import VerticalFederation, VerticalPreview
 
 __all__ = [
     "SGD",
@@ -103,6 +105,8 @@ __all__ = [
     "Proximal",
     "RobustRule",
     "TrimmedMean",
+    "VerticalFederation",
+    "VerticalPreview",
     "Weights",
     "bytes_chart",
     "compare_methods",
@@ -163,6 +167,8 @@ _FILES = {
     "Proximal": "updates.proximal",
     "RobustRule": "robust",
     "TrimmedMean": "robust",
+    "VerticalFederation": "vertical.federation",
+    "VerticalPreview": "vertical.federation",
     "Weights": "topology.weights",
     "bytes_chart": "charts",
     "compare_methods": "comparison",
