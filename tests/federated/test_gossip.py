@@ -134,7 +134,7 @@ def test_bad_input_is_named() -> None:
         (lambda: federate(topology=CREDITORS, masks=Masks(colluders=7)), "collude"),
         (lambda: Gossip(weights=[[1.0]]), "weights must be"),  # type: ignore[arg-type]
         (lambda: Gossip(weights=CREDITORS, steps=0), "steps"),
-        (lambda: federate(topology=None).who_learns_what(), "topology=Graph"),
+        (lambda: federate(topology=None).who_learns_what(), "give a topology"),
     ]
     budget = InMemoryBudget(cl.ApproxDP(epsilon=2, delta="1e-5"))
     for make, words in bad:

@@ -4,7 +4,7 @@ Each party sums its own records, adds noise and sends integers; a server adds th
 so that they are the same as for all records in one place, and secure aggregation and exact noise agree.
 
 - ``Federation`` states the parties, what they compute, and what may be spent; ``preview()`` and ``run()``.
-- ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round.
+- ``OneShot`` fits an estimator of ``celosia.learn`` that learns from sums, in one round; of tables, in their databases.
 - ``SGD`` fits a line or a logistic regression by noisy gradient descent at each party.
 - ``Proximal`` fits them by minima that parties pull towards the weights so far.
 - ``Gossip`` trains over a graph, without a server.
