@@ -91,10 +91,12 @@ class MomentsPlan(SGDPlan):
     def _scale(self, space: ScaledSpace) -> tuple[Any, Any]:
         """Return rows and targets in a space; they stay the same from round to round."""
         key = np.concatenate([[space.middle, space.spread], space.centres, space.spreads]).tobytes()
-        if key not in self._scaled:
+        found = self._scaled.get(key)
+        if found is None:
+            found = space.scale(self.task)
             self._scaled.clear()
-            self._scaled[key] = space.scale(self.task)
-        return self._scaled[key]
+            self._scaled[key] = found
+        return found
 
     def find_center(self, state: State) -> State | None:
         """Return no movement; None where moments are asked for."""
