@@ -13,10 +13,12 @@ from celosia.core import EngineError, InputError, ParameterError
 from celosia.federated import SGD, Federation, Masks, OneShot, Proximal
 from celosia.federated.masked import MaskedPlan
 from celosia.federated.updates import local_descent, one_shot, proximal
+from celosia.federated.updates.moments import sums
+from celosia.federated.updates.moments.sums import MomentSums
 from celosia.federated.updates.plan import UpdatePlan
 from celosia.federated.updates.proximal_bounds import half_spread
 from celosia.federated.updates.proximal_step import ProximalSolver
-from celosia.federated.updates.sgd import SGDPlan
+from celosia.federated.updates.sgd_plan import SGDPlan
 from celosia.learn import LinearRegression, StandardScaler
 
 LINE = LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2))
@@ -54,6 +56,9 @@ CASES: dict[str, tuple[Federation, Any]] = {
         (np.zeros((0, 2)), np.zeros(0)),
     ),
     "two local steps": (federate(make_sgd(steps=2)), FEWER),
+    "moments": (federate(make_sgd(moments="0.9"), rounds=2), FEWER),
+    "moments with a number": (federate(SGD(estimator=LINE, moments="0.9"), rounds=2), FEWER),
+    "moments before local steps": (federate(make_sgd(moments="0.9", steps=2), rounds=2), FEWER),
     "minima": (federate(Proximal(estimator=LINE, mu=1)), MIRRORED),
     "masks": (federate(OneShot(LINE), masks=Masks(colluders=1), parties=THREE), FEWER),
 }
@@ -107,7 +112,7 @@ def plant_noise(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
 @pytest.mark.parametrize("name", ["sums, Laplace", "gradients of a sample", "two local steps", "minima"])
 def test_a_round_without_noise_is_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if name == "two local steps":  # UpdatePlan.add_noise adds none there
-        monkeypatch.setattr(SGDPlan, "_draw_noise", lambda self, parties, _: np.zeros((parties, self.width), np.int64))
+        monkeypatch.setattr(SGDPlan, "_draw_noise", lambda _, parties, width, __: np.zeros((parties, width), np.int64))
     else:
         plant_noise(monkeypatch, 0)
     assert audit(name, samples=2000).is_broken
@@ -132,7 +137,7 @@ class Tripled:
 
 def remove_clips(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let records contribute several times as much as is paid for."""
-    honest: Any = local_descent.add_gradients, one_shot._sum_records
+    honest: Any = local_descent.add_gradients, one_shot._sum_records, local_descent.add_columns
 
     def add_gradients(*given: Any, **others: Any) -> Any:
         *arrays, run = given
@@ -142,6 +147,7 @@ def remove_clips(monkeypatch: pytest.MonkeyPatch) -> None:
         return ProximalSolver(*given, **others)
 
     monkeypatch.setattr(local_descent, "add_gradients", add_gradients)
+    monkeypatch.setattr(sums, "add_columns", lambda *given: 3 * honest[2](*given))
     monkeypatch.setattr(one_shot, "_sum_records", lambda *given: Tripled(honest[1](*given)))
     monkeypatch.setattr(proximal, "ProximalSolver", solve)
     monkeypatch.setattr(proximal, "half_spread", lambda loss, radius, _: half_spread(loss, radius, Fraction(1, 4)))
@@ -151,6 +157,15 @@ def remove_clips(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_round_without_a_clip_is_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     remove_clips(monkeypatch)
     found = audit(name, samples=5000)
+    assert found.is_broken, str(found)
+
+
+@pytest.mark.parametrize("name", ["moments", "moments with a number"])
+def test_moments_on_a_grid_that_costs_more_are_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """What is stated is a quarter of the length that a record really has."""
+    honest: Any = vars(MomentSums)["sensitivity_squared"].fget
+    monkeypatch.setattr(MomentSums, "sensitivity_squared", property(lambda one: honest(one) // 16))
+    found = audit(name)
     assert found.is_broken, str(found)
 
 

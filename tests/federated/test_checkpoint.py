@@ -100,7 +100,9 @@ def test_the_cost_after_each_round_is_the_accountants(monkeypatch: pytest.Monkey
     assert told == sorted(told)
     assert told[-1] == 2
     concentrated = federate(epsilon=None, delta=None, rho="0.5").run().history_
-    assert [one["rho"] for one in concentrated] == pytest.approx([0.125, 0.25, 0.375, 0.5], rel=1e-4)
+    first = 0.15 * 0.5  # of the moments
+    rhos = [first + number * (0.5 - first) / (ROUNDS - 1) for number in range(ROUNDS)]
+    assert [one["rho"] for one in concentrated] == pytest.approx(rhos, rel=1e-4)
 
 
 def test_one_cut_off_in_every_round_has_no_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

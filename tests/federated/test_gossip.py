@@ -27,7 +27,11 @@ from celosia.noise import Seeded
 
 LINE = LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2))
 CREDITORS = make_graph("creditors")
-UPDATES = [(OneShot(LINE), 1), (SGD(estimator=LINE, records=60), 40), (Proximal(estimator=LINE, mu="0.1"), 20)]
+UPDATES = [
+    (OneShot(LINE), 1),
+    (SGD(estimator=LINE, records=60, moments=0), 40),
+    (Proximal(estimator=LINE, mu="0.1"), 20),
+]
 
 
 def make_records(seed: int, rows: int = 60) -> tuple[Any, Any]:

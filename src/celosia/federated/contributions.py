@@ -5,7 +5,8 @@ that they have the right form, and lie where an honest contribution lies.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -29,12 +30,16 @@ class Unusable:
 class RoundSum:
     """The sum of a round: whose contributions are in it, and why others are not.
 
-    ``total`` has Python's integers, so that no sum overflows.
+    ``total`` has Python's integers, so that no sum overflows. ``parts`` are what the accepted parties sent, where it
+    is seen. ``spread`` is the variance of the noise in the total, in times that of one party's noise; None where each
+    accepted party added one whole noise.
     """
 
     total: NDArray[Any]
     accepted: tuple[str, ...]
     rejected: Mapping[str, str]
+    parts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    spread: Fraction | None = None
 
     def count_bytes(self) -> int:
         """Return how many bytes the accepted parties sent."""
@@ -64,7 +69,7 @@ def add_contributions(contributions: Mapping[str, object], *, width: int, partie
     total: NDArray[Any] = np.zeros(width, dtype=object)
     for numbers in usable.values():
         total += numbers.astype(object)
-    return RoundSum(total=total, accepted=tuple(usable), rejected=rejected)
+    return RoundSum(total=total, accepted=tuple(usable), rejected=rejected, parts=usable)
 
 
 def sort_contributions(

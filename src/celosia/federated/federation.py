@@ -269,7 +269,7 @@ class Federation:
         privacy: dict[str, Any] = {
             name: getattr(self, name) for name in ("epsilon", "delta", "rho", "adjacency", "budget")
         }
-        privacy["gaussian"] = self.masks is not None
+        privacy |= {"gaussian": self.masks is not None, "server": self.topology is None}
         rounds = int(exact_integer(self.rounds, name="rounds"))
         if isinstance(self.level, ClientLevel):
             if isinstance(self.update, OneShot):

@@ -146,9 +146,10 @@ class MaskedPlan(WrappedPlan):
     ) -> "RoundSum":
         """Run the messages of a masked round, and return the sum."""
         given: dict[str, Any] = dict(contributions)
-        return sum_masked(
+        found = sum_masked(
             given, threshold=self.settings.threshold, edges=self.settings.edges, number=number, source=source
         )
+        return replace(found, spread=self.find_spread(len(found.accepted)))
 
     def receive(
         self,
@@ -162,12 +163,13 @@ class MaskedPlan(WrappedPlan):
     ) -> "RoundSum":
         """Run the messages of a masked round with parties elsewhere, and return the sum."""
         assert isinstance(transport, MessageTransport)  # noqa: S101 - for the type checker: Federation.run refuses others
-        return run_round(
+        found = run_round(
             self.get_round(transport.digest, number),
             lambda step, messages: transport.exchange(
                 number, step, messages, state if step == "numbers" else np.zeros(0)
             ),
         )
+        return replace(found, spread=self.find_spread(len(found.accepted)))
 
     def get_round(self, federation: str, number: int) -> MaskingSettings:
         """Return the settings of a round of a federation over a network, which its digest names."""

@@ -245,7 +245,10 @@ class RobustPlan(WrappedPlan):
             return self.inner.advance(state, found)
         weights, center = self.inner.find_weights(found.accepted), self.inner.find_center(state)
         total = self.rule.combine(found.messages, weights, center)
-        return self.inner.advance(state, RoundSum(total=total, accepted=found.accepted, rejected=found.rejected))
+        spread = self.rule.find_spread(len(found.accepted))
+        return self.inner.advance(
+            state, RoundSum(total=total, accepted=found.accepted, rejected=found.rejected, spread=spread)
+        )
 
 
 def plan_robust(inner: UpdatePlan, rule: RobustRule, parties: int) -> RobustPlan:

@@ -43,7 +43,7 @@ class Training:
     def run(self, progress: Progress, checkpoint: Checkpoint) -> Progress:
         """Run the rounds that are left, and return the progress."""
         if progress.lost:
-            progress = progress.complete(self._get_state(progress), self._tell_lost(progress.begun))
+            progress = progress.complete(self.plan.skip(self._get_state(progress)), self._tell_lost(progress.begun))
         numbers = range(progress.begun + 1, self.plan.rounds + 1)
         for number in _show_progress(numbers) if self.on_round is None else numbers:
             progress = progress.begin()
@@ -65,6 +65,7 @@ class Training:
 
     def _receive(self, number: int, state: "State") -> RoundSum:
         """Ask the parties of a round, and add up what they answer."""
+        self.plan.check_round(number, state)
         asked, source, parties = self._choose(number), self.sources.get("", number), len(self.names)
         if self.transport is not None:
             return self.plan.receive(self.transport, number, asked, state, parties=parties, source=source)

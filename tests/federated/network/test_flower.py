@@ -191,15 +191,15 @@ def move(reply: Message) -> Message:
 
 HEADER = np.zeros(3, dtype=np.int64)
 POISON: dict[str, tuple[Callable[[Message], Any], str]] = {
-    "NaN": (lambda reply: replace_array(reply, np.full(3, np.nan)), "not integers"),
-    "infinite": (lambda reply: replace_array(reply, np.full(3, np.inf)), "not integers"),
-    "floats": (lambda reply: replace_array(reply, np.ones(3)), "not integers"),
-    "1e30": (lambda reply: replace_array(reply, np.full(3, 1e30)), "not integers"),
-    "huge": (lambda reply: replace_array(reply, np.full(3, 2**62)), "too large"),
-    "most negative": (lambda reply: replace_array(reply, np.full(3, -(2**63))), "too large"),
+    "NaN": (lambda reply: replace_array(reply, np.full(6, np.nan)), "not integers"),
+    "infinite": (lambda reply: replace_array(reply, np.full(6, np.inf)), "not integers"),
+    "floats": (lambda reply: replace_array(reply, np.ones(6)), "not integers"),
+    "1e30": (lambda reply: replace_array(reply, np.full(6, 1e30)), "not integers"),
+    "huge": (lambda reply: replace_array(reply, np.full(6, 2**62)), "too large"),
+    "most negative": (lambda reply: replace_array(reply, np.full(6, -(2**63))), "too large"),
     "short": (lambda reply: replace_array(reply, HEADER[:2]), "wrong shape"),
     "square": (lambda reply: replace_array(reply, HEADER[:1, None]), "wrong shape"),
-    "long": (lambda reply: replace_array(reply, np.zeros(4, dtype=np.int64)), "not readable"),
+    "long": (lambda reply: replace_array(reply, np.zeros(7, dtype=np.int64)), "not readable"),
     "very long": (lambda reply: replace_array(reply, np.zeros(10**5, dtype=np.int64)), "not readable"),
     "32 bits": (lambda reply: replace_array(reply, HEADER.astype(np.int32)), "not readable"),
     "unsigned": (lambda reply: replace_array(reply, HEADER.astype(np.uint64)), "not readable"),

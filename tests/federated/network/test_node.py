@@ -45,7 +45,9 @@ def node(tmp_path: Path) -> PartyNode:
 
 
 def make_request(node: PartyNode, number: int = 1) -> Request:
-    return Request(plan=node.digest, round=number, party=node.party, state=node.plan.start())
+    start = node.plan.start()
+    state = start if number <= 1 else node.plan.skip(start)
+    return Request(plan=node.digest, round=number, party=node.party, state=state)
 
 
 def refusal(parcel: Parcel) -> object:
@@ -56,10 +58,11 @@ def refusal(parcel: Parcel) -> object:
 def test_a_node_sends_what_its_party_sends_in_process(node: PartyNode) -> None:
     plan = describe(*NAMES).plan()
     for number in range(1, ROUNDS + 1):
-        sent = node.answer(make_request(node, number).pack()).arrays["integers"]
+        request = make_request(node, number)
+        sent = node.answer(request.pack()).arrays["integers"]
         sources = [PartySources(Seeded(5)).get("north", number)]
         assert sent.dtype == np.int64
-        assert np.array_equal(sent, np.asarray(ask(plan, ("north",), plan.start(), sources)["north"]))
+        assert np.array_equal(sent, np.asarray(ask(plan, ("north",), request.state, sources)["north"]))
 
 
 def test_no_round_is_answered_twice(node: PartyNode, tmp_path: Path) -> None:
@@ -109,6 +112,21 @@ def test_nothing_else_is_answered_and_no_round_is_used_up(node: PartyNode) -> No
     assert {code for _, code in bad} <= REFUSALS
     assert node.answered.last == 0
     assert node.answer(good.pack()).arrays
+
+
+def test_moments_are_answered_in_the_first_round_only(node: PartyNode) -> None:
+    """A server that asks for them again would get more than was paid for, and no round is used up by asking."""
+    start = node.plan.start()
+    later = node.plan.skip(start)
+    for number, state in ((2, start), (ROUNDS, start), (1, later)):
+        request = replace(make_request(node), round=number, state=state)
+        assert refusal(node.answer(request.pack())) == "federated.state_of_another_round"
+    assert node.answered.last == 0
+    assert node.answer(make_request(node, 1).pack()).arrays
+    assert node.answer(make_request(node, 2).pack()).arrays
+    unusable = replace(make_request(node, 3), state=np.where(np.arange(len(later)) == 1, -1.0, later))
+    assert refusal(node.answer(unusable.pack())) == "federated.answer_failed"
+    assert node.answered.last == 2
 
 
 def test_a_damaged_record_answers_nothing(node: PartyNode) -> None:

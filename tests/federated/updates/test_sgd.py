@@ -15,11 +15,11 @@ import celosia as cl
 from celosia.accounting import best
 from celosia.core import InputError, ParameterError
 from celosia.core.adjacency import ReplaceOne
-from celosia.federated import SGD, Federation
+from celosia.federated import SGD, Federation, make_graph
 from celosia.federated.parties import PartySources
 from celosia.federated.training import ask
 from celosia.federated.updates.local_descent import add_gradients
-from celosia.federated.updates.sgd import build_noise_event, compose_steps, find_noise_ratio
+from celosia.federated.updates.sgd_plan import build_noise_event, compose_steps, find_noise_ratio
 from celosia.learn import LinearRegression, LogisticRegression, PNSGDRegressor, Ridge
 from celosia.learn.optimize.descent import Run
 from celosia.learn.optimize.losses import LogisticLoss, OwnLoss, SquaredLoss
@@ -142,7 +142,7 @@ def draw_noise(federation: Federation, count: int) -> Any:
 @pytest.mark.parametrize(("scale", "fits"), [(1.0, True), (1.1, False)])  # the mutant's noise is a tenth too small
 def test_every_message_has_its_whole_noise(*, scale: float, fits: bool) -> None:
     parties = {name: (np.zeros((1, 2)), np.zeros(1)) for name in "ab"}  # at 0 the gradient of these is 0
-    noise = scale * draw_noise(federate(parties=parties, rounds=3), 500)
+    noise = scale * draw_noise(federate(parties=parties, rounds=3, sgd={"moments": 0}), 500)
     below = stats.chi2(len(noise)).cdf(float(noise @ noise))
     close = stats.kstest(noise, stats.norm.cdf).pvalue > 1e-7
     assert bool(close and 1e-7 < below < 1 - 1e-7) is fits
@@ -155,7 +155,7 @@ def test_local_steps_have_noise_in_each() -> None:
         "parties": parties,
         "rounds": 2,
         "epsilon": 5,
-        "sgd": {"steps": 2, "step_size": "0.001", "radius": 10},
+        "sgd": {"steps": 2, "step_size": "0.001", "radius": 10, "moments": 0},
     }
     federation = federate(**given)
     plan: Any = federation.plan()
@@ -201,7 +201,12 @@ def test_fewer_participants_are_public_and_pay_the_same() -> None:
 
 def test_bad_input_is_named() -> None:
     bad: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"sgd": {"records": None}}, ParameterError, "private under add-remove"),
+        ({"sgd": {"records": None, "moments": 0}}, ParameterError, "private under add-remove"),
+        ({"sgd": {"records": None}, "rounds": 1}, ParameterError, "private under add-remove"),
+        ({"sgd": {"moments": 1}}, ParameterError, "less than 1"),
+        ({"sgd": {"moments": -1}}, ParameterError, "moments"),
+        ({"sgd": {"moments": "0.1"}, "rounds": 1}, ParameterError, "at least 2 rounds"),
+        ({"sgd": {"moments": "0.1"}, "topology": make_graph("ring", ["0", "1", "2", "3"])}, ParameterError, "topology"),
         ({"sgd": {"records": {"0": 5}}}, ParameterError, "does not fit for '1'"),
         ({"sgd": {"records": 0}}, ParameterError, "records"),
         ({"delta": None}, ParameterError, "delta"),

@@ -33,6 +33,7 @@ REFUSALS: Final = frozenset(
         "federated.request_of_another_step",
         "federated.round_answered_already",
         "federated.state_of_another_form",
+        "federated.state_of_another_round",
         "federated.too_few_survivors",
     }
 )

@@ -125,3 +125,4 @@ class PartyNode:
         start, state = self.plan.start(), request.state
         if state.dtype != start.dtype or state.shape != start.shape or not np.isfinite(state).all():
             raise InputError("federated.state_of_another_form")
+        self.plan.check_round(request.round, state)

@@ -130,7 +130,7 @@ class ClientPlan(WeightsPlan):
         mean = found.total.astype(np.float64) * float(self.grid) / len(found.accepted)
         return self.task.ball.project(state + mean)
 
-    def get_weight_noise(self, spread: Fraction) -> float:
+    def get_weight_noise(self, spread: Fraction, state: State) -> float:  # noqa: ARG002 - the same in all
         """Return the standard deviation of the noise in a weight, after a round."""
         return self.get_noise_scale(float(spread)) * float(self.grid) / len(self.task.names)
 

@@ -104,6 +104,10 @@ class LinearTask:
         """Return where parties stand among those whose records are in this process."""
         return _find(names, self.held)
 
+    def find_bounds(self, held: list[int]) -> NDArray[np.int64]:
+        """Return where the records begin and end of parties that stand so among those in this process."""
+        return np.column_stack([self.offsets[held], self.offsets[[place + 1 for place in held]]])
+
     def finish(
         self, weights: Floats, paid: "tuple[Event, Guarantee]", *, noise: float, seeded: bool, how: tuple[str, str]
     ) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled local steps: sums of clipped gradients in integers, for the records of all parties at once.
+"""Compiled local steps: sums of clipped gradients, or of columns, in integers, for the records of all parties at once.
 
 The gradient of each sampled record is cut to a length, rounded towards 0 to steps of it (``rounded_gradient``), and
 added as an integer, so that no order of summation changes the sum and one record changes it by at most the length.
@@ -67,6 +67,36 @@ def project_rows(weights: Floats, shape: Floats) -> None:
     """Move the weights of each party, in place, into the ball."""
     for party in range(weights.shape[0]):
         project_onto(weights[party], shape)
+
+
+@njit(cache=True, nogil=True)
+def _add_columns(
+    rows: Floats, targets: Floats, bounds: Integers, norm: float, features: int, grid: int, out: Integers
+) -> None:
+    """Add columns, the target last, and then their squares less a half, in integers rounded towards 0."""
+    columns = features + 1
+    for party in range(bounds.shape[0]):
+        for record in range(bounds[party, 0], bounds[party, 1]):
+            for j in range(columns):
+                value = targets[record] if j == features else rows[record, j] * norm
+                if value != value:  # noqa: PLR0124 - NaN
+                    value = 0.0
+                steps = np.int64(min(max(value, -1.0), 1.0) * grid)  # monotone rounding: no more than grid
+                square = 2 * steps * steps - grid * grid  # from -grid^2 to grid^2
+                quarter = 4 * grid
+                out[party, j] += steps
+                out[party, columns + j] += square // quarter if square >= 0 else -(-square // quarter)
+
+
+def add_columns(rows: Floats, targets: Floats, bounds: Integers, norm: float, features: int, grid: int) -> Integers:
+    """Return sums of columns and of their squares in steps, a row for each party.
+
+    A column is a feature, ``rows`` times ``norm``, or the target, cut at -1 and 1; ``grid`` steps are 1. The square of
+    a value x of so many steps is half of x^2 - 1/2: its length is a quarter at the most.
+    """
+    out = np.zeros((len(bounds), 2 * (features + 1)), dtype=np.int64)
+    _add_columns(rows, targets, bounds, norm, features, grid, out)
+    return out
 
 
 def add_gradients(

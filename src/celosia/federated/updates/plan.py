@@ -84,6 +84,13 @@ class UpdatePlan(ABC):
 
     # ------------------------------------------------------------------------------------------ the same for all
 
+    def skip(self, state: State) -> State:
+        """Return the public state after a round of which nothing is left."""
+        return state
+
+    def check_round(self, number: int, state: State) -> None:  # noqa: B027 - most plans compute the same in all
+        """Refuse a state in which another round computes something else than what this round costs."""
+
     def find_center(self, state: State) -> State | None:  # noqa: ARG002 - of those that send more than changes
         """Return what a party of weight 1 contributes that wants no change; None where no such thing is public."""
         return np.zeros(self.width)

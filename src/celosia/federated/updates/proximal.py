@@ -210,7 +210,7 @@ class ProximalPlan(WeightsPlan):
         records = max(int(self.task.sizes[self.task.find_places(found.accepted)].sum()), 1)
         return self.task.ball.project(found.total.astype(np.float64) * float(self.grid) / records)
 
-    def get_weight_noise(self, spread: Fraction) -> float:
+    def get_weight_noise(self, spread: Fraction, state: State) -> float:  # noqa: ARG002 - the same in all
         """Return the standard deviation of the noise in a weight, after a round."""
         return self.get_noise_scale(float(spread)) * float(self.grid) / max(int(self.task.sizes.sum()), 1)
 

@@ -8,7 +8,7 @@ each feature.
 import copy
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from celosia.federated.parties import Party
+
+_OF_FEDERATION: Final = {"gaussian", "server"}  # what no estimator has
 
 
 def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
@@ -36,8 +38,12 @@ def copy_estimator(estimator: Any, privacy: Mapping[str, Any]) -> Any:
 
 
 def set_privacy(estimator: Any, privacy: Mapping[str, Any]) -> Any:
-    """Return a copy with these privacy parameters; ``gaussian`` among them says that noise must be Gaussian."""
-    model = copy.deepcopy(estimator).set_params(**{key: value for key, value in privacy.items() if key != "gaussian"})
+    """Return a copy with these privacy parameters.
+
+    ``gaussian`` among them says that noise must be Gaussian, and ``server`` that there is one.
+    """
+    own = {key: value for key, value in privacy.items() if key not in _OF_FEDERATION}
+    model = copy.deepcopy(estimator).set_params(**own)
     if privacy.get("gaussian"):
         model.needs_gaussian = True
     return model

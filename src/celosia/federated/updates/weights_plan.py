@@ -34,9 +34,13 @@ class WeightsPlan(UpdatePlan):
         """The privacy target of all rounds."""
         return self.task.target
 
-    def get_weight_noise(self, spread: Fraction) -> float:
-        """Return the standard deviation of the noise in a weight, after a round."""
+    def get_weight_noise(self, spread: Fraction, state: State) -> float:
+        """Return the standard deviation of the noise in a weight, after a round with this state."""
         raise NotImplementedError
+
+    def read_weights(self, states: Sequence[State]) -> State:
+        """Return the mean of the weights of these states."""
+        return np.asarray(np.mean(states, axis=0))
 
     def describe(self) -> tuple[str, str]:
         """Return the method by which the model is fitted, and what was run."""
@@ -44,6 +48,6 @@ class WeightsPlan(UpdatePlan):
 
     def finish(self, states: Sequence[State], spread: Fraction, *, seeded: bool) -> Any:
         """Return the estimator with the mean of the weights of the later half of the rounds."""
-        weights, noise = np.mean(states[len(states) // 2 :], axis=0), self.get_weight_noise(spread)
+        weights, noise = self.read_weights(states[len(states) // 2 :]), self.get_weight_noise(spread, states[-1])
         paid = self.event, self.guarantee
         return self.task.finish(weights, paid, noise=noise, seeded=seeded, how=self.describe())

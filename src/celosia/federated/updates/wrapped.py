@@ -58,6 +58,14 @@ class WrappedPlan(UpdatePlan):
         """Return the public state before the first round."""
         return self.inner.start()
 
+    def skip(self, state: State) -> State:
+        """Return the public state after a round of which nothing is left."""
+        return self.inner.skip(state)
+
+    def check_round(self, number: int, state: State) -> None:
+        """Refuse a state in which another round computes something else than what this round costs."""
+        self.inner.check_round(number, state)
+
     def compute(self, parties: Sequence[str], state: State, sources: "Sequence[Source]") -> Sequence[Integers | None]:
         """Return what parties contribute, without the noise that is stated."""
         return self.inner.compute(parties, state, sources)
