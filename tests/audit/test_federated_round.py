@@ -12,12 +12,13 @@ from celosia.audit import audit_round
 from celosia.core import EngineError, InputError, ParameterError
 from celosia.federated import SGD, Federation, Masks, OneShot, Proximal
 from celosia.federated.masked import MaskedPlan
-from celosia.federated.updates import local_descent, one_shot, proximal
+from celosia.federated.updates import local_descent, one_shot
 from celosia.federated.updates.moments import sums
 from celosia.federated.updates.moments.sums import MomentSums
 from celosia.federated.updates.plan import UpdatePlan
-from celosia.federated.updates.proximal_bounds import half_spread
-from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.federated.updates.proximal import update as proximal
+from celosia.federated.updates.proximal.bounds import half_spread
+from celosia.federated.updates.proximal.step import ProximalSolver
 from celosia.federated.updates.sgd_plan import SGDPlan
 from celosia.learn import LinearRegression, StandardScaler
 

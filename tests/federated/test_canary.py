@@ -19,8 +19,8 @@ from celosia.federated import SGD, Federation, Proximal
 from celosia.federated.training import ask
 from celosia.federated.updates import local_descent, proximal
 from celosia.federated.updates.plan import UpdatePlan
-from celosia.federated.updates.proximal_bounds import half_spread
-from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.federated.updates.proximal.bounds import half_spread
+from celosia.federated.updates.proximal.step import ProximalSolver
 from celosia.learn import LinearRegression
 from celosia.noise import Seeded
 

@@ -14,7 +14,7 @@ from scipy import stats
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, InputError, ParameterError, UnboundedDataError
 from celosia.federated import SGD, Federation, OneShot, Party, Proximal, training
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 from celosia.learn import GaussianNB, KMeans, LinearRegression, Ridge, StandardScaler, load
 from celosia.learn.optimize.losses import OwnLoss

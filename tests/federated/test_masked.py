@@ -14,7 +14,7 @@ import celosia as cl
 from celosia.accounting import best
 from celosia.core import CelosiaError, EngineError, ParameterError
 from celosia.federated import SGD, Federation, Masks, OneShot, Proximal, training
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 from celosia.learn import LinearRegression, StandardScaler, load
 from celosia.ledger import InMemoryBudget

@@ -14,7 +14,7 @@ import pytest
 import celosia as cl
 from celosia.core import CelosiaError, InputError, ParameterError
 from celosia.federated import SGD, ClientLevel, Federation, Graph, Masks, OneShot, Party, Proximal, TrimmedMean
-from celosia.federated.outline import Outline
+from celosia.federated.parties.outline import Outline
 from celosia.learn import PCA, CategoricalNB, GaussianNB, LinearRegression, LogisticRegression, StandardScaler
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded

@@ -11,7 +11,7 @@ import pytest
 from celosia.core import CelosiaError
 from celosia.federated import SGD, Federation, OneShot, Party, Proximal
 from celosia.federated.contributions import add_contributions
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 from celosia.learn import GaussianNB, LinearRegression, LogisticRegression
 from celosia.noise import Seeded

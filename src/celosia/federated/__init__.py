@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from celosia.federated.network.description import load_description
     from celosia.federated.network.flower import FlowerTransport, create_client_app
     from celosia.federated.network.node import PartyNode
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
     from celosia.federated.preview import FederationPreview
     from celosia.federated.robust import ClippedSum, CoordinateMedian, Krum, RobustRule, TrimmedMean
     from celosia.federated.topology.charts import draw_topology
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     )
     from celosia.federated.updates.client_level import ClientLevel
     from celosia.federated.updates.one_shot import OneShot
-    from celosia.federated.updates.proximal import Proximal
+    from celosia.federated.updates.proximal.update import Proximal
     from celosia.federated.updates.sgd import SGD
     from celosia.federated.vertical.federation import VerticalFederation, VerticalPreview
 
@@ -162,9 +162,9 @@ _FILES = {
     "MethodResult": "comparison",
     "NoiseShares": "masking.noise_shares",
     "OneShot": "updates.one_shot",
-    "Party": "parties",
+    "Party": "parties.party",
     "PartyNode": "network.node",
-    "Proximal": "updates.proximal",
+    "Proximal": "updates.proximal.update",
     "RobustRule": "robust",
     "TrimmedMean": "robust",
     "VerticalFederation": "vertical.federation",

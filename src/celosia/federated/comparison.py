@@ -20,7 +20,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_epsilon, exact_integer, safe_repr
 from celosia.federated.contributions import INTEGER_BYTES
 from celosia.federated.federation import UPDATES, Federation
-from celosia.federated.parties import Party, read_parties
+from celosia.federated.parties.party import Party, read_parties
 from celosia.federated.updates.one_shot import OneShot
 from celosia.noise.keyed import Keyed, derive
 from celosia.query.progress import Bar
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
-    from celosia.federated.updates.proximal import Proximal
+    from celosia.federated.updates.proximal.update import Proximal
     from celosia.federated.updates.sgd import SGD
 
     Update = OneShot | Proximal | SGD

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_delta, exact_integer, exact_probability, safe_repr
 from celosia.federated.checkpoint import Checkpoint, find_reservation, fingerprint
-from celosia.federated.columns import choose_columns, find_adjacency
 from celosia.federated.disclosure.methods import FreshNoise, MaskedSums
 from celosia.federated.disclosure.report import who_learns_what
 from celosia.federated.gossip import Gossip, check_parties
 from celosia.federated.masked import MaskedPlan, Masks
-from celosia.federated.parties import Party, PartySources, read_parties
+from celosia.federated.parties.columns import choose_columns, find_adjacency
+from celosia.federated.parties.party import Party, PartySources, read_parties
 from celosia.federated.preview import FederationPreview
 from celosia.federated.robust import RobustRule, plan_robust
 from celosia.federated.topology.graph import Graph
@@ -26,7 +26,7 @@ from celosia.federated.training import Training, finish, make_listener
 from celosia.federated.transport import MessageTransport
 from celosia.federated.updates.client_level import ClientLevel
 from celosia.federated.updates.one_shot import OneShot
-from celosia.federated.updates.proximal import Proximal
+from celosia.federated.updates.proximal.update import Proximal
 from celosia.federated.updates.sgd import SGD
 from celosia.learn.base.estimator import spend
 

@@ -20,7 +20,7 @@ from celosia.query.progress import Bar
 
 if TYPE_CHECKING:
     from celosia.core import Source
-    from celosia.federated.parties import PartySources
+    from celosia.federated.parties.party import PartySources
     from celosia.federated.transport import Transport
     from celosia.federated.updates.plan import State, UpdatePlan
 

@@ -28,7 +28,7 @@ from celosia.federated.network.agreement import agree
 from celosia.federated.network.answered import AnsweredRounds
 from celosia.federated.network.messages import REFUSALS, Parcel, Request
 from celosia.federated.network.node import PartyNode
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 from celosia.learn import GaussianNB, LinearRegression, LogisticRegression, StandardScaler
 from celosia.learn.optimize.losses import SquaredLoss

@@ -16,7 +16,7 @@ from celosia.accounting import best
 from celosia.core import InputError, ParameterError
 from celosia.core.adjacency import ReplaceOne
 from celosia.federated import SGD, Federation, make_graph
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 from celosia.federated.updates.local_descent import add_gradients
 from celosia.federated.updates.sgd_plan import build_noise_event, compose_steps, find_noise_ratio

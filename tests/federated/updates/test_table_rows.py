@@ -15,7 +15,7 @@ import celosia as cl
 from celosia.core import CelosiaError, EngineError, ReplaceOne
 from celosia.federated import SGD, ClientLevel, Federation, Gossip, Graph, Masks, Party, Proximal
 from celosia.federated.checkpoint import Checkpoint
-from celosia.federated.columns import choose_columns
+from celosia.federated.parties.columns import choose_columns
 from celosia.federated.updates.table_rows import read_tables
 from celosia.learn import LinearRegression, LogisticRegression
 from celosia.ledger import InMemoryBudget

@@ -14,7 +14,7 @@ import celosia as cl
 from celosia.accounting import best
 from celosia.core import CelosiaError, ParameterError, ReplaceOne
 from celosia.federated import VerticalFederation
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.vertical import federation as module
 from celosia.federated.vertical import round as round_module
 from celosia.federated.vertical.needed_sums import NeededSums

@@ -65,7 +65,7 @@ class Description:
     def describe(self, files: Mapping[str, str], *, budget: Any = None) -> "Federation":
         """Return the federation with the records of some parties from their files; all others are remote."""
         from celosia.federated.federation import Federation
-        from celosia.federated.parties import Party
+        from celosia.federated.parties.party import Party
         from celosia.noise.source import Seeded
 
         unknown = [name for name in files if name not in self.parties]

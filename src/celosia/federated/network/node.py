@@ -21,7 +21,7 @@ from celosia.federated.network.agreement import agree
 from celosia.federated.network.answered import AnsweredRounds
 from celosia.federated.network.masked_node import MaskedNode
 from celosia.federated.network.messages import ANSWER, REFUSALS, Parcel, Request, read_request, refuse_unreadable
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.parties import check_party_name
+from celosia.federated.parties.party import check_party_name
 
 Edge = tuple[str, str]
 

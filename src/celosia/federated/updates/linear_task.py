@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_positive, safe_repr
-from celosia.federated.parties import read_from
+from celosia.federated.parties.party import read_from
 from celosia.federated.updates.shape import copy_estimator, read_example
 from celosia.federated.updates.table_rows import read_tables
 from celosia.learn.linear_model.linear import LinearRegression
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
     from celosia.statistics.base.target import Target
 
 Floats = NDArray[np.float64]

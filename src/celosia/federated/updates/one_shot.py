@@ -17,7 +17,7 @@ import numpy as np
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
-from celosia.federated.parties import read_from
+from celosia.federated.parties.party import read_from
 from celosia.federated.updates.plan import State, UpdatePlan, Weights
 from celosia.federated.updates.shape import copy_estimator, read_example, set_privacy
 from celosia.learn.base.fit_spec import read_spec
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.federated.contributions import RoundSum
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
     from celosia.learn.base.exact import ExactSums
     from celosia.query.answering.fitting import Fitting
     from celosia.statistics.base.noise import Noise

@@ -20,12 +20,12 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability, safe_repr
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
-from celosia.federated.updates.moments_plan import MomentsPlan, find_moments
+from celosia.federated.updates.moments.plan import MomentsPlan, find_moments
 from celosia.federated.updates.sgd_plan import SGDPlan, find_noise_ratio
 from celosia.learn.optimize.projections import Ball
 
 if TYPE_CHECKING:
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
     from celosia.statistics.base.target import Target
 
 _CLIP: Final = Fraction(1, 8)  # shorter than gradients of most records: they count by their direction

@@ -14,13 +14,13 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.federated.parties import read_from
+from celosia.federated.parties.party import read_from
 from celosia.learn.privacy.parameters import known_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
 
 _OF_FEDERATION: Final = {"gaussian", "server"}  # what no estimator has
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.federated.outline import Outline
-from celosia.federated.parties import Party, read_from
+from celosia.federated.parties.outline import Outline
+from celosia.federated.parties.party import Party, read_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from celosia.data.schema.columns import Kind
-    from celosia.federated.party_table import PartyTable
+    from celosia.federated.parties.table import PartyTable
 
 
 def read_tables(estimator: Any, parties: tuple[Party, ...]) -> tuple[Any, tuple[Party, ...]]:

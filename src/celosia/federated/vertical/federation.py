@@ -17,7 +17,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.federated.contributions import RoundSum
 from celosia.federated.masked import MaskedPlan, Masks
-from celosia.federated.parties import Party, PartySources, read_from, read_parties
+from celosia.federated.parties.party import Party, PartySources, read_from, read_parties
 from celosia.federated.updates.one_shot import OneShotPlan
 from celosia.federated.updates.shape import copy_estimator
 from celosia.federated.vertical.needed_sums import NeededSums

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from celosia.core import ParameterError
-from celosia.federated.updates.proximal_bounds import bound_movement, half_spread, proximal_sensitivity
-from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.federated.updates.proximal.bounds import bound_movement, half_spread, proximal_sensitivity
+from celosia.federated.updates.proximal.step import ProximalSolver
 from celosia.learn.optimize.losses import LogisticLoss, Loss, OwnLoss, SquaredLoss
 from celosia.mechanisms.grid import to_steps
 

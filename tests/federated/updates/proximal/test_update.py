@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.accounting import best
 from celosia.core import ParameterError
 from celosia.federated import Federation, Proximal
-from celosia.federated.updates.proximal import ProximalPlan
+from celosia.federated.updates.proximal.update import ProximalPlan
 from celosia.learn import LinearRegression, LogisticRegression, Ridge
 from celosia.noise import Seeded
 from tests.federated.updates.test_sgd import CLASSES, LINE, make_records

@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from celosia.core import CelosiaError, ParameterError
 from celosia.core.errors import EngineError
-from celosia.federated.updates.proximal_step import ProximalSolver, solve_proximal
+from celosia.federated.updates.proximal.step import ProximalSolver, solve_proximal
 from celosia.learn.optimize.losses import LogisticLoss, Loss, OwnLoss, SquaredLoss
 from celosia.learn.optimize.minimise import quadratic_on_ball
 

@@ -16,7 +16,7 @@ import celosia as cl
 from celosia.core import CelosiaError, EngineError, InputError, ReplaceOne
 from celosia.data.sources.classify import SparkSource
 from celosia.federated import Federation, Masks, OneShot, Party, TrimmedMean
-from celosia.federated.party_table import PartyTable
+from celosia.federated.parties.table import PartyTable
 from celosia.learn import PCA, CategoricalNB, GaussianNB, LinearRegression, Ridge, StandardScaler, load
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded

@@ -11,8 +11,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_adjacency, safe_repr
 from celosia.core.messages.message import name_unit
 from celosia.data.table import Table
-from celosia.federated.parties import Party
-from celosia.federated.party_table import PartyTable
+from celosia.federated.parties.party import Party
+from celosia.federated.parties.table import PartyTable
 from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:

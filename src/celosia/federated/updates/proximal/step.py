@@ -2,7 +2,7 @@
 
 A party returns the argmin, over a ball, of the mean loss of its records + penalty/2 |w|^2 + mu/2 |w - start|^2. One
 record moves that argmin by little, but what a solver returns is only near it, so the distance is bounded from the
-weights and the gradient alone, rounding included, and paid for (``proximal_bounds``, proofs/proximal.md). Whether a
+weights and the gradient alone, rounding included, and paid for (``bounds``, proofs/proximal.md). Whether a
 solver thinks that it has converged is not asked. Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith, *Federated
 optimization in heterogeneous networks*, 2020.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import EngineError, InputError, ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_positive, safe_repr
-from celosia.federated.updates.proximal_kernel import Descent, minimise
+from celosia.federated.updates.proximal.kernel import Descent, minimise
 from celosia.learn.optimize.losses import Loss, OwnLoss, SquaredLoss
 
 if TYPE_CHECKING:

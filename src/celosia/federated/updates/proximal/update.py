@@ -21,8 +21,8 @@ from celosia.federated.contributions import MAX_SUM
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.plan import State, Weights
-from celosia.federated.updates.proximal_bounds import bound_movement, half_spread, proximal_sensitivity
-from celosia.federated.updates.proximal_step import ProximalSolver
+from celosia.federated.updates.proximal.bounds import bound_movement, half_spread, proximal_sensitivity
+from celosia.federated.updates.proximal.step import ProximalSolver
 from celosia.federated.updates.weights_plan import WeightsPlan
 from celosia.mechanisms.grid import fine_step
 from celosia.statistics.base.noise import Noise, Sensitivity
@@ -30,7 +30,7 @@ from celosia.statistics.base.noise import Noise, Sensitivity
 if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.federated.contributions import RoundSum
-    from celosia.federated.parties import Party
+    from celosia.federated.parties.party import Party
     from celosia.statistics.base.target import Target
 
 _FINE: Final = 2**14  # integer steps in the way that a replaced record moves a minimum

@@ -23,10 +23,10 @@ from celosia.core.structure import (
     ReplacedEvent,
 )
 from celosia.federated import SGD, ClientLevel, Federation, Krum, Masks, TrimmedMean, make_graph
-from celosia.federated.parties import PartySources
+from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
+from celosia.federated.updates.moments.plan import MomentsPlan
 from celosia.federated.updates.moments.scaled_space import ScaledSpace
-from celosia.federated.updates.moments_plan import MomentsPlan
 from celosia.federated.updates.sgd_plan import MOST
 from celosia.learn import LinearRegression, LogisticRegression
 from celosia.learn.optimize.losses import OwnLoss

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import EngineError, InputError, ParameterError, QueryError, SchemaError, UnboundedDataError
 from celosia.core.exact import exact_integer, safe_repr
-from celosia.federated.outline import Outline
-from celosia.federated.party_table import PartyTable
+from celosia.federated.parties.outline import Outline
+from celosia.federated.parties.table import PartyTable
 from celosia.noise.keyed import Keyed, derive
 from celosia.noise.source import source_or_system
 
