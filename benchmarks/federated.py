@@ -9,11 +9,13 @@ its noise is for a whole party, and its local one does not add up the rounds.
 from __future__ import annotations
 
 import functools
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.harness import Case
+from benchmarks.peers import flower_newest
 from benchmarks.peers.people import load, splits
 from benchmarks.peers.stopwatch import seconds
 from benchmarks.tables.fedprox import accuracy
@@ -61,6 +63,28 @@ def _times() -> list[Case]:
             parameters=size,
             peers={"flower": "party-round"},
             aim="flower: 50 x",
+        ),
+    ]
+
+
+def _networks() -> list[Case]:
+    about = {"parties": len(flower_newest.NAMES), "rounds": flower_newest.ROUNDS}
+    return [
+        Case(
+            what=f"in processes, TLS and keys of nodes, flwr {version('flwr')}",
+            measure=flower_newest.time_rounds,
+            unit="s",
+            parameters={**about, "fails": "if the integers are not those of one process"},
+            peers={"flower_newest": "three-rounds"},
+            aim="the same integers",
+        ),
+        Case.number(
+            "who refuses to run the server's agent",
+            lambda: float(len(flower_newest.NAMES)),
+            unit="parties",
+            parameters={**about, "fails": "if the server's code ran at a party"},
+            peers={"flower_newest": "agents"},
+            aim="all",
         ),
     ]
 
@@ -193,4 +217,4 @@ def cases() -> list[Case]:
             ("FedProx", 1, 0.9, "FedAvg and .20"),
         )
     ]
-    return [*_times(), *clinics, *lines, *devices]
+    return [*_times(), *_networks(), *clinics, *lines, *devices]
