@@ -23,8 +23,9 @@ A room's benchmarks are a file ``benchmarks/<room>.py`` whose function ``cases()
 ``peers`` maps a peer to one of its cases: ``benchmarks/peers/<peer>.py`` holds a table of functions that return one
 number, seconds per call or whatever the case is about. It runs as ``python -m benchmarks.peers.<peer> <case>`` in an
 environment with the pins of ``benchmarks/peers.toml``, made once by uv and cached under ``$CELOSIA_PEERS``, else
-``$XDG_CACHE_HOME``, else ``~/.cache``. A peer that cannot be installed or fails is reported below the table, and the
-run goes on. A ratio is the peer's time over ours: above 1 we are faster.
+``$XDG_CACHE_HOME``, else ``~/.cache``; with ``celosia = true`` this checkout runs in it, too. A peer that cannot be
+installed or fails is reported below the table, and the run goes on. A ratio is the peer's time over ours: above 1 we
+are faster.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ import importlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -183,11 +185,35 @@ def _against(case: Case, ours: float, peer: str) -> Outcome:
     )
 
 
-def _requirements(peer: str) -> list[str]:
+def _pins(peer: str) -> dict[str, Any]:
     pins = tomllib.loads((FOLDER / "peers.toml").read_text(encoding="utf-8"))
     if peer not in pins:
         raise PeerError("not in benchmarks/peers.toml")
-    return [str(requirement) for requirement in pins[peer]["requirements"]]
+    return dict(pins[peer])
+
+
+def _requirements(peer: str) -> list[str]:
+    pins = _pins(peer)
+    own = [str(requirement) for requirement in pins["requirements"]]
+    return own + (_locked({_name(one) for one in own}) if pins.get("celosia") else [])
+
+
+def _locked(others: set[str]) -> list[str]:
+    """Return what Celosía itself needs, as requirements.lock pins it, without what others pin."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {_name(one): one for one in project["dependencies"]}
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pins = [line.removesuffix("\\").strip() for line in lines if line[:1].isalnum()]
+    return [_with_extras(pin, wanted[_name(pin)]) for pin in pins if _name(pin) in wanted.keys() - others]
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+
+
+def _with_extras(pin: str, requirement: str) -> str:
+    extras = re.search(r"\[.*\]", requirement)
+    return pin.replace("==", f"{extras.group()}==", 1) if extras else pin
 
 
 def _version(peer: str) -> str:
@@ -207,16 +233,19 @@ def _environment(peer: str) -> Path:
         raise PeerError("not installed: there is no uv; run through ./dev bench")
     shutil.rmtree(folder, ignore_errors=True)
     _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], "not installed", INSTALL_TIMEOUT)
-    install = [uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(peer)]
+    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), *_requirements(peer)]
     _run(install, "not installed", INSTALL_TIMEOUT)
     # Written last: an interrupted installation is done again.
     stamp.write_text(wanted, encoding="utf-8")
     return python
 
 
-def _run(command: list[str], trouble: str, limit: float = PEER_TIMEOUT) -> str:
+def _run(command: list[str], trouble: str, limit: float = PEER_TIMEOUT, more: Mapping[str, str] | None = None) -> str:
+    environment = os.environ | (more or {})
     try:
-        answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=limit)
+        answer = subprocess.run(
+            command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=limit
+        )
     except subprocess.TimeoutExpired:
         raise PeerError(f"{trouble}: no answer in {limit} s") from None
     if answer.returncode:
@@ -226,7 +255,8 @@ def _run(command: list[str], trouble: str, limit: float = PEER_TIMEOUT) -> str:
 
 
 def _ask(peer: str, case: str) -> float:
-    answer = _run([str(_environment(peer)), "-m", f"benchmarks.peers.{peer}", case], "failed")
+    more = {"PYTHONPATH": str(ROOT / "src")} if _pins(peer).get("celosia") else {}
+    answer = _run([str(_environment(peer)), "-m", f"benchmarks.peers.{peer}", case], "failed", more=more)
     return float(json.loads(answer.splitlines()[-1])["value"])
 
 

@@ -43,6 +43,13 @@ def test_the_server_is_certified_for_its_hosts_and_parties_have_keys(tmp_path: P
     assert len(set(publics)) == 3
 
 
+def test_a_server_is_certified_for_its_own_commands_too(tmp_path: Path) -> None:
+    write_certificates(tmp_path, 1, ["fed.example.org"])
+    leaf = x509.load_pem_x509_certificate((tmp_path / SERVER[0]).read_bytes())
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(one) for one in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+
+
 def test_what_is_there_stays(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in write_certificates(tmp_path, 2, ["localhost"])}
     with pytest.raises(FileExistsError):

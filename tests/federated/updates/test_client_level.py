@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,34 @@ def test_no_noise_is_drawn_for_movements_that_no_party_makes() -> None:
     wide: Any = federate(UPDATES[2], level=ClientLevel(clip=9)).plan()
     assert 0.5 <= float(wide.clip) < 0.501
     assert float(federate(UPDATES[2], level=ClientLevel(clip="0.1")).plan().clip) == 0.1  # type: ignore[attr-defined]
+
+
+def find_lengths(federation: Federation) -> list[float]:
+    """Return how far each party says that it moves in the first round."""
+    plan: Any = federation.plan()
+    sent = plan.compute(federation.names, plan.start(), [Seeded(1)] * len(federation.names))
+    return [float(np.linalg.norm(one * float(plan.grid))) for one in sent]
+
+
+def test_a_movement_that_is_cut_is_not_lost() -> None:
+    update = SGD(estimator=CLASSES, step_size=1000)
+    for clip in ("0.1", "0.3", "1/3", "0.5", "0.7", "5"):  # most of them are no whole number of steps of a grid
+        found = find_lengths(federate(update, level=ClientLevel(clip=clip)))
+        assert found == pytest.approx([float(Fraction(clip))] * 5, rel=1e-4)
+
+
+def test_classes_move_parties_as_far_as_they_may() -> None:
+    """Noise hides the longest movement, so a shorter one is wasted; steps and clips that are given stay."""
+    for clip in ("0.1", "2"):
+        for steps in (1, 5):
+            federation = federate(SGD(estimator=CLASSES, steps=steps), level=ClientLevel(clip=clip))
+            assert find_lengths(federation) == pytest.approx([float(clip)] * 5, rel=1e-4)
+            plan: Any = federation.plan()
+            assert plan.local.clip == plan.task.steepest
+    chosen: Any = federate(SGD(estimator=CLASSES, steps=5, step_size="0.5", clip="1/8")).plan()
+    assert (chosen.local.step_size, float(chosen.local.clip)) == (0.5, 0.125)
+    line: Any = federate(level=ClientLevel(clip=32)).plan()  # slopes of a line grow, and long steps overshoot
+    assert line.local.step_size == federate().plan().local.step_size  # type: ignore[attr-defined]
 
 
 def test_a_budget_of_parties_pays() -> None:

@@ -44,8 +44,9 @@ def find_key(folder: Path, place: int) -> Path:
 def write_certificates(folder: Path, parties: int, hosts: Sequence[str]) -> list[Path]:
     """Write the authority's and the server's certificate, and a key pair for each party; files that exist stay.
 
-    ``hosts`` are the names and addresses by which parties reach the server.
+    ``hosts`` are the names and addresses by which parties reach the server; its own commands reach it by the loopback.
     """
+    hosts = list(dict.fromkeys([*hosts, "127.0.0.1"]))
     authority, server = _make_key(), _make_key()
     root = _certify("celosia federation", authority, None, authority, [])
     leaf = _certify("celosia federation server", server, root, authority, [_name_host(host) for host in hosts])

@@ -1,8 +1,9 @@
 """The processes of Flower: a SuperLink for the server, a SuperNode for each party.
 
 A SuperNode runs whatever code its SuperLink sends. Ours does not: the program that it starts for each message is ours
-(``party_process``), found first on its path, so that a server cannot run code where records are. Interfaces of Flower
-that need no other machine listen on the loopback only, and Flower reports to nobody.
+(``party_process``), found first on its path, and all others by Flower's names end at once, so that a server cannot run
+code where records are. Interfaces of Flower that need no other machine listen on the loopback only, also where Flower
+has one port for all of them (``superlink_process``), and Flower reports to nobody.
 """
 
 import json
@@ -28,7 +29,8 @@ from celosia.federated.network.certificates import AUTHORITY, SERVER
 JOB: Final = "CELOSIA_FEDERATION_JOB"
 """The environment variable that tells our processes within Flower's what to do: the path of a JSON file."""
 
-_TESTED: Final = ("1.32.",)  # Flower's versions whose SuperNode is known to start the program of our name
+_TESTED: Final = ("1.32.", "1.41.")  # Flower's versions whose SuperNode is known to start only programs of our names
+_GRPC: Final = "1.32."  # the version that has a port for each interface; later ones have one for all
 _QUIET: Final = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
 _LOOPBACK: Final = "127.0.0.1"
 _GRACE: Final = 20.0  # seconds for a process to end by itself
@@ -77,6 +79,13 @@ def check_flower() -> None:
     require("flwr", extra="federated")
     if not version("flwr").startswith(_TESTED):
         raise EngineError("federated.flower_not_tested", version=version("flwr"), known=", ".join(_TESTED))
+
+
+def has_one_port() -> bool:
+    """Return whether a SuperLink of this Flower serves all its interfaces at one port."""
+    from importlib.metadata import version
+
+    return not version("flwr").startswith(_GRPC)
 
 
 @dataclass(slots=True, eq=False)
@@ -154,23 +163,26 @@ class SuperLink:
 
         When its server app has ended, however that was, a last line in ``report`` says so.
         """
-        control, server_app = (f"{_LOOPBACK}:{find_port()}" for _ in range(2))
+        control = f"{_LOOPBACK}:{find_port()}"
         environment = make_environment(processes.folder, "server")
         line = shlex.quote('{"ended": "flwr-serverapp"}')
         program = f'{shlex.quote(find_program("flwr-serverapp"))} "$@"\necho {line} >>{shlex.quote(str(report))}'
-        _put_program(environment, "flwr-serverapp", program)
+        programs = {"flwr-serverapp": program}
+        if has_one_port():
+            programs["flower-superlink"] = _run_module("superlink_process", address)
+        _put_programs(environment, programs)
         home = Path(environment["FLWR_HOME"])
         lines = ["[superlink]", 'default = "here"', "[superlink.here]"]
         lines += [f"{name} = {json.dumps(value)}" for name, value in _name_control(control, keys).items()]
         (home / "config.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        command = [
-            find_program("flower-superlink"),
-            "--enable-supernode-auth",
-            "--disable-runtime-dependency-installation",
-        ]
+        command = ["flower-superlink", "--enable-supernode-auth", "--disable-runtime-dependency-installation"]
         command += ["--ssl-ca-certfile", str(keys / AUTHORITY), "--ssl-certfile", str(keys / SERVER[0])]
-        command += ["--ssl-keyfile", str(keys / SERVER[1]), "--fleet-api-address", address]
-        command += ["--control-api-address", control, "--serverappio-api-address", server_app]
+        command += ["--ssl-keyfile", str(keys / SERVER[1])]
+        if has_one_port():
+            command += _name_port(control)
+        else:
+            command += ["--fleet-api-address", address, "--control-api-address", control]
+            command += ["--serverappio-api-address", f"{_LOOPBACK}:{find_port()}"]
         process = processes.start("superlink", command, environment)
         for place in (control, address):
             while not is_listening(place):
@@ -214,10 +226,15 @@ def start_supernode(
     check_flower()
     environment = make_environment(processes.folder, name)
     write_job(environment, job)
-    program = f'exec {shlex.quote(sys.executable)} -m celosia.federated.network.party_process "$@"'
-    _put_program(environment, "flwr-clientapp", program)
+    # Which program a SuperNode starts may be the server's choice: others of Flower would load the server's code.
+    programs = {name: f"echo {name} is not run at a party >&2\nexit 1" for name in find_loaders()}
+    _put_programs(environment, programs | {"flwr-clientapp": _run_module("party_process")})
     command = [find_program("flower-supernode"), "--superlink", address, "--root-certificates", str(keys[0])]
-    command += ["--auth-supernode-private-key", str(keys[1]), "--clientappio-api-address", f"{_LOOPBACK}:0"]
+    command += ["--auth-supernode-private-key", str(keys[1])]
+    if has_one_port():
+        command += _name_port(f"{_LOOPBACK}:{find_port()}")
+    else:
+        command += ["--clientappio-api-address", f"{_LOOPBACK}:0"]
     return processes.start(name, command, environment)
 
 
@@ -229,14 +246,34 @@ def make_environment(folder: Path, name: str) -> dict[str, str]:
     return {**os.environ, **_QUIET, "FLWR_HOME": str(home), "PATH": path, JOB: str(home / "job.json")}
 
 
-def _put_program(environment: dict[str, str], name: str, lines: str) -> None:
-    """Let a program of ours be found first by a name of Flower's."""
+def find_loaders() -> list[str]:
+    """Return the programs of Flower but its SuperLink and SuperNode, and what these start to start others."""
+    from importlib.metadata import distribution
+
+    scripts = distribution("flwr").entry_points.select(group="console_scripts")
+    return sorted(script.name for script in scripts if script.name.startswith("flwr"))
+
+
+def _put_programs(environment: dict[str, str], programs: Mapping[str, str]) -> None:
+    """Let programs of ours be found first by names of Flower's."""
     folder = Path(environment["FLWR_HOME"]) / "programs"
     folder.mkdir(exist_ok=True)
-    file = folder / name
-    file.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
-    file.chmod(0o700)
+    for name, lines in programs.items():
+        file = folder / name
+        file.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+        file.chmod(0o700)
     environment["PATH"] = os.pathsep.join([str(folder), environment["PATH"]])
+
+
+def _run_module(name: str, *words: str) -> str:
+    """Return the line of a program that runs a module of ours with some words, and those that it is given."""
+    command = [sys.executable, "-m", f"celosia.federated.network.{name}", *words]
+    return f'exec {shlex.join(command)} "$@"'
+
+
+def _name_port(address: str) -> list[str]:
+    host, _, port = address.rpartition(":")
+    return ["--host", host, "--port", port]
 
 
 def write_job(environment: Mapping[str, str], job: Mapping[str, Any]) -> None:

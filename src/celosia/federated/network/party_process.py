@@ -13,7 +13,7 @@ from celosia.federated.network.flower import create_client_app
 from celosia.federated.network.launch import check_flower, read_job
 from celosia.federated.network.node import PartyNode
 
-_REPLACED = ("install_from_fab", "get_load_client_app_fn")
+_REPLACED = ("install_from_fab", "install_app_dependencies", "get_load_client_app_fn")
 
 
 def open_node() -> PartyNode:
@@ -40,7 +40,7 @@ def replace_app(runtime: Any, client: Any) -> None:
     """Let Flower's runtime use a client app of ours, and install nothing."""
     if missing := [name for name in _REPLACED if not callable(getattr(runtime, name, None))]:
         raise EngineError("federated.flower_without_function", name=missing[0])
-    runtime.install_from_fab = lambda *_, **__: None
+    runtime.install_from_fab = runtime.install_app_dependencies = lambda *_, **__: None
     runtime.get_load_client_app_fn = lambda *_, **__: lambda *_, **__: client
 
 

@@ -110,7 +110,9 @@ class ClientPlan(WeightsPlan):
         moved = self.local.descend(parties, state, sources)
         moved = np.where(np.isfinite(moved), moved, 0.0)
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
-        cut = moved * np.minimum(1.0, float(self.clip) * _BELOW / np.maximum(lengths, float(self.clip) * _BELOW))
+        # Whole steps of the grid: a clip that is none would leave a party whose movement is cut to it beyond the most.
+        longest = self._most * float(self.grid) * _BELOW
+        cut = moved * np.minimum(1.0, longest / np.maximum(lengths, longest))
         steps = np.trunc(cut / float(self.grid)).astype(np.int64)
         steps[(steps**2).sum(axis=1) > self._most**2] = 0  # never, but compared in integers
         return list(steps)

@@ -22,6 +22,7 @@ from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.moments.plan import MomentsPlan, find_moments
 from celosia.federated.updates.sgd_plan import SGDPlan, find_noise_ratio
+from celosia.learn.optimize.losses import LogisticLoss
 from celosia.learn.optimize.projections import Ball
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _CLIP: Final = Fraction(1, 8)  # shorter than gradients of most records: they co
 _WIDEST: Final = 64  # norms of a row: weights of classes may be large, for the price does not depend on the ball
 _MOMENTS: Final = Fraction(3, 20)  # more of the budget only helps where there is much of it
 _LEAST_ROUNDS: Final = 2  # of moments and a step
+_BEYOND: Final = 20  # times its clip that a party would move, with the longest gradients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +50,12 @@ class SGD:
         The probability with which a record is in a step's sample; the sample stays secret.
     step_size
         The length of a step. Left out, it follows from the noise and the number of steps; without moments, between 1
-        and twice the number of weights.
+        and twice the number of weights. For classes and whole parties, so long that a party's movement is mostly cut to
+        the clip of ``ClientLevel``.
     clip
         The length to which gradients of records are cut. Left out, it follows from the noise; without moments, an
-        eighth. That is shorter than gradients of most records, which then count by their direction.
+        eighth. That is shorter than gradients of most records, which then count by their direction. For classes and
+        whole parties none is cut.
     records
         How many records each party has, publicly: a number for all, or by name. Left out, noised numbers among the
         moments, or the true ones where ``adjacency="replace-one"`` makes them public. They only weigh parties and
@@ -148,20 +152,27 @@ class SGD:
         )
         if self.moments is not None and exact_probability(self.moments, name="moments") > 0:
             raise ParameterError("federated.moments_for_records")
-        local = SGDPlan(**self._choose(task, rounds), ratio=Fraction(0), records=np.maximum(task.sizes, 1))
+        chosen = self._choose(task, rounds, reach=_BEYOND * clip)
+        local = SGDPlan(**chosen, ratio=Fraction(0), records=np.maximum(task.sizes, 1))
         return ClientPlan(task=task, for_parties=target, rounds=rounds, clip=clip, local=local, how="federated SGD")
 
-    def _choose(self, task: LinearTask, rounds: int) -> dict[str, Any]:
-        """Return what all plans have in common."""
+    def _choose(self, task: LinearTask, rounds: int, *, reach: Fraction | None = None) -> dict[str, Any]:
+        """Return what all plans have in common; ``reach`` is how far parties that are private as a whole should go.
+
+        No gradient has noise of its own there, and noise hides the longest movement, so short ones are a waste. But
+        long steps overshoot where slopes grow with the weights: it is for the logistic loss only.
+        """
         steps = exact_integer(self.steps, name="steps")
-        step = None if self.step_size is None else float(exact_positive(self.step_size, name="step_size"))
+        led = reach is not None and isinstance(task.loss, LogisticLoss)
+        clip = task.choose_clip(self.clip, task.steepest if led else _CLIP)
+        usual = float(reach / (clip * steps)) if led and reach else _choose_step(task.dimension, rounds * steps)
         return {
             "task": task,
             "rounds": rounds,
             "steps": steps,
             "rate": exact_probability(self.sampling_rate, name="sampling_rate"),
-            "clip": task.choose_clip(self.clip, _CLIP),
-            "step_size": _choose_step(task.dimension, rounds * steps) if step is None else step,
+            "clip": clip,
+            "step_size": usual if self.step_size is None else float(exact_positive(self.step_size, name="step_size")),
         }
 
 
