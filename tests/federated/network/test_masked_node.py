@@ -219,8 +219,8 @@ def test_what_a_node_sends_does_not_show_its_numbers(tmp_path: Path) -> None:
         one.run()
     width = rounds[0].plan.settings.bytes_per_number
     sent = [np.frombuffer(one.answers["numbers", "north"][41:], dtype=np.uint8) for one in rounds]
-    assert len(sent[0]) == 3 * width
-    assert (sent[0] == sent[1]).mean() < 0.5  # 24 bytes: by chance, below 1e-9
+    assert len(sent[0]) == rounds[0].plan.width * width
+    assert (sent[0] == sent[1]).mean() < 0.5  # 24 bytes or more: by chance, below 1e-9
 
 
 def test_masks_need_a_transport_that_carries_their_messages() -> None:
