@@ -139,7 +139,7 @@ class SGD:
             ratio=ratio,
             records=np.ones(len(task.names), dtype=np.int64) if records is None else records,
             knows_records=records is not None,
-            sums=sums,
+            moments=sums,
             chosen=(clip, step),
         )
 

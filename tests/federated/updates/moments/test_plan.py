@@ -65,7 +65,7 @@ def test_the_event_is_that_of_moments_and_of_steps(adjacency: str, rate: str) ->
     variance = (plan.ratio * MOST) ** 2
     about: dict[str, Any] = {"variance": variance, "dimension": plan.width}
     # Of a record with three columns at their ends: its number, unless that is public, and 17/16 for each column.
-    moved = plan.sums.grid**2 * ((adjacency == "add-remove") + 3 * Fraction(17, 16))
+    moved = plan.moments.grid**2 * ((adjacency == "add-remove") + 3 * Fraction(17, 16))
     step: Any = GaussianEvent(sensitivity_squared=MOST**2, **about)
     if rate != "1":
         step = PoissonSampledEvent(event=step, probability=Fraction(rate))
@@ -95,7 +95,7 @@ def test_what_is_told_after_each_round_is_the_exact_epsilon(adjacency: str) -> N
     plan: Any = federation.plan()
     told = [one["epsilon"] for one in federation.run().history_]
     times, variance = 1 if adjacency == "add-remove" else 2, float(plan.ratio * MOST) ** 2
-    squares = [(plan.sums.sensitivity_squared + number * MOST**2) / variance for number in range(9)]
+    squares = [(plan.moments.sensitivity_squared + number * MOST**2) / variance for number in range(9)]
     exact = [epsilon_of(times * math.sqrt(one), 1e-5) for one in squares]
     assert told == pytest.approx(exact, rel=1e-3)
     assert all(one >= other * (1 - 1e-9) for one, other in zip(told, exact, strict=True))
@@ -140,7 +140,7 @@ def test_moments_where_there_are_none_are_refused() -> None:
 def test_moments_have_the_whole_noise(steps: int) -> None:
     federation = federate(parties={name: make_records(3, 1) for name in "ab"}, rounds=3, sgd={"steps": steps})
     plan: Any = federation.plan()
-    quiet: Any = plan.sums.add(plan.task.rows, plan.task.targets, np.array([[0, 3]]), plan.task.scaling.norm)
+    quiet: Any = plan.moments.add(plan.task.rows, plan.task.targets, np.array([[0, 3]]), plan.task.scaling.norm)
     found: list[Any] = []
     for number in range(300):
         sources = PartySources(Seeded(number))

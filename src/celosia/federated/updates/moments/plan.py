@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MomentsPlan(SGDPlan):
-    """A planned descent of ``rounds`` less one, after a round of ``sums``.
+    """A planned descent of ``rounds`` less one, after a round of ``moments``.
 
     ``chosen`` are the clip and the step that the caller gave, or None for those that follow from the moments.
     ``records`` are 1 for each party unless ``knows_records``.
     """
 
-    sums: MomentSums
+    moments: MomentSums
     chosen: tuple[float | None, float | None]
     knows_records: bool
     _scaled: dict[bytes, tuple[Any, Any]] = field(default_factory=dict, init=False, repr=False)
@@ -46,7 +46,7 @@ class MomentsPlan(SGDPlan):
     @property
     def width(self) -> int:
         """How many integers a party sends in a round: the same in all, so that noise is."""
-        return max(self.task.dimension, self.sums.width)
+        return max(self.task.dimension, self.moments.width)
 
     def start(self) -> State:
         """Return the state that asks for moments."""
@@ -54,7 +54,7 @@ class MomentsPlan(SGDPlan):
 
     def compose(self, event: "Event", rounds: int) -> "Event":
         """Return what the first rounds cost of which every addition of noise costs ``event``."""
-        first = build_moments_event(event, self.sums)
+        first = build_moments_event(event, self.moments)
         return compose_steps(event, self.target, self.rate, (rounds - 1) * self.steps, first)
 
     def check_round(self, number: int, state: State) -> None:
@@ -69,7 +69,7 @@ class MomentsPlan(SGDPlan):
         if ScaledSpace.read(state, self.task) is not None:
             return [self._widen(one) for one in super().compute(parties, state, sources) if one is not None]
         bounds = self.task.find_bounds(self.task.find_held(parties))
-        found = self.sums.add(self.task.rows, self.task.targets, bounds, self.task.scaling.norm)
+        found = self.moments.add(self.task.rows, self.task.targets, bounds, self.task.scaling.norm)
         exact = np.stack([self._widen(one) for one in found])
         return list(exact + self._draw_noise(len(exact), self.width, sources) if self.steps > 1 else exact)
 
@@ -112,13 +112,13 @@ class MomentsPlan(SGDPlan):
             return np.concatenate([state[:size], self.move(weights, data, found)])
         places = self.task.find_places(found.accepted)
         noise = self.get_noise_scale(1)
-        return self._open(self.sums.read(found, self._sizes, places, len(self.task.names), noise))
+        return self._open(self.moments.read(found, self._sizes, places, len(self.task.names), noise))
 
     def skip(self, state: State) -> State:
         """Return the same state, or that of public guesses where the moments are lost."""
         if state.any():
             return state
-        return self._open(guess_moments(self._sizes, len(self.task.names), self.sums.columns))
+        return self._open(guess_moments(self._sizes, len(self.task.names), self.moments.columns))
 
     def _open(self, moments: "Moments") -> State:
         """Return the state in which steps begin."""
