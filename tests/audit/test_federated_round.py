@@ -126,16 +126,6 @@ def test_a_round_with_half_the_noise_is_found(monkeypatch: pytest.MonkeyPatch, n
     assert found.is_broken, str(found)
 
 
-class Tripled:
-    """Sums that count every record three times."""
-
-    def __init__(self, sums: Any) -> None:
-        self._sums = sums
-
-    def combine(self) -> Any:
-        return 3 * self._sums.combine()
-
-
 def remove_clips(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let records contribute several times as much as is paid for."""
     honest: Any = local_descent.add_gradients, one_shot._sum_records, local_descent.add_columns
@@ -149,7 +139,7 @@ def remove_clips(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(local_descent, "add_gradients", add_gradients)
     monkeypatch.setattr(sums, "add_columns", lambda *given: 3 * honest[2](*given))
-    monkeypatch.setattr(one_shot, "_sum_records", lambda *given: Tripled(honest[1](*given)))
+    monkeypatch.setattr(one_shot, "_sum_records", lambda *given: 3 * honest[1](*given))
     monkeypatch.setattr(proximal, "ProximalSolver", solve)
     monkeypatch.setattr(proximal, "half_spread", lambda loss, radius, _: half_spread(loss, radius, Fraction(1, 4)))
 
