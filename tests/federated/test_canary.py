@@ -17,8 +17,9 @@ from celosia.accounting import best
 from celosia.audit import lower_bound
 from celosia.federated import SGD, Federation, Proximal
 from celosia.federated.training import ask
-from celosia.federated.updates import local_descent, proximal
+from celosia.federated.updates import local_descent
 from celosia.federated.updates.plan import UpdatePlan
+from celosia.federated.updates.proximal import update as proximal
 from celosia.federated.updates.proximal.bounds import half_spread
 from celosia.federated.updates.proximal.step import ProximalSolver
 from celosia.learn import LinearRegression
