@@ -73,7 +73,7 @@ GAUSSIAN = [
 def audit(name: str, *, samples: int = 6000, **given: Any) -> Any:
     federation, records = CASES[name]
     if federation.masks is not None:  # whose noise is drawn party by party
-        samples = min(samples, 4500)
+        samples = min(samples, 6000)
     return audit_round(federation, "north", records, samples=samples, failure=FAILURE, **given)
 
 
