@@ -60,6 +60,7 @@ CASES: dict[str, tuple[Federation, Any]] = {
     "moments": (federate(make_sgd(moments="0.9"), rounds=2), FEWER),
     "moments with a number": (federate(SGD(estimator=LINE, moments="0.9"), rounds=2), FEWER),
     "moments before local steps": (federate(make_sgd(moments="0.9", steps=2), rounds=2), FEWER),
+    "control variates": (federate(make_sgd(steps=2, control_variates=True)), FEWER),
     "minima": (federate(Proximal(estimator=LINE, mu=1)), MIRRORED),
     "masks": (federate(OneShot(LINE), masks=Masks(colluders=1), parties=THREE), FEWER),
 }
@@ -74,7 +75,7 @@ GAUSSIAN = [
 def audit(name: str, *, samples: int = 6000, **given: Any) -> Any:
     federation, records = CASES[name]
     if federation.masks is not None:  # whose noise is drawn party by party
-        samples = min(samples, 4500)
+        samples = min(samples, 6000)
     return audit_round(federation, "north", records, samples=samples, failure=FAILURE, **given)
 
 
@@ -89,6 +90,11 @@ def test_a_round_keeps_its_claim(name: str, *, thorough: bool) -> None:
 @pytest.mark.parametrize("name", ["gradients", "two local steps", "minima"])
 def test_a_later_state_keeps_it_too(name: str) -> None:
     found = audit(name, state=np.array([0.3, -0.4, 0.1]))
+    assert not found.is_broken
+
+
+def test_variates_of_earlier_rounds_leave_the_claim() -> None:
+    found = audit("control variates", state=np.array([0.3, -0.4, 0.1, 0.2, 0.1, -0.3, -0.1, 0.4, 0.2]))
     assert not found.is_broken
 
 

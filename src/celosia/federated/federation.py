@@ -158,6 +158,9 @@ class Federation:
             raise ParameterError("federated.not_a_rule", rule=safe_repr(self.combine))
         if self.combine is not None and (self.masks is not None or self.topology is not None):
             raise ParameterError("federated.rule_needs_messages")
+        alone = (self.masks, self.topology, self.combine) == (None, None, None) and self.level == "record"
+        if isinstance(self.update, SGD) and self.update.control_variates and not alone:
+            raise ParameterError("federated.variates_need_messages")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,7 +44,11 @@ def plans(draw: st.DrawFn) -> Plan:
     lengths = draw(st.lists(st.sampled_from([1, 2, 3, 7, 40_000, 2**16, 2**20]), min_size=2, max_size=5))
     axes = [Axis(-3, length - 3, Fraction(1)) for length in lengths]
     return Plan.of(
-        axes, linear=draw(st.booleans()), centred=draw(st.booleans()), norm=draw(st.sampled_from([None, 1, 2]))
+        axes,
+        linear=draw(st.booleans()),
+        centred=draw(st.booleans()),
+        norm=draw(st.sampled_from([1, 2])),
+        replaced=draw(st.booleans()),
     )
 
 
@@ -107,15 +111,24 @@ def test_adding_a_row_at_a_corner_moves_the_sums_by_all_that_is_stated() -> None
 def test_replacing_a_row_by_the_right_corner_reaches_the_stated_l2() -> None:
     """So one step less would be too little."""
     for columns in (2, 3, 4, 6):
-        plan = Plan.of([axis_between(0, 1)] * columns)
-        rows = [combine(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
-        assert max(distances(rows[-1], row)[1] for row in rows) == plan.row_sensitivity.replace_l2_squared
+        for replaced in (True, False):
+            plan = Plan.of([axis_between(0, 1)] * columns, replaced=replaced)
+            rows = [combine(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
+            assert max(distances(rows[-1], row)[1] for row in rows) == plan.row_sensitivity.replace_l2_squared
+
+
+def test_squares_are_free_where_rows_are_replaced() -> None:
+    """They are weighted no more than the products beside them pay for, whatever the columns are."""
+    for columns, steps in product((2, 3, 4, 5, 9, 17, 40), (1, 3, 2**16, 2**20, 2**30)):
+        sizes = Plan.of([Axis(0, steps, Fraction(1))] * columns, replaced=True).sizes
+        free = replace(sizes, squared_feature=0, squared_target=0)
+        assert sizes.replace_l2_squared == free.replace_l2_squared
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4])
 def test_replacing_a_row_comes_close_to_the_stated_l1(columns: int) -> None:
     """One row at a corner, the other where a quadratic function is least: found here by trying one column at a time."""
-    plan = Plan.of([axis_between(0, 1)] * columns)
+    plan = Plan.of([axis_between(0, 1)] * columns, norm=1, replaced=True)
     last = combine(plan, corner(plan, (1,) * columns))
     steps, reached = [20_000] * columns, 0
     for width in (8192, 1024, 128, 16, 1):
@@ -170,13 +183,13 @@ def test_sizes_of_a_hand_calculation() -> None:
 
 
 def test_noise_for_replaced_rows_leaves_the_count_nearly_alone() -> None:
-    axes = [axis_between(0, 1)] * 4
+    axes: list[Any] = [axis_between(0, 1)] * 4
     for norm in (1, 2):
-        usual, more = Plan.of(axes), Plan.of(axes, norm=norm)
-        assert more.steps[0] > usual.steps[0]
-        assert more.steps[1:] == usual.steps[1:]
-        assert (more.row_sensitivity.l1 <= more.row_sensitivity.replace_l1) if norm == 1 else True
-        assert (more.row_sensitivity.l2_squared <= more.row_sensitivity.replace_l2_squared) if norm == 2 else True
+        plan = Plan.of(axes, norm=norm, replaced=True)
+        assert plan.steps[0] > Plan.of(axes, norm=norm).steps[0]
+        found = plan.row_sensitivity
+        assert norm == 2 or found.l1 <= found.replace_l1
+        assert norm == 1 or found.l2_squared <= found.replace_l2_squared
 
 
 def test_the_count_is_not_free_where_persons_are_replaced() -> None:
@@ -184,7 +197,18 @@ def test_the_count_is_not_free_where_persons_are_replaced() -> None:
     replaced = ContributionBounds(unit="person", adjacency=ReplaceOne)
     privacy = Target.of(epsilon=1, adjacency=ReplaceOne, unit="person")
     plan = plan_for(design_of(bounding=replaced, privacy=privacy))
-    assert plan.steps == Plan.of([axis_between(0, 1)] * 3, centred=False).steps
+    assert plan.steps == Plan.of([axis_between(0, 1)] * 3, centred=False, norm=1).steps
+
+
+def test_weights_are_those_for_the_noise_that_is_drawn() -> None:
+    """With a delta the noise is Laplace if predictions err less with it: with one feature here, and not with nine."""
+    for count, kind in ((1, "Laplace"), (9, "Gaussian")):
+        spec = design_of(features=(Real(0, 1),) * count)
+        plan = plan_for(spec)
+        assert plan.request(spec).noise.kind == kind
+        other = Plan.of([axis_between(0, 1)] * (count + 1), norm=2 if kind == "Laplace" else 1)
+        assert plan.expect_error(plan.request(spec).noise) < other.expect_error(other.request(spec).noise)
+        assert plan.steps != other.steps
 
 
 def design_of(**changes: Any) -> FitSpec:

@@ -1,5 +1,7 @@
 """A line from noisy moments: least squares without noise, damped with it, and never worse for a negative eigenvalue."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -52,6 +54,18 @@ def test_more_noise_gives_a_flatter_line(columns: NDArray[np.float64]) -> None:
     assert sizes == sorted(sizes, reverse=True)
     assert [line.floor for line in lines] == sorted(line.floor for line in lines)
     assert sizes[-1] < 0.01 * sizes[0]
+
+
+def test_a_line_explains_no_more_of_the_target_than_it_varies(columns: NDArray[np.float64]) -> None:
+    """Products with the target that noise has made too large are seen by that; its own noise is allowed for."""
+    moments = moments_of(columns, variance=4.0)
+    values = moments.values.copy()
+    values[1:-1, -1] *= 4
+    values[-1, 1:-1] *= 4
+    found = replace(moments, values=values)
+    centred = found._about(found.means())
+    explained = float(found.fit().slopes @ centred.values[1:-1, -1])
+    assert explained == pytest.approx(float(centred.values[-1, -1]) + float(centred.variance[-1, -1]) ** 0.5)
 
 
 def test_means_are_drawn_to_the_middle_by_their_noise(columns: NDArray[np.float64]) -> None:

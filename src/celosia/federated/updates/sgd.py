@@ -21,6 +21,7 @@ from celosia.core.exact import Exact, exact_integer, exact_positive, exact_proba
 from celosia.federated.updates.client_level import ClientPlan
 from celosia.federated.updates.linear_task import LinearTask, check_estimator, check_sizes, describe_target, read_task
 from celosia.federated.updates.moments.plan import MomentsPlan, find_moments
+from celosia.federated.updates.plan import UpdatePlan
 from celosia.federated.updates.sgd_plan import SGDPlan, find_noise_ratio
 from celosia.learn.optimize.losses import LogisticLoss
 from celosia.learn.optimize.projections import Ball
@@ -46,6 +47,9 @@ class SGD:
         What is learned, with public bounds and classes. The federation sets its privacy parameters.
     steps
         Local steps of a party in each round. With one, the server takes the step from the sum of all gradients.
+    control_variates
+        Whether local steps are corrected by how gradients of parties differ, as in SCAFFOLD. It costs no privacy and no
+        message, and needs several steps, a server, and messages that it sees one by one.
     sampling_rate
         The probability with which a record is in a step's sample; the sample stays secret.
     step_size
@@ -81,6 +85,7 @@ class SGD:
 
     estimator: Any
     steps: int = 1
+    control_variates: bool = False
     sampling_rate: Exact = 1
     step_size: Exact | None = None
     clip: Exact | None = None
@@ -92,6 +97,10 @@ class SGD:
     def __post_init__(self) -> None:
         check_estimator(self.estimator, "SGD")
         exact_integer(self.steps, name="steps")
+        if not isinstance(self.control_variates, bool):
+            raise ParameterError("core.not_a_boolean", name="control_variates", value=safe_repr(self.control_variates))
+        if self.control_variates and self.steps == 1:
+            raise ParameterError("federated.variates_need_steps")
         if exact_probability(self.sampling_rate, name="sampling_rate") == 0:
             raise ParameterError("federated.sampling_rate_zero")
         if self.moments is not None and exact_probability(self.moments, name="moments") == 1:
@@ -100,7 +109,7 @@ class SGD:
     def __repr__(self) -> str:
         return f"SGD({type(self.estimator).__name__})"
 
-    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> "SGDPlan":
+    def plan(self, parties: "tuple[Party, ...]", privacy: Mapping[str, Any], rounds: int = 1) -> UpdatePlan:
         """Read and check the records of all parties, and find the noise; nothing is released."""
         task = read_task(self.estimator, parties, privacy, loss=self.loss, radius=self.radius, widest=_WIDEST)
         if task.target.kind == "pure":
@@ -111,10 +120,17 @@ class SGD:
         share = self._find_share(rounds, server=bool(privacy.get("server", True)))
         records = _read_sizes(self.records, task, counted=share > 0)
         if share > 0:
-            return self._plan_moments(task, rounds, share, records)
+            return self._correct(self._plan_moments(task, rounds, share, records))
         assert records is not None  # noqa: S101 - for the type checker: only moments count them
         ratio = find_noise_ratio(task.target, rate, rounds * int(self.steps), task.dimension)
-        return SGDPlan(**self._choose(task, rounds), ratio=ratio, records=records)
+        return self._correct(SGDPlan(**self._choose(task, rounds), ratio=ratio, records=records))
+
+    def _correct(self, plan: SGDPlan) -> UpdatePlan:
+        if not self.control_variates:
+            return plan
+        from celosia.federated.updates.control_variates import ControlVariatesPlan
+
+        return ControlVariatesPlan(inner=plan)
 
     def _find_share(self, rounds: int, *, server: bool) -> Fraction:
         """Return the share of the moments; refuse one where there can be no moments."""

@@ -48,6 +48,11 @@ class StepData:
     clip: float
     step_size: float
 
+    @property
+    def shares(self) -> State:
+        """The share of each party in the records that are expected in all samples."""
+        return np.asarray(self.batches / self.batches.sum())
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SGDPlan(WeightsPlan):
@@ -88,15 +93,18 @@ class SGDPlan(WeightsPlan):
         return float(self.ratio) * MOST * math.sqrt(spread)
 
     def compute(
-        self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
+        self, parties: Sequence[str], state: State, sources: "Sequence[Source]", pull: State | None = None
     ) -> Sequence[NDArray[np.int64] | None]:
-        """Return sums of gradients, or how far local weights have moved, times the expected sample."""
+        """Return sums of gradients, or how far local weights have moved, times the expected sample.
+
+        ``pull`` is public, and added to the noisy mean gradient of each party in every local step.
+        """
         data, starts = self.read_state(state)
         if self.steps == 1:
             held = self.task.find_held(parties)
             return list(self._sum_gradients(data, held, self._spread_weights(parties, starts), sources))
-        batches = data.batches[self.task.find_places(parties)][:, None]
-        moved = self._descend(parties, data, starts, sources) * (batches / data.batches.sum())
+        shares = data.shares[self.task.find_places(parties)][:, None]
+        moved = self._descend(parties, data, starts, sources, pull) * shares
         return list(np.rint(moved * (_MODEL_STEPS / float(self.task.ball.radius))).astype(np.int64))
 
     def read_state(self, state: State) -> tuple[StepData, State]:
@@ -115,7 +123,14 @@ class SGDPlan(WeightsPlan):
         """Return how far local weights move in the steps of a round, with noise in each; a row for each party."""
         return self._descend(parties, *self.read_state(state), sources)
 
-    def _descend(self, parties: Sequence[str], data: StepData, starts: State, sources: "Sequence[Source]") -> State:
+    def _descend(
+        self,
+        parties: Sequence[str],
+        data: StepData,
+        starts: State,
+        sources: "Sequence[Source]",
+        pull: State | None = None,
+    ) -> State:
         from celosia.federated.updates.local_descent import project_rows
 
         held, batches = self.task.find_held(parties), data.batches[self.task.find_places(parties)][:, None]
@@ -125,8 +140,24 @@ class SGDPlan(WeightsPlan):
         for _ in range(self.steps):
             sums = self._sum_gradients(data, held, weights, sources)
             weights -= scale * (sums + self._draw_noise(len(held), self.task.dimension, sources))
+            if pull is not None:
+                weights -= data.step_size * pull
             project_rows(weights, shape)
         return weights - before
+
+    def is_descending(self, state: State) -> bool:  # noqa: ARG002 - of those that begin otherwise
+        """Return whether a round from this state takes steps."""
+        return True
+
+    def find_longest_step(self, data: StepData) -> float:
+        """Return the longest mean of local steps, for each unit of their size: it crosses the ball in a round."""
+        return 2 * float(self.task.ball.radius) / (self.steps * data.step_size)
+
+    def read_steps(self, data: StepData, sent: NDArray[np.int64], places: list[int]) -> State:
+        """Return the mean of the local steps of parties, for each unit of their size, from what these sent."""
+        numbers = sent[:, : self.task.dimension].astype(np.float64) / data.shares[places][:, None]
+        moved = numbers * (float(self.task.ball.radius) / _MODEL_STEPS)
+        return np.asarray(-moved / (self.steps * data.step_size))
 
     def _spread_weights(self, parties: Sequence[str], weights: State) -> State:
         """Return the weights that parties begin a round with, a row for each."""

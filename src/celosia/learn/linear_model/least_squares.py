@@ -2,14 +2,14 @@
 
 A row's columns are centred integers z, between -r and r. Summed are the count, z, the products z z' of every two
 columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Integer weights decide how one joint noise is
-divided: the products with the target matter most for the coefficients, those of two features less, the more there are.
-How far one row moves all of it is known by formula (``proofs/least-squares.md``). After Wang 2018, without the smallest
-eigenvalue, which costs more than it gains.
+divided (``sum_weights``). How far one row moves all of it is known by formula (``proofs/least-squares.md``). After
+Wang 2018, without the smallest eigenvalue, which costs more than it gains.
 
 Least squares divides by a matrix that is noisy itself. Directions in which the data hardly vary would be all noise, so
 each is damped by how far its eigenvalue stands out: ``L / (L^2 + f^2)`` takes the place of ``1 / L``, and 0 where L is
 negative. The floor f follows from the known noise, from how far the target varies and from how much the features do,
-all of it noisy: nothing here looks at data. As the noise goes to 0 so does f, and least squares remains.
+all of it noisy: nothing here looks at data. As the noise goes to 0 so does f, and least squares remains. No line can
+explain more of the target than it varies: slopes that do are shortened.
 """
 
 import math
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import InputError
+from celosia.learn.linear_model.sum_weights import MOST_COUNT, Norm, choose_steps, find_sort, is_square
 from celosia.learn.privacy.parameters import axis_of
 from celosia.statistics.base.noise import RowSensitivity
 from celosia.statistics.base.products import Products
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 
-_UNIT = 2**35  # how far a weight of 1 reaches: tens of millions of rows stay below 2^62
 _MAX_SUM = 2**61
 _MEANS = 0.15  # how far means are from the middle of public bounds: the variance that is supposed
 _SLACK = 0.5  # how much of the matrix's own noise the floor counts: the rest is in its eigenvalues already
@@ -183,7 +183,7 @@ class Moments:
         matrix = centred.values[1:-1, 1:-1]
         if penalty is not None:
             matrix = matrix + np.diag(penalty)
-        slopes = _solve_damped(matrix, centred.values[1:-1, -1], floor)
+        slopes = self._shorten(_solve_damped(matrix, centred.values[1:-1, -1], floor), centred, centre)
         return Line(slopes=slopes, constant=float(centre[-1] - slopes @ centre[:-1]), floor=floor)
 
     def _about(self, centre: Numbers) -> "Moments":
@@ -205,9 +205,19 @@ class Moments:
         matrix_noise = float(centred.variance[1:-1, 1:-1].mean())
         product_noise = float(centred.variance[1:-1, -1].mean())
         values = np.linalg.eigvalsh(centred.values[1:-1, 1:-1])
-        varied = min(max(float(centred.values[-1, -1]), _STEADIEST * rows), rows * (1 + float(centre[-1]) ** 2))
-        slope = varied / max(float(values[values > 0].sum()), count * _FLATTEST * rows)
+        slope = self._varied(centred, centre) / max(float(values[values > 0].sum()), count * _FLATTEST * rows)
         return math.sqrt(product_noise / slope + _SLACK * count * matrix_noise)
+
+    def _varied(self, centred: "Moments", centre: Numbers) -> float:
+        """Return how far the target varies in all: its noisy sum of squares, within what is possible."""
+        most = self.rows * (1 + float(centre[-1]) ** 2)
+        return min(max(float(centred.values[-1, -1]), _STEADIEST * self.rows), most)
+
+    def _shorten(self, slopes: Numbers, centred: "Moments", centre: Numbers) -> Numbers:
+        """Return shorter slopes where these explain more of the target than it varies, its noise included."""
+        explained = float(slopes @ centred.values[1:-1, -1])
+        most = self._varied(centred, centre) + math.sqrt(centred.variance[-1, -1])
+        return slopes * (most / explained) if explained > most else slopes
 
 
 def _solve_damped(matrix: Numbers, products: Numbers, floor: float) -> Numbers:
@@ -234,26 +244,35 @@ class Plan:
     centred: bool
 
     @classmethod
-    def of(cls, axes: "list[Axis]", *, linear: bool = True, centred: bool = True, norm: int | None = None) -> "Plan":
+    def of(
+        cls,
+        axes: "list[Axis]",
+        *,
+        linear: bool = True,
+        centred: bool = True,
+        norm: Norm = 2,
+        replaced: bool = False,
+    ) -> "Plan":
         """Return the plan for these axes.
 
-        ``norm`` 1 or 2 means that rows are replaced, and is the norm of the noise: the count costs nothing
-        there as long as no row is further from none than from another.
+        ``norm`` is that of the noise: 1 for Laplace, 2 for Gaussian. ``replaced`` means that rows are replaced: the
+        count costs nothing then as long as no row is further from none than from another.
         """
         columns = len(axes)
         pairs = tuple(combinations(range(columns), 2))
         monomials = [(), *((j,) for j in range(columns) if linear), *pairs, *((j, j) for j in range(columns))]
         products = Products(tuple(axes), tuple(monomials))
-        plan = cls(products=products, steps=tuple(_steps(products, columns - 1)), linear=linear, centred=centred)
-        return plan if norm is None else plan._counting_more(norm)
+        steps = choose_steps(products, norm, replaced=replaced)
+        plan = cls(products=products, steps=steps, linear=linear, centred=centred)
+        return plan._counting_more(norm) if replaced else plan
 
-    def _counting_more(self, norm: int) -> "Plan":
+    def _counting_more(self, norm: Norm) -> "Plan":
         found, rest = self.sizes, self.largest[1:]
         if norm == 1:
             count = found.replace_l1 - sum(rest)
         else:
             count = math.isqrt(max(0, found.replace_l2_squared - sum(size**2 for size in rest)))
-        return replace(self, steps=(max(self.steps[0], min(count, 2 * _UNIT)), *self.steps[1:]))
+        return replace(self, steps=(max(self.steps[0], min(count, MOST_COUNT)), *self.steps[1:]))
 
     @property
     def largest(self) -> tuple[int, ...]:
@@ -266,7 +285,7 @@ class Plan:
         last = len(self.products.columns) - 1
         found = dict.fromkeys(("feature", "target", "pair", "cross", "squared_feature", "squared_target"), 0)
         for monomial, unit in zip(self.products.monomials[1:], self._units[1:], strict=True):
-            sort = _sort(monomial, last)
+            sort = find_sort(monomial, last)
             found[sort] = max(found[sort], unit)
         return Sizes(features=last, **found)
 
@@ -274,7 +293,7 @@ class Plan:
     def _units(self) -> tuple[int, ...]:
         """What 1 of each product of columns between -1 and 1 is in the summed numbers."""
         return tuple(
-            size * (1 + (self.centred and _is_square(monomial)))
+            size * (1 + (self.centred and is_square(monomial)))
             for monomial, size in zip(self.products.monomials, self.largest, strict=True)
         )
 
@@ -297,7 +316,7 @@ class Plan:
         if not self.centred:
             return sums  # they were multiplied as they were summed
         exact = sums.astype(object)
-        squares = np.array([_is_square(monomial) for monomial in self.products.monomials])
+        squares = np.array([is_square(monomial) for monomial in self.products.monomials])
         far = np.array([reach**2 for reach in self.products.reaches], dtype=object)
         exact[squares] = 2 * exact[squares] - far * exact[0]
         combined: NDArray[Any] = exact * np.array(self.steps, dtype=object)
@@ -330,6 +349,14 @@ class Plan:
         values[squares, squares] += carried * values[0, 0]
         return Moments(values=values, variance=variance, carried=carried, noise=noise.kind)
 
+    def expect_error(self, noise: "Noise") -> float:
+        """Return a figure for the error of predictions: features spread over their bounds, squared slopes of 1/2."""
+        features = len(self.products.columns) - 1
+        direction = np.concatenate([[0.0], np.full(features, math.sqrt(0.5 / features)), [1.0]])
+        moments = self.moments(np.zeros(len(self.steps), dtype=np.int64), noise)
+        level, *slopes, _ = np.diag(moments.error(direction))
+        return float(level + 3 * sum(slopes))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastSquares(SummaryRequest):
@@ -356,13 +383,21 @@ def plan_for(spec: "FitSpec", *, linear: bool = True) -> Plan:
     """Return the plan for a spec; ``linear`` unless the columns' own sums are not needed.
 
     Where the rows of a person were averaged, and so rounded, every sum must stand for itself; and what two persons
-    can differ by is counted from 0, so that the count is not free.
+    can differ by is counted from 0, so that the count is not free. Where either noise would do, predictions decide.
     """
-    norm = 1 if spec.privacy.kind == "pure" else 2
     axes = [axis_of(kind) for kind in spec.kinds]
     centred = spec.bounding.unit == "row"
-    free = centred and spec.bounding.adjacency is not AddRemove
-    return Plan.of(axes, linear=linear, centred=centred, norm=norm if free else None)
+    replaced = centred and spec.bounding.adjacency is not AddRemove
+
+    def plan(norm: Norm) -> Plan:
+        return Plan.of(axes, linear=linear, centred=centred, norm=norm, replaced=replaced)
+
+    if spec.privacy.kind == "pure":
+        return plan(1)
+    for_gaussian, for_laplace = plan(2), plan(1)
+    if for_laplace.request(spec).noise.kind == "Gaussian":
+        return for_gaussian
+    return min(for_gaussian, for_laplace, key=lambda one: one.expect_error(one.request(spec).noise))
 
 
 def expected_sums(products: Products, values: NDArray[np.float64]) -> NDArray[Any]:
@@ -376,34 +411,3 @@ def _places(products: Products) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     pairs = [(*(place + 1 for place in monomial), 0, 0)[:2] for monomial in products.monomials]
     first, second = np.array(pairs, dtype=np.int64).T
     return first, second
-
-
-def _steps(products: Products, features: int) -> list[int]:
-    """Return the integer weights; the roots are where the sum of the errors is least, for slopes of about 1/2."""
-    weight = {
-        "count": 0.75,
-        "feature": (0.3 / features) ** 0.25,
-        "target": min(1 + features / 10, 3.0),
-        "pair": 0.85 / features**0.25,
-        "cross": 1.0,
-        "squared_feature": min((2 / features) ** 0.25, 1.0) / 2,
-        "squared_target": 0.3,
-    }
-    return [
-        max(1, round(_UNIT * weight[_sort(monomial, features)] / size))
-        for monomial, size in zip(products.monomials, products.largest, strict=True)
-    ]
-
-
-def _sort(monomial: tuple[int, ...], last: int) -> str:
-    if not monomial:
-        return "count"
-    if len(monomial) == 1:
-        return "target" if monomial[0] == last else "feature"
-    if _is_square(monomial):
-        return "squared_target" if monomial[0] == last else "squared_feature"
-    return "cross" if monomial[1] == last else "pair"
-
-
-def _is_square(monomial: tuple[int, ...]) -> bool:
-    return len(monomial) == 2 and monomial[0] == monomial[1]

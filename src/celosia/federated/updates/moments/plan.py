@@ -59,19 +59,23 @@ class MomentsPlan(SGDPlan):
 
     def check_round(self, number: int, state: State) -> None:
         """Refuse to compute moments in another round than the first, or anything else in the first."""
-        if (ScaledSpace.read(state, self.task) is None) != (number == 1):
+        if self.is_descending(state) == (number == 1):
             raise InputError("federated.state_of_another_round")
 
     def compute(
-        self, parties: Sequence[str], state: State, sources: "Sequence[Source]"
+        self, parties: Sequence[str], state: State, sources: "Sequence[Source]", pull: State | None = None
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return moments in the first round, and then what steps give, in as many integers."""
-        if ScaledSpace.read(state, self.task) is not None:
-            return [self._widen(one) for one in super().compute(parties, state, sources) if one is not None]
+        if self.is_descending(state):
+            return [self._widen(one) for one in super().compute(parties, state, sources, pull) if one is not None]
         bounds = self.task.find_bounds(self.task.find_held(parties))
         found = self.moments.add(self.task.rows, self.task.targets, bounds, self.task.scaling.norm)
         exact = np.stack([self._widen(one) for one in found])
         return list(exact + self._draw_noise(len(exact), self.width, sources) if self.steps > 1 else exact)
+
+    def is_descending(self, state: State) -> bool:
+        """Return whether a round from this state takes steps, and does not ask for moments."""
+        return ScaledSpace.read(state, self.task) is not None
 
     def _widen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.pad(numbers, (0, self.width - len(numbers)))
