@@ -58,7 +58,7 @@ def test_a_federation_runs_in_one_process_and_pays_once(tmp_path: Path) -> None:
     words = ["run", *name_data(files), "--output", "model.json", "--in-process"]
     out, err = run(tmp_path, *words)
     assert out.strip() == "model.json"
-    assert "Parties: 2. Rounds: 3. Bytes from each party in each round: 24." in err
+    assert "Parties: 2. Rounds: 3. Bytes from each party in each round: 48." in err
     assert "ε = 4, δ = 1e-5" in err
     assert load(tmp_path / "model.json").coef_.shape == (2,)
     run(tmp_path, *words, code=2)
