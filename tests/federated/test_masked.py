@@ -16,7 +16,7 @@ from celosia.core import CelosiaError, EngineError, ParameterError
 from celosia.federated import SGD, Federation, Masks, OneShot, Proximal, training
 from celosia.federated.parties.party import PartySources
 from celosia.federated.training import ask
-from celosia.learn import LinearRegression, StandardScaler, load
+from celosia.learn import LinearRegression, Ridge, StandardScaler, load
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
@@ -116,6 +116,15 @@ def test_bad_input_is_named() -> None:
         (lambda: federate(delta=None), "delta"),
         (lambda: federate(participation="0.5"), "participation=1"),
         (lambda: federate(SGD(estimator=LINE, records=50, steps=2), 2), "steps=1"),
+        # Three noises, of which one would be added and paid for.
+        (
+            lambda: federate(OneShot(LinearRegression(bounds=(-1, 1), bounds_y=(-2, 2), method="adassp"))),
+            "several noises",
+        ),
+        (
+            lambda: federate(OneShot(Ridge(bounds=(-1, 1), bounds_y=(-2, 2), method="adassp")), masks=None),
+            "several noises",
+        ),
     ]
     budget = InMemoryBudget(cl.ApproxDP(epsilon=2, delta="1e-5"))
     for make, words in bad:

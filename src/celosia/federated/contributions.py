@@ -66,10 +66,8 @@ def add_contributions(contributions: Mapping[str, object], *, width: int, partie
     ([3, 4], {'south': 'silent', 'west': 'not integers'})
     """
     usable, rejected = sort_contributions(contributions, width=width, parties=parties)
-    total: NDArray[Any] = np.zeros(width, dtype=object)
-    for numbers in usable.values():
-        total += numbers.astype(object)
-    return RoundSum(total=total, accepted=tuple(usable), rejected=rejected, parts=usable)
+    added = np.sum([np.zeros(width, dtype=np.int64), *usable.values()], axis=0)  # at most MAX_SUM: no overflow
+    return RoundSum(total=added.astype(object), accepted=tuple(usable), rejected=rejected, parts=usable)
 
 
 def sort_contributions(
@@ -80,13 +78,28 @@ def sort_contributions(
     >>> sort_contributions({"north": np.array([3]), "south": None}, width=1, parties=2)
     ({'north': array([3])}, {'south': 'silent'})
     """
-    reasons = {name: _find_fault(given, width, MAX_SUM // parties) for name, given in contributions.items()}
-    usable = {name: np.asarray(contributions[name]).astype(np.int64) for name, why in reasons.items() if why is None}
+    reasons = {name: _find_fault(given, width) for name, given in contributions.items()}
+    formed = {name: np.asarray(contributions[name]) for name, why in reasons.items() if why is None}
+    reasons |= dict.fromkeys(_find_large(formed, MAX_SUM // parties), "too large")
+    usable = {name: given.astype(np.int64) for name, given in formed.items() if reasons[name] is None}
     return usable, {name: why for name, why in reasons.items() if why is not None}
 
 
-def _find_fault(given: object, width: int, most: int) -> str | None:
-    """Return why a contribution cannot be used; None if it can."""
+def _find_large(formed: Mapping[str, NDArray[Any]], most: int) -> list[str]:
+    """Return the names of integers of which one is larger in magnitude; compared as they are, type by type."""
+    names: dict[np.dtype[Any], list[str]] = {}
+    for name, given in formed.items():
+        names.setdefault(given.dtype, []).append(name)
+    found = []
+    for own in names.values():
+        rows = np.array([formed[name] for name in own])
+        large = ((rows > most) | (rows < -most)).any(axis=1)
+        found += [own[place] for place in np.flatnonzero(large)]
+    return found
+
+
+def _find_fault(given: object, width: int) -> str | None:
+    """Return why the form of a contribution cannot be used; None if it can."""
     if given is None:
         return "silent"
     if isinstance(given, Unusable):
@@ -95,6 +108,4 @@ def _find_fault(given: object, width: int, most: int) -> str | None:
         return "not integers"
     if given.shape != (width,):
         return "wrong shape"
-    if (given > most).any() or (given < -most).any():
-        return "too large"
     return None

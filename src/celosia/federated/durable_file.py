@@ -19,7 +19,18 @@ def write_durably(path: Path, value: Any) -> None:
         file.flush()
         os.fsync(file.fileno())
     Path(file.name).replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)  # the new name must reach the disk too
+    _sync_folder(path.parent)  # the new name must reach the disk too
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder if there is none, and bring its name to the disk."""
+    if not path.is_dir():
+        path.mkdir(parents=True, exist_ok=True)
+        _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

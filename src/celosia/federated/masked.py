@@ -189,6 +189,8 @@ def _read_event(inner: UpdatePlan) -> GaussianEvent:
     event = inner.noise.event
     if not isinstance(event, GaussianEvent):
         raise ParameterError("federated.masks_need_delta")
+    if event.dimension != inner.width:
+        raise ParameterError("federated.estimator_with_several_noises")
     return event
 
 

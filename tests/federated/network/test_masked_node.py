@@ -17,6 +17,7 @@ from celosia.core import EngineError, ParameterError
 from celosia.federated import SGD, Federation, Masks, OneShot, Proximal, make_graph
 from celosia.federated.contributions import Unusable
 from celosia.federated.masking.server import STEPS
+from celosia.federated.network import node as node_module
 from celosia.federated.network.messages import REFUSALS, Parcel, Request, read_reply
 from celosia.federated.network.node import PartyNode
 from celosia.learn import LinearRegression
@@ -177,6 +178,39 @@ def test_a_round_that_was_cut_off_is_not_begun_again(tmp_path: Path) -> None:
         second = round_.ask("keys", "north", round=2)
         assert second.fields["message"]
         assert round_.ask("reveal" if last == 3 else "shares", "north").fields["refused"] in REFUSALS
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_records_are_used_once_in_a_round_whatever_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    """Not with garbage, before their step or after it; and a computation that failed is not tried again."""
+    used: list[int] = []
+    from celosia.federated.training import ask as draw
+
+    def count(*given: Any) -> Any:
+        used.append(1)
+        if fails:
+            raise RuntimeError("Ann is ill")
+        return draw(*given)
+
+    monkeypatch.setattr(node_module, "ask", count)
+    round_ = Round(tmp_path)
+    round_.transport.cut = STEPS[3:]
+    with pytest.raises(EngineError):
+        round_.run()
+    assert len(used) == len(NAMES)
+    good = round_.requests["numbers", "north"]
+    for message in (b"", b"x" * 99, good.message):
+        assert round_.ask("numbers", "north", message=message).fields["refused"] in REFUSALS
+    fresh = Round(tmp_path / "fresh")
+    fresh.requests = round_.requests
+    for message in (b"", b"x" * 99, good.message):
+        assert fresh.ask("numbers", "north", message=message).fields["refused"] in REFUSALS
+    assert fresh.ask("keys", "north").fields["message"]
+    for message in (b"", b"x" * 99, good.message):
+        assert fresh.ask("numbers", "north", message=message).fields["refused"] in REFUSALS
+    assert len(used) == len(NAMES)
 
 
 def test_steps_out_of_order_and_other_states_are_refused(tmp_path: Path) -> None:

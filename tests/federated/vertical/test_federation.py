@@ -215,6 +215,9 @@ def test_what_is_wrong_is_named_and_nothing_is_spent() -> None:
         (lambda: fit(estimator=3), "int"),
         (lambda: fit(doubtful, two), "label"),
         (lambda: fit(classed, classless), "classes"),
+        (lambda: VerticalFederation(parties=classed, estimator=classless, rho=1).preview(), "classes"),
+        (lambda: fit(estimator=LinearRegression(bounds=BOUNDS, bounds_y=(-12, 12), method="adassp")), "several noises"),
+        (lambda: fit({"a": rows, "b": (None, 3.0)}), "'b'"),
         (lambda: fit({"a": named[0], "b": (named[1], target)}), "'v'"),
         (lambda: fit(budget=InMemoryBudget(cl.ApproxDP(epsilon=4, delta="1e-4"))), "AddRemove"),
     ]
@@ -229,6 +232,20 @@ def test_what_is_wrong_is_named_and_nothing_is_spent() -> None:
             epsilon=1,
             delta="1e-5",
         ).preview()
+
+
+def test_more_persons_than_sums_have_room_for_are_refused_before_paying(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = InMemoryBudget(cl.ApproxDP(epsilon=4, delta="1e-4", adjacency=ReplaceOne))
+    longest = 2**36  # about what a row of a line is summed as
+    monkeypatch.setattr(module, "_MAX_SUM", 299 * longest)
+    federation = federate(MODELS["line"], budget=budget, source=None)
+    for act in (federation.preview, federation.run):
+        with pytest.raises(CelosiaError, match="rows"):
+            act()
+    assert not list(budget.history)
+    monkeypatch.setattr(module, "_MAX_SUM", 2**61)
+    assert "values" not in repr(module._read_columns(federation._make_model(), federation.parties[0]))
+    federation.run()
 
 
 def test_the_server_sees_uniform_words_that_add_up() -> None:

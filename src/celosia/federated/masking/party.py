@@ -25,7 +25,14 @@ from celosia.federated.masking.messages import (
     pack_numbers,
     unpack,
 )
-from celosia.federated.masking.roster import Roster, commit, derive_mask_key, make_keys_row, read_roster
+from celosia.federated.masking.roster import (
+    Roster,
+    commit,
+    derive_mask_key,
+    derive_own_mask,
+    make_keys_row,
+    read_roster,
+)
 from celosia.federated.masking.secret_sharing import DIGITS, split_secrets
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.federated.masking.state import PartyState
@@ -65,12 +72,13 @@ class MaskingParty:
     [8]
     """
 
-    __slots__ = ("_channel", "_index", "_state", "settings")
+    __slots__ = ("_channel", "_index", "_senders", "_state", "settings")
 
     def __init__(self, settings: MaskingSettings, name: str, *, source: "Source | None" = None) -> None:
         self.settings, self._index = settings, settings.get_index(name)
         self._state = PartyState(name=name, secret=source_or_system(source).words(KEY_BYTES // 8).tobytes())
         self._channel: tuple[bytes, KeyAgreement] | None = None  # agreed already, of a session
+        self._senders: list[int] | None = None  # whose shares were accepted, until numbers are masked
 
     @property
     def name(self) -> str:
@@ -89,15 +97,24 @@ class MaskingParty:
         found._state = state
         return found
 
-    def answer(self, step: str, message: bytes, compute: "Callable[[], object]") -> bytes:
-        """Return the message of a step, by its name in ``STEPS``; ``compute`` is called where numbers are sent."""
+    def answer(
+        self, step: str, message: bytes, compute: "Callable[[], object]", store: "Callable[[], None] | None" = None
+    ) -> bytes:
+        """Return the message of a step, by its name in ``STEPS``.
+
+        Where numbers are sent, ``compute`` returns them. Before it is called, ``store`` is, and must keep the state:
+        then no other request of the round can have numbers computed, also if that fails.
+        """
         match step:
             case "keys":
                 return self.send_keys()
             case "shares":
                 return self.send_shares(message)
             case "numbers":
-                return self.send_numbers(message, compute())
+                self.accept_boxes(message)
+                if store is not None:
+                    store()
+                return self.mask_numbers(compute())
             case "reveal":
                 return self.send_reveal(message)
         raise ParameterError("federated.unknown_mask_step", step=safe_repr(step))
@@ -127,14 +144,25 @@ class MaskingParty:
 
     def send_numbers(self, boxes: bytes, numbers: object) -> bytes:
         """Return the third message: the masked numbers. A party sends it once, for masks must not serve twice."""
-        values = check_numbers(numbers, self.settings)
+        check_numbers(numbers, self.settings)
+        self.accept_boxes(boxes)
+        return self.mask_numbers(numbers)
+
+    def accept_boxes(self, boxes: bytes) -> None:
+        """Take the sealed shares of the others. After that, and before it is loaded, a party may mask numbers once."""
         if self._state.boxes is not None:
             raise ParameterError("federated.mask_numbers_sent_twice")
-        known = self._read_roster()
-        senders = [*self._open_boxes(boxes, known), self._index]
+        self._senders = [*self._open_boxes(boxes, self._read_roster()), self._index]
         self._state = replace(self._state, boxes=boxes)
-        own = add_streams([self._derive(b"own mask")], self.settings.width)
-        above, below = self._add_shared(known, senders)
+
+    def mask_numbers(self, numbers: object) -> bytes:
+        """Return the third message: the masked numbers."""
+        senders, self._senders = self._senders, None
+        if senders is None:
+            raise ParameterError("federated.mask_numbers_sent_twice")
+        values = check_numbers(numbers, self.settings)
+        own = add_streams([derive_own_mask(self._derive(b"own mask"))], self.settings.width)
+        above, below = self._add_shared(self._read_roster(), senders)
         masked = add_masks(values, own=own, added=above, subtracted=below, bits=self.settings.bits)
         return pack_numbers(masked, self.settings, self._index)
 

@@ -64,6 +64,11 @@ def commit(seed: bytes, party: int) -> bytes:
     return derive(seed, b"commitment" + party.to_bytes(4, "little"))
 
 
+def derive_own_mask(seed: bytes) -> bytes:
+    """Return the key of a party's own mask; its seed is that of the commitment, too."""
+    return derive(seed, b"own mask")
+
+
 def derive_mask_key(agreement: KeyAgreement, roster: Roster, one: int, other: int) -> bytes:
     """Return the key of the mask that two parties share, from the secret of the one."""
     return agreement.derive_key(roster.mask_keys[other], purpose=b"mask", ends=(min(one, other), max(one, other)))

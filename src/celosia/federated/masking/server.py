@@ -25,7 +25,7 @@ from celosia.federated.masking.messages import (
     unpack,
     unpack_numbers,
 )
-from celosia.federated.masking.roster import Roster, check_keys, commit, derive_mask_key, read_roster
+from celosia.federated.masking.roster import Roster, check_keys, commit, derive_mask_key, derive_own_mask, read_roster
 from celosia.federated.masking.secret_sharing import join_shares
 from celosia.federated.masking.settings import MaskingSettings
 from celosia.noise.agreement import KeyAgreement, clamp_key, compute_public_key
@@ -144,7 +144,7 @@ class MaskingServer:
         subtracted: list[bytes] = []
         for party, secret in secrets.items():
             if party in alive:
-                own.append(self._check_secret(party, secret, is_key=False))
+                own.append(derive_own_mask(self._check_secret(party, secret, is_key=False)))
                 continue
             agreement = KeyAgreement(self._check_secret(party, secret, is_key=True), roster.session)
             for other in alive:

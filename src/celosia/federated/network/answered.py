@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from celosia.core.errors import FormatError, InputError
 from celosia.core.strict_json import read_json
-from celosia.federated.durable_file import lock_file, write_durably
+from celosia.federated.durable_file import lock_file, make_folder, write_durably
 
 _FORMAT: Final = "celosia answered rounds"
 _VERSION: Final = 1
@@ -60,6 +60,6 @@ class AnsweredRounds:
     @contextmanager
     def _lock(self) -> Iterator[None]:
         """Keep out other processes of the same party."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         with lock_file(self.path.with_suffix(".lock"), wait=True):
             yield

@@ -7,12 +7,13 @@ before an answer leaves, and has no secrets after the last: no two lists of surv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import FormatError, InputError, ParameterError
 from celosia.core.strict_json import read_json
-from celosia.federated.durable_file import lock_file, write_durably
+from celosia.federated.durable_file import lock_file, make_folder, write_durably
 from celosia.federated.masking.party import MaskingParty
 from celosia.federated.masking.server import STEPS
 from celosia.federated.network.answered import AnsweredRounds
@@ -35,15 +36,20 @@ class MaskedNode:
     def answer(self, request: "Request", compute: Callable[[], object]) -> bytes:
         """Return the party's message of a step; ``compute`` returns its numbers.
 
-        The first step claims the round. A step that fails, or is refused, changes nothing.
+        The first step claims the round, and that of the numbers uses up its records, also if they cannot be computed.
+        Another step that fails, or is refused, changes nothing.
         """
         settings = self.plan.get_round(self.answered.plan, request.round)
         with self._lock():
             party = self._begin(settings) if request.step == STEPS[0] else self._load(settings)
-            message = party.answer(request.step, request.message, compute)
-            state = None if request.step == STEPS[-1] else party.save().decode()
-            write_durably(self.path, {"format": _FORMAT, "round": request.round, "state": state})
+            message = party.answer(request.step, request.message, compute, partial(self._store, request, party))
+            self._store(request, None if request.step == STEPS[-1] else party)
         return message
+
+    def _store(self, request: "Request", party: MaskingParty | None) -> None:
+        """Keep a party's state; None after the last step."""
+        state = None if party is None else party.save().decode()
+        write_durably(self.path, {"format": _FORMAT, "round": request.round, "state": state})
 
     @property
     def path(self) -> Path:
@@ -69,6 +75,6 @@ class MaskedNode:
     @contextmanager
     def _lock(self) -> Iterator[None]:
         """Keep out other processes of the same party."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         with lock_file(self.path.with_suffix(".lock"), wait=True):
             yield

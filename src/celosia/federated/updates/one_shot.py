@@ -23,7 +23,7 @@ from celosia.federated.updates.shape import copy_estimator, read_example, set_pr
 from celosia.learn.base.fit_spec import read_spec
 from celosia.learn.base.summaries import SummaryEstimator
 from celosia.ledger.budget_account import as_account
-from celosia.statistics.base.summary_request import Provenance
+from celosia.statistics.base.summary_request import Provenance, SummaryRequest
 from celosia.statistics.base.target import is_infinite
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from celosia.learn.base.exact import ExactSums
     from celosia.query.answering.fitting import Fitting
     from celosia.statistics.base.noise import Noise
-    from celosia.statistics.base.summary_request import SummaryRequest
     from celosia.statistics.base.target import Target
 
 _MAX_SUM = 2**62 - 1
@@ -122,7 +121,7 @@ def _check_records(model: Any, party: "Party") -> None:
     read_from(party, lambda: model.read_data(party.X, party.y, classes, first=False))
 
 
-def _sum_records(model: SummaryEstimator, party: "Party", request: "SummaryRequest", _: "Source") -> "NDArray[Any]":
+def _sum_records(model: SummaryEstimator, party: "Party", request: SummaryRequest, _: "Source") -> "NDArray[Any]":
     found: ExactSums = read_from(party, lambda: model.sum_records(party.X, party.y, request))
     return found.combine()
 
@@ -139,11 +138,16 @@ class OneShotPlan(UpdatePlan):
     """The plan of one round; ``sums`` computes the exact sums of parties in this process, which are never shown."""
 
     model: Any
-    request: "SummaryRequest"
+    request: SummaryRequest
     sums: "Mapping[str, Callable[[Source], NDArray[Any]]]" = field(repr=False)
     records: Mapping[str, int] = field(repr=False)
     schema: str | None = None
     rounds: int = 1
+
+    def __post_init__(self) -> None:
+        # A request that draws several noises states the first of them only: messages would have too little.
+        if type(self.request).release is not SummaryRequest.release:
+            raise ParameterError("federated.estimator_with_several_noises")
 
     @property
     def width(self) -> int:

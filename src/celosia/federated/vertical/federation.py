@@ -5,9 +5,10 @@ solved from their total. No party shows a column, and the server sees noisy sums
 guarantee is against it, or against some of the parties, and not against both together (proofs/masked-products.md).
 """
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
+    from celosia.statistics.base.summary_request import SummaryRequest
+
+_MAX_SUM: Final = 2**61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class VerticalPreview:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.parties)} parties with {self.features} features, 1 round, {self.bytes_sent} bytes in all.\n"
+            f"{len(self.parties)} parties with {self.features} features, 1 round, {self.bytes_sent} bytes from all.\n"
             f"Guarantee for every record, against the server, or any {self.colluders} of the parties, but not both"
             f" together:\n{self.guarantee!r}.\n"
             f"The noise is {self.noise_ratio:.2f} times that of a fit with all columns in one place."
@@ -97,7 +101,7 @@ class VerticalFederation:
     ...     estimator=LinearRegression(bounds=([0, 0], [9, 5]), bounds_y=(-12, 12)), epsilon=1, delta="1e-6",
     ... )
     >>> print(federation.preview())
-    2 parties with 2 features, 1 round, 96256 bytes in all.
+    2 parties with 2 features, 1 round, 96256 bytes from all.
     Guarantee for every record, against the server, or any 1 of the parties, but not both together:
     ApproxDP(epsilon=1, delta='1e-06', adjacency=ReplaceOne).
     The noise is 1.41 times that of a fit with all columns in one place.
@@ -186,6 +190,7 @@ class VerticalFederation:
         if count == 0:
             raise ParameterError("federated.no_columns")
         request = model.plan_sums(*_make_example(model, outlines, count))
+        _check_size(request, max((one.count or 0 for one in outlines), default=0))
         owners = [number for number, one in enumerate(outlines) for _ in range(one.width)]
         target = next((number for number, one in enumerate(self.parties) if one.y is not None), None)
         if model.learns == "number" and target is not None:
@@ -208,9 +213,9 @@ class _Columns:
     """What a party holds: features, a target that is a number, or the places of classes."""
 
     outline: _Outline
-    values: NDArray[np.float64]
-    target: NDArray[np.float64] | None
-    codes: NDArray[np.int64] | None
+    values: NDArray[np.float64] = field(repr=False)
+    target: NDArray[np.float64] | None = field(repr=False)
+    codes: NDArray[np.int64] | None = field(repr=False)
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -218,9 +223,16 @@ class _Columns:
         return self.values if self.target is None else np.column_stack([self.values, self.target])
 
 
+def _check_size(request: "SummaryRequest", persons: int) -> None:
+    """Refuse more persons than sums modulo 2^64 have room for, with their noise; how many there are is public."""
+    most = _MAX_SUM // (math.isqrt(request.row_sensitivity.l2_squared) + 1)  # no number of a row is longer than the row
+    if persons > most:
+        raise InputError("learn.too_many_rows", most=most)
+
+
 def _read_outline(model: Any, party: Party) -> _Outline:
     if party.X is None:
-        return _Outline(width=0, names=(), count=len(party.y))
+        return _Outline(width=0, names=(), count=_count_rows(party))
     outline: Any = party.withhold().outline
     model.hides_number = True  # an outline has no row
     values = read_from(party, partial(read_features, model, outline.X, reset=True))
@@ -229,12 +241,12 @@ def _read_outline(model: Any, party: Party) -> _Outline:
 
 def _read_columns(model: Any, party: Party) -> _Columns:
     """Read and check a party's columns; errors name the party."""
-    values = np.zeros((0 if party.y is None else len(party.y), 0))
+    values = np.zeros((_count_rows(party), 0))
     names: tuple[str, ...] | None = ()
     if party.X is not None:
         values = read_from(party, partial(read_features, model, party.X, reset=True))
         names = _get_names(model)
-    outline = _Outline(width=values.shape[1], names=names)
+    outline = _Outline(width=values.shape[1], names=names, count=len(values))
     if party.y is None:
         return _Columns(outline=outline, values=values, target=None, codes=None)
     if model.learns == "number":
@@ -244,6 +256,14 @@ def _read_columns(model: Any, party: Party) -> _Columns:
     known = read_from(party, partial(public_classes, model.classes, party.y, labels))
     codes = np.searchsorted(known, labels).astype(np.int64)
     return _Columns(outline=outline, values=values, target=None, codes=codes)
+
+
+def _count_rows(party: Party) -> int:
+    """Return how many rows the target of a party has; 0 if it has none."""
+    try:
+        return 0 if party.y is None else len(party.y)
+    except TypeError:
+        raise InputError("federated.records_not_a_pair", name=safe_repr(party.name)) from None
 
 
 def _get_names(model: Any) -> tuple[str, ...] | None:
@@ -264,4 +284,6 @@ def _make_example(model: Any, outlines: "Sequence[_Outline]", count: int) -> tup
         features = pa.table({name: [0.0] for name in names})
     if model.learns == "features":
         return features, None
+    if model.learns == "classes" and model.classes is None:
+        raise ParameterError("federated.classes_not_stated")
     return features, np.array([0.0]) if model.learns == "number" else np.array(model.classes)[:1]

@@ -67,10 +67,10 @@ class MomentsPlan(SGDPlan):
     ) -> Sequence[NDArray[np.int64] | None]:
         """Return moments in the first round, and then what steps give, in as many integers."""
         if self.is_descending(state):
-            return [self._widen(one) for one in super().compute(parties, state, sources, pull) if one is not None]
+            computed = super().compute(parties, state, sources, pull)
+            return list(self._widen(np.array(computed, dtype=np.int64)))
         bounds = self.task.find_bounds(self.task.find_held(parties))
-        found = self.moments.add(self.task.rows, self.task.targets, bounds, self.task.scaling.norm)
-        exact = np.stack([self._widen(one) for one in found])
+        exact = self._widen(self.moments.add(self.task.rows, self.task.targets, bounds, self.task.scaling.norm))
         return list(exact + self._draw_noise(len(exact), self.width, sources) if self.steps > 1 else exact)
 
     def is_descending(self, state: State) -> bool:
@@ -78,7 +78,8 @@ class MomentsPlan(SGDPlan):
         return ScaledSpace.read(state, self.task) is not None
 
     def _widen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.pad(numbers, (0, self.width - len(numbers)))
+        """Return rows of numbers with zeros after them, so that all rounds have as many."""
+        return np.pad(numbers, ((0, 0), (0, self.width - numbers.shape[1])))
 
     def read_state(self, state: State) -> tuple[StepData, State]:
         """Return what the steps of a round are computed from, and the weights before it; refuse what none can be."""
