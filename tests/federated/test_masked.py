@@ -111,7 +111,7 @@ def test_bad_input_is_named() -> None:
         (lambda: Masks(colluders=-1), "colluders"),
         (lambda: Masks(silent="two"), "silent"),  # type: ignore[arg-type]
         (lambda: federate(masks=Masks(colluders=5)), "nobody is left"),
-        (lambda: federate(masks=Masks(silent=3)), "threshold"),
+        (lambda: federate(masks=Masks(silent=3)), "at most 2 may fall silent"),
         (lambda: federate(masks=True), "masks must be"),
         (lambda: federate(delta=None), "delta"),
         (lambda: federate(participation="0.5"), "participation=1"),

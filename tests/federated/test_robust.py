@@ -260,7 +260,7 @@ def test_bad_input_is_named() -> None:
         (lambda: ClippedSum("long"), "length"),
         (lambda: federate(*UPDATES[0], combine="median"), "combine must be"),
         (lambda: federate(*UPDATES[0], combine=Krum), "combine must be"),
-        (lambda: federate(*UPDATES[0], combine=CoordinateMedian(), masks=Masks()), "combine or masks"),
+        (lambda: federate(*UPDATES[0], combine=CoordinateMedian(), masks=Masks()), "separate messages"),
         (lambda: federate(*UPDATES[0], combine=Krum(4)).plan(), "at least 11 parties, not 9"),
         (lambda: federate(*UPDATES[0], combine=Krum(1, keep=8)).plan(), "at least 11 parties, not 9"),
         (lambda: federate(*UPDATES[0], combine=TrimmedMean(5)).plan(), "at least 11 parties, not 9"),

@@ -62,6 +62,8 @@ class Masks:
     def plan(self, inner: UpdatePlan, names: tuple[str, ...], graph: "Graph | None" = None) -> "MaskedPlan":
         """Return the plan of the same training under masks: of all pairs, or of the edges of a graph."""
         event, parties = _read_event(inner), len(names)
+        if self.silent > (most := (parties - 1) // 2):
+            raise ParameterError("federated.too_many_silent", parties=parties, most=most)
         settings = MaskingSettings(
             federation="in one process",
             number=0,

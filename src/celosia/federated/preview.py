@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from celosia.core.messages.message import Message
+
 if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
@@ -40,21 +42,29 @@ class FederationPreview:
 
     def __str__(self) -> str:
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
-        units = {"row": "record", "person": "person, with all records of theirs"}
-        whose = units.get(self.guarantee.unit, "party, with all its records")
         return (
             f"{len(self.parties)} parties, {rounds}, {self.bytes_per_party} bytes from each party in each round.\n"
-            f"Guarantee for every {whose}, against {self._against}:\n{self.guarantee!r}.\n"
-            f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
+            f"Guarantee for every {self.whose}, against {self.against}:\n{self.guarantee!r}.\n{self._tell_noise()}"
         )
 
+    def _tell_noise(self) -> str:
+        if self.guarantee.unit == "party":
+            return "The noise hides whole parties: a model needs many of them."
+        return f"The noise is {self.noise_ratio:.2f} times that of a fit with all records in one place."
+
     @property
-    def _against(self) -> str:
+    def whose(self) -> Message:
+        """Whom the guarantee protects."""
+        kinds = {"row": "federated.a_record", "party": "federated.a_party"}
+        return Message(kinds.get(self.guarantee.unit, "federated.a_person"))
+
+    @property
+    def against(self) -> Message:
         """Whom the guarantee holds against."""
         if self.masks is None:
-            return "the server and the other parties" if self.server else "all other parties, and whoever listens"
+            return Message("federated.against_server" if self.server else "federated.against_listeners")
         if not self.server:
-            return f"any {max(self.masks.colluders, 1)} of the other parties together, and whoever listens"
+            return Message("federated.against_some", colluders=max(self.masks.colluders, 1))
         if self.masks.colluders == 0:
-            return "the server, and whoever is no party"
-        return f"the server together with any {self.masks.colluders} of the other parties"
+            return Message("federated.against_outsiders")
+        return Message("federated.against_server_and_some", colluders=self.masks.colluders)

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from celosia.core.errors import EngineError
 from celosia.core.exact import double_at_least
 from celosia.core.guarantees import ZCDP
 from celosia.federated.checkpoint import Checkpoint, Progress
 from celosia.federated.contributions import RoundSum
+from celosia.noise import permutation
 from celosia.noise.bernoulli import bernoulli
 from celosia.query.progress import Bar
 
@@ -73,10 +76,14 @@ class Training:
         return self.plan.add_up(contributions, parties=parties, number=number, source=source)
 
     def _choose(self, number: int) -> list[str]:
-        """Return who is asked in a round: each with the same probability, and publicly so."""
+        """Return who is asked in a round: each with the same probability, and publicly so; as many as must answer."""
         if self.participation == 1:
             return list(self.names)
-        coins = bernoulli(self.participation, len(self.names), self.sources.get("", number))
+        source = self.sources.get("", number)
+        coins = bernoulli(self.participation, len(self.names), source)
+        if (missing := self.least - int(coins.sum())) > 0:  # too few would end the training: more are asked by lot
+            others = np.flatnonzero(~coins)
+            coins[others[permutation(len(others), source)[:missing]]] = True
         return [name for name, coin in zip(self.names, coins, strict=True) if coin]
 
     def _tell(self, number: int, found: RoundSum) -> Mapping[str, Any]:

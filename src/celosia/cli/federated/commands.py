@@ -17,6 +17,7 @@ from celosia.cli.guard.opening import print_message
 from celosia.cli.language import write_number
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
+from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message, join_messages
@@ -107,7 +108,7 @@ def _join(
     from celosia.federated.network.certificates import AUTHORITY, find_key
     from celosia.federated.network.operate import join, open_party
 
-    description = _open_description(folder, {name: data})
+    description = _open_description(folder, {name: data}, pays=False)
     node = open_party(description, name, data)
     private = private_key or find_key(folder, description.names.index(name))
     print_message(Message("cli_federated.joined", name=repr(name), address=description.address))
@@ -147,15 +148,15 @@ def _split(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _open_description(folder: Path, files: Mapping[str, str]) -> "Description":
-    """Return a description, whose cost is printed; the parties of the files must be its own."""
+def _open_description(folder: Path, files: Mapping[str, str], *, pays: bool = True) -> "Description":
+    """Return a description, whose cost is printed; the parties of the files must be its own. The server pays."""
     from celosia.federated.network.description import load_description
 
     description = load_description(folder)
     _show_cost(description.describe(files))
     if "seed" in description.server:
         print_line(Message("cli_federated.server_seeded"), style="yellow", stderr=True)
-    elif "ledger" not in description.server:
+    elif pays and "ledger" not in description.server:
         print_message(Message("cli_federated.without_ledger"))
     return description
 
@@ -165,9 +166,19 @@ def _show_cost(federation: "Federation") -> None:
     counts = {"parties": len(preview.parties), "rounds": preview.rounds, "bytes": preview.bytes_per_party}
     lines = [
         Message("cli_federated.counts", **{name: write_number(value) for name, value in counts.items()}),
-        Message("cli_federated.guarantee_of_records", cost=cost(preview.guarantee)),
-        Message("cli_federated.noise", ratio=write_number(preview.noise_ratio, ".3g")),
+        Message(
+            "cli_federated.guarantee_of_records",
+            whose=preview.whose,
+            against=preview.against,
+            cost=cost(preview.guarantee),
+        ),
     ]
+    if preview.guarantee.adjacency is ReplaceOne:
+        lines.append(Message("cli_federated.neighbours_replaced"))
+    if preview.guarantee.unit == "party":
+        lines.append(Message("cli_federated.noise_of_parties"))
+    else:
+        lines.append(Message("cli_federated.noise", ratio=write_number(preview.noise_ratio, ".3g")))
     print_message(join_messages(lines))
 
 

@@ -36,12 +36,9 @@ def print_comparison(
     several = len({one.epsilon for one in found.results}) > 2  # one is None
     code = "cli_federated.guarantee_of_first" if several else "cli_federated.guarantee"
     print_sentence(console, Message(code, cost=first.guarantee))
-    print_sentence(console, Message("cli_federated.noise_ratio", ratio=Numeral(f"{first.noise_ratio:.3g}")))
-    if masked := [preview for preview in previews.values() if preview.masks is not None]:
-        ratio = Numeral(f"{masked[0].noise_ratio:.3g}")
-        print_sentence(console, Message("cli_federated.masked_noise_ratio", ratio=ratio))
     for name, preview in previews.items():
         told = {"method": name, "rounds": preview.rounds, "bytes": preview.bytes_per_party}
+        told |= {"against": preview.against, "ratio": Numeral(f"{preview.noise_ratio:.3g}")}
         code = "cli_federated.one_round" if preview.rounds == 1 else "cli_federated.some_rounds"
         print_sentence(console, Message(code, **told))
     console.print()

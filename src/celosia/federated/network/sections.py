@@ -77,9 +77,7 @@ def _make_topology(section: Mapping[str, Any], parties: tuple[str, ...], *, mask
         return graph
     kind = section.get("weights", "constant" if "alpha" in section else "metropolis")
     if kind not in _WEIGHTS or ("alpha" in section and kind != "constant"):
-        raise ParameterError(
-            "federated.unknown_type", name="topology", value=safe_repr(kind), known=", ".join(_WEIGHTS)
-        )
+        raise ParameterError("federated.unknown_weights", known=", ".join(_WEIGHTS))
     weights = metropolis_weights(graph) if kind == "metropolis" else constant_weights(graph, section.get("alpha"))
     return Gossip(weights=weights, steps=section.get("steps", 1))
 

@@ -34,7 +34,6 @@ bounds_y = [0, 10000]
 # OneShot sends sums in one round; SGD and Proximal go on for several.
 [update]
 type = "SGD"
-records = 1000
 
 # What all rounds may cost each record: an epsilon, with a delta beside it, or a rho.
 [privacy]
