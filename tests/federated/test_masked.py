@@ -57,7 +57,10 @@ def test_masks_lessen_the_noise_and_keep_the_target(update: Any, rounds: int, ma
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model with seeded noise is stored with a warning
         model.save(tmp_path / "model.json")
-    assert load(tmp_path / "model.json").event_ == model.event_
+    kept = load(tmp_path / "model.json")
+    assert kept.event_ == model.event_
+    assert "5 parties" in kept.card()
+    assert f"holds against {preview.against}" in kept.card()
 
 
 @pytest.mark.parametrize(("assumed", "fits"), [(1.0, True), (1.21, False)])  # the mutant's scale is off by a tenth

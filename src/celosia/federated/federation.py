@@ -19,7 +19,7 @@ from celosia.federated.gossip import Gossip, check_parties
 from celosia.federated.masked import MaskedPlan, Masks
 from celosia.federated.parties.columns import choose_columns, find_adjacency
 from celosia.federated.parties.party import Party, PartySources, read_parties
-from celosia.federated.preview import FederationPreview
+from celosia.federated.preview import FederationPreview, name_adversaries
 from celosia.federated.robust import RobustRule, plan_robust
 from celosia.federated.topology.graph import Graph
 from celosia.federated.training import Training, finish, make_listener
@@ -257,6 +257,9 @@ class Federation:
                 payment.deliver(progress.states[-1])
             file.remove()
         model.history_ = progress.history
+        against = name_adversaries(self.masks, server=self.topology is None)
+        told = f"{len(self.parties)} parties, {plan.rounds} rounds; the guarantee holds against {against}"
+        model.provenance_ = {**getattr(model, "provenance_", {}), "federation": told}
         return model
 
     def plan(self) -> "UpdatePlan":

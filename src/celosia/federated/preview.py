@@ -61,10 +61,15 @@ class FederationPreview:
     @property
     def against(self) -> Message:
         """Whom the guarantee holds against."""
-        if self.masks is None:
-            return Message("federated.against_server" if self.server else "federated.against_listeners")
-        if not self.server:
-            return Message("federated.against_some", colluders=max(self.masks.colluders, 1))
-        if self.masks.colluders == 0:
-            return Message("federated.against_outsiders")
-        return Message("federated.against_server_and_some", colluders=self.masks.colluders)
+        return name_adversaries(self.masks, server=self.server)
+
+
+def name_adversaries(masks: "Masks | None", *, server: bool) -> Message:
+    """Return whom the guarantee of a training holds against."""
+    if masks is None:
+        return Message("federated.against_server" if server else "federated.against_listeners")
+    if not server:
+        return Message("federated.against_some", colluders=max(masks.colluders, 1))
+    if masks.colluders == 0:
+        return Message("federated.against_outsiders")
+    return Message("federated.against_server_and_some", colluders=masks.colluders)

@@ -152,7 +152,9 @@ def test_models_are_good_and_have_their_price(tmp_path: Any) -> None:
     assert model.history_[0]["bytes"] == preview.bytes_sent
     assert preview.noise_ratio == pytest.approx((3 / 2) ** 0.5, rel=1e-6)
     model.save(tmp_path / "model.json")
-    assert np.array_equal(load(tmp_path / "model.json").coef_, model.coef_)
+    kept = load(tmp_path / "model.json")
+    assert np.array_equal(kept.coef_, model.coef_)
+    assert "any 1 of the parties, but not both together" in kept.card()
     labels = np.where(target > np.median(target), "yes", "no")
     classes = VerticalFederation(
         parties=[cl.federated.Party("a", rows[:, :3], labels), cl.federated.Party("b", rows[:, 3:])],

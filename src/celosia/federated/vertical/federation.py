@@ -176,6 +176,9 @@ class VerticalFederation:
             model = plan.finish([state], plan.find_spread(len(parties)), seeded=sources.seeded)
             payment.deliver(state)
         model.history_ = ({"round": 1, "accepted": list(self.names), "rejected": {}, "bytes": found.bytes_sent},)
+        against = f"the server, or any {self.colluders} of the parties, but not both together"
+        told = f"columns of {len(parties)} parties; the guarantee holds against {against}"
+        model.provenance_ = {**getattr(model, "provenance_", {}), "federation": told}
         return model
 
     def _make_model(self) -> Any:

@@ -318,6 +318,7 @@ def _origin(model: "PrivateEstimator") -> Section:
     rows = {
         "Table": given.get("table"),
         "Rows where": given.get("where"),
+        "Federation": given.get("federation"),
         "Method": ": ".join(filter(None, [_method(model), getattr(model, "method_reason_", "")])),
         "Features": str(model.n_features_in_),
         "celosia": given.get("celosia", celosia.__version__),

@@ -54,7 +54,7 @@ _LEARNED: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 _MAX_FILE_BYTES: Final = 2**28  # bytes of a file
 _LONGEST_TEXT: Final = 10_000_000
 _TRIED: Final = 7  # rows; a size that no wrong array is likely to have
-_TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "written")
+_TRACED: Final = ("celosia", "federation", "schema", "scikit_learn", "table", "where", "written")
 
 
 def save(model: "PrivateEstimator", path: str | Path) -> None:
