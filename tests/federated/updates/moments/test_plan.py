@@ -126,7 +126,7 @@ def test_moments_where_there_are_none_are_refused() -> None:
         ({"topology": make_graph("path", ["a", "b", "c"]), "sgd": {"moments": "0.1"}}, "no topology"),
         ({"level": ClientLevel(clip=1), "masks": Masks(), "sgd": {"moments": "0.1"}}, "not for whole parties"),
         ({"sgd": {"moments": 1}}, "less than 1"),
-        ({"rounds": 1}, "let moments count them"),
+        ({"rounds": 1}, "Moments count them"),
     ]
     for given, words in bad:
         with pytest.raises(ParameterError, match=words):
