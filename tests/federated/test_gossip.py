@@ -87,6 +87,7 @@ def test_rounds_move_each_party_and_average_with_neighbours() -> None:
     ("graph", "masks", "parts"),
     [
         (make_graph("complete", 7), Masks(), 6),  # every party is an observer, who knows its own share
+        (make_graph("complete", 7), Masks(colluders=0), 6),  # also where none is stated to collude
         (make_graph("complete", 7), Masks(colluders=2, silent=1), 4),
         (make_graph("ring", 7), Masks(), 6),
         (make_graph("ring", 7), Masks(colluders=2), 1),
