@@ -253,3 +253,15 @@ def test_losses_of_your_own_are_learned_with() -> None:
     for update, rounds in updates:
         model = federate(None, update, rounds=rounds, epsilon=20, adjacency="replace-one").run()
         assert model.coef_ == pytest.approx([3, -0.5], abs=0.4)
+
+
+def test_a_round_asks_as_many_parties_as_must_answer() -> None:
+    """Where chance asks fewer, others are drawn: a training does not end for want of coins, and nobody is preferred."""
+    rng = np.random.default_rng(3)
+    parties = {name: (rng.uniform(-1, 1, (20, 1)), rng.uniform(-1, 1, 20)) for name in "abcd"}
+    update = SGD(estimator=LinearRegression(bounds=(-1, 1), bounds_y=(-1, 1)), records=20)
+    federation = Federation(parties=parties, update=update, rho=1, rounds=300, participation="0.001", source=Seeded(7))
+    asked = [told["accepted"] for told in federation.run().history_]
+    assert {len(one) for one in asked} == {2}
+    counts = [sum(name in one for one in asked) for name in "abcd"]
+    assert all(abs(count - 150) < 60 for count in counts)  # seven standard deviations

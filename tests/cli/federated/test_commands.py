@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from typer.testing import CliRunner
 
 import celosia as cl
@@ -17,8 +18,6 @@ from tests.federated.network.nodes import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
 
 def run(folder: Path, *words: str, code: int = 0, lang: str = "en") -> tuple[str, str]:
@@ -114,3 +113,20 @@ def test_rounds_and_what_was_left_out_are_shown(tmp_path: Path, monkeypatch: pyt
     assert "Left out of round 1: 'south', silent." in err
     monkeypatch.setattr(operate, "join", lambda *_, **__: iter([1, 2]))
     assert "Round 2 is answered." in run(tmp_path, "join", "north", "--data", files["north"])[1]
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ("", ["every record, against the server and the other parties", "1.41 times"]),
+        ("[masks]", ["every record, against the server together with any 1 of the other parties"]),
+        ("[masks]\ncolluders = 0", ["against the server, and whoever is no party"]),
+        ('[topology]\nshape = "path"', ["against all other parties, and whoever listens"]),
+        ('[level]\nclip = "0.5"', ["every party, with all its records", "a model needs many of them"]),
+    ],
+)
+def test_a_command_says_whom_the_guarantee_holds_against(tmp_path: Path, section: str, words: list[str]) -> None:
+    files = write_files(tmp_path, server=f"seed = 5\n{section}")
+    _, err = run(tmp_path, "run", *name_data(files), "--output", "model.json", "--in-process")
+    for one in [*words, "Neighbours replace one"]:
+        assert one in err
