@@ -1,8 +1,24 @@
 """Microdata files: k-anonymity and its kin, masking, and the risk of disclosure.
 
-Here will live generalization and suppression, l-diversity and t-closeness, microaggregation, swapping, rounding, and
-the measures of risk and loss that go with them. These are *not* differential privacy, and say so: they protect
-against stated attackers only. Where a method has a differentially private counterpart, its documentation points there.
+A file of records about people is read with the role of each column (``Roles``), changed by steps, measured, and
+written. These methods are *not* differential privacy: they protect against stated attackers only. Where a method has a
+differentially private counterpart, its documentation points there.
 """
 
-__all__: list[str] = []
+from celosia.anonymity.hierarchies import ANY, Categories, Dates, Hierarchy, Intervals, Levels, Prefixes, read_hierarchy
+from celosia.anonymity.microdata import Microdata, Roles, Step, read_microdata
+
+__all__ = [
+    "ANY",
+    "Categories",
+    "Dates",
+    "Hierarchy",
+    "Intervals",
+    "Levels",
+    "Microdata",
+    "Prefixes",
+    "Roles",
+    "Step",
+    "read_hierarchy",
+    "read_microdata",
+]

@@ -1,0 +1,7 @@
+"""A file of records about people, with the role of each column: what every measure and method takes and returns."""
+
+from celosia.anonymity.microdata.microdata import Microdata, read_microdata
+from celosia.anonymity.microdata.roles import Roles
+from celosia.anonymity.microdata.step import Step
+
+__all__ = ["Microdata", "Roles", "Step", "read_microdata"]
