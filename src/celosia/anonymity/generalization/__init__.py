@@ -1,5 +1,6 @@
 """Generalization and suppression: recoding of columns, Mondrian, and local suppression of cells."""
 
+from celosia.anonymity.generalization.mondrian import Mondrian
 from celosia.anonymity.generalization.recoding import (
     BottomCode,
     Discretize,
@@ -19,6 +20,7 @@ __all__ = [
     "DropRecords",
     "Generalize",
     "HashIdentifiers",
+    "Mondrian",
     "Recode",
     "Round",
     "Suppress",
