@@ -1,0 +1,29 @@
+"""Generalization and suppression: recoding of columns, Mondrian, and local suppression of cells."""
+
+from celosia.anonymity.generalization.mondrian import Mondrian
+from celosia.anonymity.generalization.recoding import (
+    BottomCode,
+    Discretize,
+    DropRecords,
+    Generalize,
+    HashIdentifiers,
+    Recode,
+    Round,
+    Suppress,
+    TopCode,
+    hash_identifiers,
+)
+
+__all__ = [
+    "BottomCode",
+    "Discretize",
+    "DropRecords",
+    "Generalize",
+    "HashIdentifiers",
+    "Mondrian",
+    "Recode",
+    "Round",
+    "Suppress",
+    "TopCode",
+    "hash_identifiers",
+]
