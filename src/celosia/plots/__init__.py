@@ -10,7 +10,23 @@ from celosia.plots.densities import Panel, densities
 from celosia.plots.intervals import intervals
 from celosia.plots.matrices import matrices
 from celosia.plots.networks import Link, networks
+from celosia.plots.pairs import pairs
+from celosia.plots.points import Point, points
 from celosia.plots.save import save
 from celosia.plots.style import Labels
 
-__all__ = ["Curve", "Labels", "Link", "Panel", "curves", "densities", "intervals", "matrices", "networks", "save"]
+__all__ = [
+    "Curve",
+    "Labels",
+    "Link",
+    "Panel",
+    "Point",
+    "curves",
+    "densities",
+    "intervals",
+    "matrices",
+    "networks",
+    "pairs",
+    "points",
+    "save",
+]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.anonymity.coding import count_matches, encode, group_rows, sort_rows
+from celosia.anonymity.coding import Coded, count_matches, encode, group_rows, sort_rows
+
+if TYPE_CHECKING:
+    from random import Random
 
 values = st.one_of(st.none(), st.integers(0, 3))
-tables = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.tuples(*[values] * width), min_size=1, max_size=30)
-)
+tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[values] * width), min_size=1, max_size=30))
 
 
-def encode_all(rows: list[tuple[int | None, ...]]) -> list[object]:
-    return [encode(pa.array(column, pa.int64()), name="c") for column in zip(*rows, strict=True)]
+def encode_all(rows: list[tuple[int | None, ...]]) -> tuple[Coded, ...]:
+    return tuple(encode(pa.array(column, pa.int64()), name="c") for column in zip(*rows, strict=True))
 
 
 @given(tables)
@@ -52,12 +54,12 @@ def test_matches_are_the_rows_that_agree_where_both_are_known(rows: list[tuple[i
 
 
 @given(tables, st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_no_group(rows: list[tuple[int | None, ...]], lot: object) -> None:
-    order = np.array(lot.sample(range(len(rows)), len(rows)))  # type: ignore[attr-defined]
+def test_the_order_of_rows_changes_no_group(rows: list[tuple[int | None, ...]], lot: Random) -> None:
+    order = np.array(lot.sample(range(len(rows)), len(rows)))
     shuffled = [rows[place] for place in order]
     assert group_rows(encode_all(rows)).ids[order].tolist() == group_rows(encode_all(shuffled)).ids.tolist()
-    once = [rows[place] for place in sort_rows(tuple(encode_all(rows)))]  # type: ignore[arg-type]
-    twice = [shuffled[place] for place in sort_rows(tuple(encode_all(shuffled)))]  # type: ignore[arg-type]
+    once = [rows[place] for place in sort_rows(encode_all(rows))]
+    twice = [shuffled[place] for place in sort_rows(encode_all(shuffled))]
     assert once == twice
 
 

@@ -7,12 +7,14 @@ publish: without identifiers, and in an order drawn by lot.
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from celosia.anonymity.coding import Coded, encode, group_rows
 from celosia.anonymity.hierarchies import Hierarchy
+from celosia.anonymity.microdata.files import FileLabels, read_file, write_file
 from celosia.anonymity.microdata.roles import Roles
 from celosia.core.errors import InputError, ParameterError, SchemaError
 from celosia.core.exact import safe_repr
@@ -41,6 +43,7 @@ class Microdata:
     rows: "NDArray[np.int64]" = field(repr=False)
     spreads: "Mapping[str, NDArray[np.float64]]" = field(default_factory=dict, repr=False)
     library: str = "pyarrow"
+    labels: FileLabels = field(default_factory=FileLabels, repr=False)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -132,6 +135,10 @@ class Microdata:
             case _:
                 return table
 
+    def write(self, path: str | Path, *, source: "Source | None" = None) -> Path:
+        """Write the file to publish: as CSV, Parquet, SPSS, Stata or SAS transport, by the ending of its name."""
+        return write_file(self.to_release(source), path, self.labels)
+
     def to_release(self, source: "Source | None" = None) -> "pa.Table":
         """Return the file to publish as an Arrow table."""
         import pyarrow as pa
@@ -153,7 +160,8 @@ def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hie
     Parameters
     ----------
     frame
-        A pandas, Polars or Arrow table, or any other that Narwhals knows.
+        A pandas, Polars or Arrow table, any other that Narwhals knows, or the path of a file: CSV, Parquet, SPSS, Stata
+        or SAS.
     roles
         The role of every column.
     hierarchies
@@ -168,7 +176,7 @@ def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hie
     >>> len(data), data.to_frame().column_names
     (2, ['age', 'illness'])
     """
-    table = to_arrow(frame)
+    table, labels = read_file(frame) if isinstance(frame, str | Path) else (to_arrow(frame), FileLabels())
     roles.check_columns(table.column_names)
     if len(set(table.column_names)) < table.num_columns:
         raise SchemaError("anonymity.column_repeated")
@@ -184,6 +192,7 @@ def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hie
         hierarchies=given,
         rows=np.arange(table.num_rows),
         library=type(frame).__module__.partition(".")[0],
+        labels=labels,
     )
     _check_weights(data)
     return data

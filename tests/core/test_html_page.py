@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import re
 
-from celosia.cli.demo.report_style import STYLE
+from celosia.core.html_page import (
+    STYLE,
+    write_code,
+    write_figure,
+    write_list,
+    write_page,
+    write_paragraph,
+    write_section,
+    write_table,
+)
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
@@ -29,3 +38,19 @@ def test_text_stands_out_in_light_and_dark() -> None:
             for ground in ("paper", "stripe", "warn"):
                 bright, dark = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
                 assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+
+
+def test_a_page_escapes_every_text() -> None:
+    parts = [
+        write_paragraph("<b>", warning=True),
+        write_list(["<i>"]),
+        write_figure("<svg/>", "<q>"),
+        write_table("<c>", ["<h>"], [[["<strong>n</strong>"]]]),
+        "",
+    ]
+    page = write_page("<t>", "<l>", [write_section("one", "<s>", parts)], language="es")
+    for text in ("<b>", "<i>", "<q>", "<c>", "<h>", "<t>", "<l>", "<s>", "<svg/>"):
+        assert text not in page
+    assert '<html lang="es">' in page
+    assert "<strong>n</strong>" in page  # cells are HTML
+    assert write_code("a < b") == "<code>a &lt; b</code>"
