@@ -92,10 +92,13 @@ class Microdata:
 
     @property
     def households(self) -> "NDArray[np.int32]":
-        """The household of each record, as a number from 0; each record is its own if no column is declared."""
+        """The household of each record, as a number from 0; a record without one, or without the column, is its own."""
         if self.roles.household is None:
             return np.arange(len(self), dtype=np.int32)
-        return group_rows(self.encode([self.roles.household])).ids
+        (column,) = self.encode([self.roles.household])
+        groups, alone = group_rows([column]), column.codes < 0
+        # Nulls sort first, so that they are group 0.
+        return np.where(alone, groups.count - 2 + np.cumsum(alone), groups.ids - alone.any()).astype(np.int32)
 
     def replace_columns(
         self,
