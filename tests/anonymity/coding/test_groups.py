@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from celosia.anonymity.coding import count_matches, encode, group_rows, sort_rows
 
 values = st.one_of(st.none(), st.integers(0, 3))
-tables = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.tuples(*[values] * width), min_size=1, max_size=30)
-)
+tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[values] * width), min_size=1, max_size=30))
 
 
 def encode_all(rows: list[tuple[int | None, ...]]) -> list[object]:
