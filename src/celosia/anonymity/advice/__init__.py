@@ -1,0 +1,1 @@
+"""Advice: try a handful of plans on a file, and compare their risk and loss."""

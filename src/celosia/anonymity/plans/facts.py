@@ -74,4 +74,4 @@ def _measure_suppressed(original: Microdata, data: Microdata) -> float:
 
 def _count_known(data: Microdata, name: str) -> int:
     column = data.get_column(name)
-    return len(column) - column.null_count
+    return int(len(column) - column.null_count)

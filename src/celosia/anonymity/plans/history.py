@@ -101,5 +101,5 @@ class History:
         )
 
 
-def _write(value: float) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _write(value: float | None) -> str:
+    return str(value) if value is None else f"{value:.4g}"

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from celosia.anonymity import generalization, hierarchies, masking, models, private
+from celosia.anonymity import generalization, hierarchies, masking, models
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
 from celosia.anonymity.microdata import Step
 from celosia.core.errors import ParameterError
@@ -29,7 +29,7 @@ def list_steps() -> Mapping[str, type[Step]]:
     >>> "Mondrian" in list_steps()
     True
     """
-    packages = (generalization, masking, private)
+    packages = (generalization, masking)
     return {name: kind for package in packages for name, kind in _list_classes(package) if hasattr(kind, "apply")}
 
 
@@ -98,16 +98,16 @@ def _make(section: object, kinds: Mapping[str, type], where: str) -> Any:
     if not isinstance(section, Mapping):
         raise ParameterError("anonymity.not_a_section", name=where)
     if section.get("kind") not in kinds:
-        kind = safe_repr(section.get("kind"))
-        raise ParameterError("anonymity.unknown_kind", name=where, kind=kind, known=", ".join(sorted(kinds)))
-    kind = kinds[section["kind"]]
-    parameters = inspect.signature(kind).parameters
+        asked, known = safe_repr(section.get("kind")), ", ".join(sorted(kinds))
+        raise ParameterError("anonymity.unknown_kind", name=where, kind=asked, known=known)
+    maker = kinds[section["kind"]]
+    parameters = inspect.signature(maker).parameters
     given = {name: value for name, value in section.items() if name != "kind"}
     check_settings(given, parameters, where)
     for name, parameter in parameters.items():
         if name not in given and parameter.default is inspect.Parameter.empty:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{name}")
-    return kind(**{name: _read_value(value, f"{where}.{name}") for name, value in given.items()})
+    return maker(**{name: _read_value(value, f"{where}.{name}") for name, value in given.items()})
 
 
 def _read_value(value: Any, where: str) -> Any:

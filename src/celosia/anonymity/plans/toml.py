@@ -1,7 +1,6 @@
 """Write plain values as TOML, which Python itself only reads."""
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -54,10 +53,8 @@ def _write_value(value: Any) -> str:
             return "true" if value else "false"
         case str():
             return _write_text(value)
-        case float() if not math.isfinite(value):
-            return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
         case int() | float():
-            return repr(value)
+            return repr(value)  # TOML too writes nan, inf and -inf
         case date():
             return value.isoformat()
         case Mapping():

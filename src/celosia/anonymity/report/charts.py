@@ -1,5 +1,6 @@
 """Charts of a report: how many records are in classes of which size, and columns before and after."""
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ def draw_class_sizes(
     before: "NDArray[np.float64]", after: "NDArray[np.float64]", *, language: str = "en"
 ) -> "alt.LayerChart":
     """Draw the share of records in classes of each size; the arguments have the class size of each record."""
-    names = [*(_write_range(low, high) for low, high in zip(_CUTS, _CUTS[1:], strict=False)), f"{_CUTS[-1]}+"]
+    names = [*(_write_range(low, high) for low, high in itertools.pairwise(_CUTS)), f"{_CUTS[-1]}+"]
     shares = [
         np.bincount(np.searchsorted(_CUTS, sizes, side="right") - 1, minlength=len(_CUTS)) / max(len(sizes), 1)
         for sizes in (before, after)
@@ -52,12 +53,8 @@ def draw_column(original: Microdata, masked: Microdata, name: str, *, language: 
         return None
     one, two = both.codes[: len(before)], both.codes[len(before) :]
     names, places = _make_bars(both, one)
-    shares = [
-        np.bincount(places[codes], minlength=len(names))[: len(names)] / len(codes) for codes in (one, two)
-    ]
-    labels = Labels(
-        title=name, x=name, y=Message("anonymity_report.share_of_records"), language=language
-    )
+    shares = [np.bincount(places[codes], minlength=len(names))[: len(names)] / len(codes) for codes in (one, two)]
+    labels = Labels(title=name, x=name, y=Message("anonymity_report.share_of_records"), language=language)
     kept = [place for place in range(len(names)) if shares[0][place] or shares[1][place]]
     return pairs([names[place] for place in kept], shares[0][kept], shares[1][kept], labels=labels)
 
@@ -72,8 +69,8 @@ def _make_bars(column: Coded, original: "NDArray[np.int32]") -> "tuple[list[str]
         return [*names, "–"], np.append(np.arange(len(labels)), len(labels))
     if pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type):
         present = np.sort(original[original >= 0])
-        inner = present[np.linspace(0, len(present) - 1, _MOST_BARS + 1).astype(np.int64)[1:-1]] if len(present) else []
-        cuts = np.unique(np.asarray(inner, dtype=np.int64))
+        inner = np.linspace(0, len(present) - 1, _MOST_BARS + 1).astype(np.int64)[1:-1]
+        cuts = np.unique(present[inner]) if len(present) else present
         bars = np.searchsorted(cuts, np.arange(len(labels)), side="right")
         firsts = np.searchsorted(bars, np.unique(bars))
         names = [f"{_write(labels[int(first)].as_py())} +" for first in firsts]
@@ -88,4 +85,3 @@ def _make_bars(column: Coded, original: "NDArray[np.int32]") -> "tuple[list[str]
 
 def _write(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-

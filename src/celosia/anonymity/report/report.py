@@ -8,7 +8,7 @@ noise, for these help to take the protection back.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from celosia.anonymity.advice.comparable import measure_guesses, measure_table_e
 from celosia.anonymity.microdata.files import write_text
 from celosia.anonymity.models import Measures, measure
 from celosia.anonymity.plans import Outcome
+from celosia.anonymity.plans.facts import collect_facts
 from celosia.anonymity.report.charts import draw_class_sizes, draw_column
 from celosia.anonymity.report.methods import describe_step, list_columns, list_limits
 from celosia.anonymity.risk import measure_risk
@@ -139,9 +140,7 @@ class _Writer:
 
     def _describe_file(self) -> str:
         columns = len(self._data.to_release().column_names) if len(self._data) else 0
-        return write_paragraph(
-            self.say("anonymity_report.file", records=len(self._data), columns=columns)
-        )
+        return write_paragraph(self.say("anonymity_report.file", records=len(self._data), columns=columns))
 
     def _list_roles(self) -> str:
         roles = self._original.roles
@@ -181,7 +180,7 @@ class _Writer:
 
     def _list_log(self) -> str:
         head = ("step", "records", "k", "uniques", "expected_rate", "loss", "suppressed")
-        facts = [self._outcome.log[0].before] if self._outcome.log else []
+        facts = [collect_facts(self._original, self._original)]
         names = [escape_text(self.say("anonymity_report.original"))]
         for entry in self._outcome.log:
             facts.append(entry.after)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.anonymity.coding import Coded
+from celosia.anonymity.hierarchies import Hierarchy
 from celosia.anonymity.microdata import Microdata
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
@@ -23,10 +24,11 @@ def replace_labels(
     shares: "ArrayLike",
     *,
     null: "pa.Scalar | None" = None,
+    hierarchy: Hierarchy | None = None,
 ) -> Microdata:
     """Return the file where value ``i`` of a column is ``labels[i]``, which stands for ``shares[i]`` of its domain.
 
-    Nulls stay, unless they become ``null``, which stands for the whole domain.
+    Nulls stay, unless they become ``null``, which stands for the whole domain. ``hierarchy`` is that of the labels.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -36,14 +38,23 @@ def replace_labels(
     if null is not None:
         column = pc.fill_null(column, null)
     padded = np.append(np.asarray(shares, dtype=np.float64), 0.0 if null is None else 1.0)
-    return replace_column(data, name, column, padded[coded.codes])
+    return replace_column(data, name, column, padded[coded.codes], hierarchy=hierarchy)
 
 
-def replace_column(data: Microdata, name: str, column: "pa.Array", spread: "NDArray[np.float64]") -> Microdata:
+def replace_column(
+    data: Microdata,
+    name: str,
+    column: "pa.Array",
+    spread: "NDArray[np.float64]",
+    *,
+    hierarchy: Hierarchy | None = None,
+) -> Microdata:
     """Return the file with another column; a value that was generalized before keeps the larger spread."""
     before = data.spreads.get(name)
     return data.replace_columns(
-        {name: column}, spreads={name: spread if before is None else np.maximum(spread, before)}
+        {name: column},
+        spreads={name: spread if before is None else np.maximum(spread, before)},
+        hierarchies={name: hierarchy},
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from celosia.anonymity.generalization.recoding.columns import check_names, replace_labels
 from celosia.anonymity.hierarchies import ANY
-from celosia.anonymity.hierarchies.levels import check_level
+from celosia.anonymity.hierarchies.levels import check_level, take_upper_levels
 from celosia.anonymity.microdata import Microdata
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
@@ -72,4 +72,5 @@ def _generalize(data: Microdata, name: str, level: int) -> Microdata:
     codes = levels.codes[level]
     null = pa.scalar(ANY) if level == hierarchy.height - 1 else None
     labels = levels.labels[level].take(pa.array(codes))
-    return replace_labels(data, name, coded, labels, levels.shares[level][codes], null=null)
+    upper = take_upper_levels(levels, level)
+    return replace_labels(data, name, coded, labels, levels.shares[level][codes], null=null, hierarchy=upper)

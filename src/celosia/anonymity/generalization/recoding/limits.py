@@ -132,7 +132,8 @@ class Round:
         # Of integers, a multiple of 1 is exact, one of 2 stands for 2 numbers.
         width = min(1.0, max(0.0, self.to - integers) / max(_measure_range(numbers), self.to))
         spread = np.where(np.isnan(numbers), 0.0, width)
-        return replace_column(data, self.column, _fit_numbers(data, self.column, rounded), spread)
+        hierarchy = data.hierarchies.get(self.column)
+        return replace_column(data, self.column, _fit_numbers(data, self.column, rounded), spread, hierarchy=hierarchy)
 
 
 def _is_number(value: object) -> bool:
@@ -156,9 +157,8 @@ def _code(data: Microdata, step: TopCode | BottomCode, *, beyond: "NDArray[np.bo
     spread = np.where(beyond, hidden / max(_measure_range(numbers), hidden, np.finfo(float).tiny), 0.0)
     if step.label is None:
         value = _find_replacement(numbers[beyond], data.weights[beyond], step)
-        return replace_column(
-            data, step.column, _fit_numbers(data, step.column, np.where(beyond, value, numbers)), spread
-        )
+        column = _fit_numbers(data, step.column, np.where(beyond, value, numbers))
+        return replace_column(data, step.column, column, spread, hierarchy=data.hierarchies.get(step.column))
     return replace_column(data, step.column, _write_label(data, step.column, step.label, beyond), spread)
 
 

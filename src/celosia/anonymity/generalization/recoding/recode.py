@@ -65,7 +65,8 @@ class Recode:
         chosen = [self.values.get(text) for text in texts]
         written = [text if new is None else _write(new) for text, new in zip(texts, chosen, strict=True)]
         ids = np.unique(np.array(written, dtype=object), return_inverse=True)[1] if written else np.array([], dtype=int)
-        return replace_labels(data, self.column, coded, _fit_type(coded.labels, chosen, written), count_shares(ids))
+        labels, hierarchy = _fit_type(coded.labels, chosen, written), data.hierarchies.get(self.column)
+        return replace_labels(data, self.column, coded, labels, count_shares(ids), hierarchy=hierarchy)
 
 
 def _is_plain(value: object) -> bool:
