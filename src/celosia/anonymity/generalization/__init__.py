@@ -13,6 +13,7 @@ from celosia.anonymity.generalization.recoding import (
     TopCode,
     hash_identifiers,
 )
+from celosia.anonymity.generalization.suppression import LocalSuppression
 
 __all__ = [
     "BottomCode",
@@ -20,6 +21,7 @@ __all__ = [
     "DropRecords",
     "Generalize",
     "HashIdentifiers",
+    "LocalSuppression",
     "Mondrian",
     "Recode",
     "Round",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.anonymity import Roles, read_microdata
 from celosia.anonymity.generalization import DropRecords, Suppress
-from celosia.core.errors import CelosiaError, InputError
+from celosia.core.errors import CelosiaError, InfeasibleError
 
 cells = st.one_of(st.none(), st.integers(0, 2))
 
@@ -36,7 +36,7 @@ def test_what_is_left_has_classes_of_k_and_nothing_more_was_dropped(
     if kept:
         assert DropRecords(k=k).apply(data).rows.tolist() == kept
     else:
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InfeasibleError) as caught:
             DropRecords(k=k).apply(data)
         assert caught.value.code == "anonymity_recoding.all_classes_small"
 

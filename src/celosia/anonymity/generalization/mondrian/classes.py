@@ -9,9 +9,13 @@ import numpy as np
 from celosia.anonymity.coding import Coded, group_rows, sort_rows
 from celosia.anonymity.generalization.mondrian.domains import Domain
 from celosia.anonymity.generalization.mondrian.kernels import split_all
+from celosia.anonymity.microdata import Microdata
+from celosia.noise import permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +47,17 @@ def merge_records(strata: "NDArray[np.int32]", columns: Sequence[Coded]) -> Rows
     return Rows(groups.ids.astype(np.int64), examples, groups.sizes, _find_starts(strata[examples]))
 
 
-def separate_records(strata: "NDArray[np.int32]", columns: Sequence[Coded]) -> Rows:
-    """Return one row for each record, by stratum and then in the order of all columns."""
-    order = sort_rows((_as_column(strata), *columns))
+def separate_records(
+    data: Microdata, strata: "NDArray[np.int32]", columns: Sequence[Coded], source: "Source | None"
+) -> Rows:
+    """Return one row for each record, by stratum and columns, in which equal ones are drawn by lot.
+
+    Sorted by other columns, equal ones would be split into classes that are alike in these, which protects nobody.
+    """
+    keys = (_as_column(strata), *columns)
+    known = sort_rows((*keys, *data.encode(data.table.column_names)))  # for one source, the same whatever the order was
+    groups = group_rows(keys).ids[known]
+    order = known[np.lexsort((permutation(len(known), source), groups))]
     ids = np.empty(len(order), dtype=np.int64)
     ids[order] = np.arange(len(order))
     return Rows(ids, order, np.ones(len(order), dtype=np.int64), _find_starts(strata[order]))

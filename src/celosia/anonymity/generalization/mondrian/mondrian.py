@@ -16,7 +16,7 @@ from celosia.anonymity.generalization.mondrian.domains import Domain, as_coded, 
 from celosia.anonymity.generalization.mondrian.labels import label_classes
 from celosia.anonymity.generalization.recoding.columns import replace_column
 from celosia.anonymity.microdata import Microdata
-from celosia.core.errors import InputError, ParameterError, SchemaError
+from celosia.core.errors import InfeasibleError, ParameterError, SchemaError
 from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class Mondrian:
     categorical
         Columns whose numbers are names, such as codes of occupations.
     relaxed
-        Whether equal values may go to both sides of a median, which gives smaller classes that overlap.
+        Whether equal values may go to both sides of a median, which gives smaller classes that overlap;
+        ``source`` draws which.
     within_strata
         Whether each stratum is split separately; it then needs ``k`` records.
 
@@ -71,7 +72,7 @@ class Mondrian:
         if isinstance(self.categorical, str):
             raise ParameterError("anonymity.names_not_a_list", role="categorical", value=safe_repr(self.categorical))
 
-    def apply(self, data: Microdata, *, source: "Source | None" = None) -> Microdata:  # noqa: ARG002 - nothing is drawn
+    def apply(self, data: Microdata, *, source: "Source | None" = None) -> Microdata:
         """Return the file with generalized quasi-identifiers; a column whose classes are all exact stays as it is.
 
         Here a null is a value of its own, so a class is ``k`` rows that are equal. As wildcards, nulls only add
@@ -80,10 +81,8 @@ class Mondrian:
         domains = self._read_domains(data)
         strata = self._read_strata(data)
         columns = [as_coded(domain) for domain in domains]
-        if self.relaxed:  # which of two equal keys goes to which side follows from their other columns
-            rows = separate_records(strata, [*columns, *data.encode(data.table.column_names)])
-        else:
-            rows = merge_records(strata, columns)
+        separate = self.relaxed
+        rows = separate_records(data, strata, columns, source) if separate else merge_records(strata, columns)
         classes = find_classes(domains, rows, k=self.k, relaxed=self.relaxed)
         for domain in domains:
             data = _label(data, domain, classes, use_hierarchy=self.labels == "hierarchy")
@@ -99,10 +98,10 @@ class Mondrian:
     def _read_strata(self, data: Microdata) -> "NDArray[np.int32]":
         """Return the stratum of each record, or raise if one has fewer than ``k``."""
         if len(data) < self.k:
-            raise InputError("anonymity_recoding.too_few_records", k=self.k)
+            raise InfeasibleError("anonymity_recoding.too_few_records", k=self.k)
         strata = data.strata if self.within_strata else np.zeros(len(data), dtype=np.int32)
         if np.bincount(strata).min() < self.k:
-            raise InputError("anonymity_recoding.stratum_too_small", name=safe_repr(data.roles.stratum), k=self.k)
+            raise InfeasibleError("anonymity_recoding.stratum_too_small", name=safe_repr(data.roles.stratum), k=self.k)
         return strata
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from celosia.anonymity.coding import count_matches, group_rows
 from celosia.anonymity.generalization.recoding.columns import check_names
 from celosia.anonymity.microdata import Microdata
-from celosia.core.errors import InputError
+from celosia.core.errors import InfeasibleError
 from celosia.core.exact import exact_integer
 
 if TYPE_CHECKING:
@@ -80,5 +80,5 @@ class DropRecords:
             if kept.all():
                 return data
             if not kept.any():
-                raise InputError("anonymity_recoding.all_classes_small", k=self.k)
+                raise InfeasibleError("anonymity_recoding.all_classes_small", k=self.k)
             data = data.keep_rows(kept)
