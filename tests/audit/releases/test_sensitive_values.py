@@ -140,3 +140,13 @@ def test_a_sensitive_column_must_be_named() -> None:
             assert caught.value.code == "audit.not_sensitive"
     with pytest.raises(CelosiaError, match="known"):
         rule_out_values(several, "c", known=-1)
+
+
+def test_charts_of_many_classes_stay_small() -> None:
+    lot = np.random.default_rng(6)
+    rows = [
+        (int(key), int(key) % 7, str(illness))
+        for key, illness in zip(lot.integers(0, 900, 9000), lot.choice(list("abcdefghij"), 9000), strict=True)
+    ]
+    chart = measure_skewness(read(rows)).draw()
+    assert len(chart.to_json()) < 200_000
