@@ -81,3 +81,34 @@ def hierarchy_cost(lines: Mapping[Any, Sequence[str]]) -> Any:
         return next(level for level in range(1, height + 1) if lines[one][level - 1] == lines[two][level - 1]) / height
 
     return cost
+
+
+def distance_equal(told: Sequence[Any], file: Sequence[Any]) -> float:
+    """Half the sum of the differences of two distributions."""
+    return sum(abs(told.count(v) / len(told) - file.count(v) / len(file)) for v in {*told, *file}) / 2
+
+
+def distance_ordered(told: Sequence[Any], file: Sequence[Any]) -> float:
+    """The sum of the differences of two cumulative distributions, over one less than the number of values."""
+    domain = sorted({*told, *file}, key=lambda v: (v is not None, v))
+    gaps = [told.count(v) / len(told) - file.count(v) / len(file) for v in domain]
+    return sum(abs(sum(gaps[: place + 1])) for place in range(len(gaps))) / max(len(gaps) - 1, 1)
+
+
+def distance_hierarchical(told: Sequence[Any], file: Sequence[Any], lines: Mapping[Any, Sequence[str]]) -> float:
+    """The cost of each node of the hierarchy, as section 5 of the paper on t-closeness defines it."""
+    height = len(next(iter(lines.values())))
+    paths = {value: (value, *line) for value, line in lines.items()} | {None: (*[None] * height, "*")}
+    total = 0.0
+    for level in range(1, height + 1):
+        for node in {path[level] for path in paths.values()}:
+            children = {path[level - 1] for path in paths.values() if path[level] == node}
+            extras = [
+                sum(
+                    told.count(v) / len(told) - file.count(v) / len(file) for v in paths if paths[v][level - 1] == child
+                )
+                for child in children
+            ]
+            excess, lack = sum(e for e in extras if e > 0), -sum(e for e in extras if e < 0)
+            total += level / height * min(excess, lack)
+    return total

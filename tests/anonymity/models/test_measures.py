@@ -86,6 +86,15 @@ def test_measures_are_those_of_plain_python(given_rows: list[Any], meaning: Any)
         assert getattr(illness, kind) == pytest.approx(expected, abs=1e-7)
 
 
+@given(st.lists(st.sampled_from([*"abcde", None]), min_size=1, max_size=8), st.data())
+def test_plain_distances_are_the_least_cost_of_moving(file: list[Any], draw: st.DataObject) -> None:
+    told = draw.draw(st.lists(st.sampled_from(file), min_size=1, max_size=6))
+    assert plain.distance_equal(told, file) == pytest.approx(plain.move(told, file, plain.equal_cost), abs=1e-7)
+    assert plain.distance_ordered(told, file) == pytest.approx(plain.move(told, file, plain.ordered_cost), abs=1e-7)
+    moved = plain.move(told, file, plain.hierarchy_cost(LINES))
+    assert plain.distance_hierarchical(told, file, LINES) == pytest.approx(moved, abs=1e-7)
+
+
 @given(rows, nulls, st.randoms(use_true_random=False))
 def test_shuffled_rows_measure_the_same(given_rows: list[Any], meaning: Any, lot: Any) -> None:
     shuffled = lot.sample(given_rows, len(given_rows))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class DistinctDiversity:
     """Each class has at least ``l`` different values of a sensitive column.
 
-    Generalization keeps it, also for a class that others join; so does dropping other classes.
+    Generalization keeps it, also for a class that others join; so does dropping other classes. Only a class without
+    a known value, which says nothing, may lose it when others join.
 
     >>> DistinctDiversity("illness", 3)
     DistinctDiversity(column='illness', l=3)

@@ -67,6 +67,9 @@ class FileModel(Protocol):
     def is_satisfied(self, classes: Classes) -> bool:
         """Return whether the file satisfies the model."""
 
+    def count_dropped(self, sizes: "NDArray[np.float64]") -> int:
+        """Return how many classes must be dropped, the smallest first; ``sizes`` rise."""
+
 
 Model: TypeAlias = ClassModel | FileModel
 """A privacy model."""

@@ -29,7 +29,7 @@ COUNT: Final = "count"
 
 def read_classes(data: Microdata, models: Iterable[Model] = (), *, original: Microdata | None = None) -> Classes:
     """Return the classes of a file, with all its sensitive columns and what the models read."""
-    columns, records = read_records(data, models, original=original)
+    columns, records = read_records(data, models, also=data.roles.sensitive, original=original)
     groups = group_rows(columns)
     return Classes(ids=groups.ids, count=groups.count, records=records, links=link_groups(data, columns, groups))
 
@@ -42,9 +42,12 @@ def link_groups(data: Microdata, columns: Sequence[Coded], groups: "Groups") -> 
 
 
 def read_records(
-    data: Microdata, models: Iterable[Model] = (), *, original: Microdata | None = None
+    data: Microdata, models: Iterable[Model], *, also: Iterable[str] = (), original: Microdata | None = None
 ) -> tuple[tuple[Coded, ...], Records]:
-    """Return the codes of the quasi-identifiers, and the records; those of populations follow those of the file."""
+    """Return the codes of the quasi-identifiers, and the records; those of populations follow those of the file.
+
+    They have the sensitive columns that the models read, and others that are asked for.
+    """
     asked = tuple(models)
     given = [population for model in asked if (population := getattr(model, "population", None)) is not None]
     tables = [(population, _read_population(population, data)) for population in given]
@@ -52,7 +55,7 @@ def read_records(
     columns = data.encode_quasi_identifiers()
     if tables:
         columns = tuple(_encode_all(name, data, tables) for name in data.roles.quasi_identifiers)
-    wanted = {name: None for model in asked for name in model.columns} | dict.fromkeys(data.roles.sensitive)
+    wanted = {name: None for model in asked for name in model.columns} | dict.fromkeys(also)
     sensitive = {name: read_sensitive(data, name, original=original) for name in wanted}
     total = int(starts[-1])
     populations = [

@@ -139,6 +139,17 @@ class AverageRisk:
         """Return whether the file satisfies the model; a file without records does."""
         return measure_average_risk(classes) <= self.most * (1 + SLACK)
 
+    def count_dropped(self, sizes: "NDArray[np.float64]") -> int:
+        """Return how many classes must be dropped, the smallest first; ``sizes`` rise.
+
+        No other choice drops fewer records: fewer classes cannot do, for the smallest are those that lower the number
+        of classes over records most, and as many others have no fewer records.
+        """
+        records = sizes.sum() - np.cumsum(sizes) + sizes
+        classes = np.arange(len(sizes), 0, -1)
+        satisfied = np.flatnonzero(classes <= self.most * (1 + SLACK) * records)
+        return int(satisfied[0]) if len(satisfied) else len(sizes)
+
 
 def measure_average_risk(classes: "Classes") -> float:
     """Return the mean over the records of one over the number of records that match; 0 if there is none."""
