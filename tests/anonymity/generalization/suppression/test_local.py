@@ -120,6 +120,15 @@ def test_every_combination_has_k_equals_under_both_meanings_of_null(
             assert min(count_least([tuple(row[place] for place in columns) for row in after])) >= least
 
 
+def test_nulls_made_for_some_columns_do_not_break_the_classes_of_others() -> None:
+    lot = np.random.default_rng(5)
+    for _ in range(30):
+        rows = [tuple(row) for row in np.minimum(lot.geometric(0.4, (30, 4)), 6).tolist()]
+        after = list_rows(LocalSuppression(combinations={2: 3}).apply(read(rows)))
+        for columns in itertools.combinations(range(4), 2):
+            assert min(count_least([tuple(row[place] for place in columns) for row in after])) >= 3
+
+
 @given(tables, st.integers(1, 3), st.randoms(use_true_random=False))
 def test_strata_are_protected_separately(rows: list[Row], k: int, lot: Any) -> None:
     rows = rows * k * 2

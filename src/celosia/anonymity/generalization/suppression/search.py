@@ -111,7 +111,9 @@ class Search:
         asked = names[joint[len(keys) :]]
         lenders = np.flatnonzero((asked >= 0) & (needs[asked] > 0))
         prices = self._price(classes.examples[lenders], pattern)
-        lenders, prices = _sort_by(lenders, prices, classes.keys[lenders], asked[lenders])
+        # Of equal price the largest class lends first: it is the least likely to be rare on other columns.
+        order = np.lexsort((classes.keys[lenders], -classes.sizes[lenders], prices, asked[lenders]))
+        lenders, prices = lenders[order], prices[order]
         asked, sizes = asked[lenders], classes.sizes[lenders]
         surplus = sizes - self.k
         before = _sum_before(surplus, asked)
@@ -173,14 +175,6 @@ class Search:
             examples[ids] = entries
             self._classes = Table(ids, self.keys[examples], sizes, examples)
         return self._classes
-
-
-def _sort_by(
-    items: "NDArray[np.int64]", prices: "NDArray[np.float64]", keys: "NDArray[np.int64]", buckets: "NDArray[np.int64]"
-) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
-    """Return items and prices, by bucket and then from cheap to dear."""
-    order = np.lexsort((keys, prices, buckets))
-    return items[order], prices[order]
 
 
 def _sum_before(values: "NDArray[np.int64]", groups: "NDArray[np.int64]") -> "NDArray[np.int64]":
