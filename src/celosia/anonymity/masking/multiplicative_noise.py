@@ -42,7 +42,7 @@ class MultiplyNoise:
     >>> data = read_microdata(pa.table({"pay": [2700, 0, 3500]}), roles=Roles(sensitive=["pay"]))
     >>> masked = MultiplyNoise(columns=["pay"], alpha=0.01).apply(data, source=Seeded(7))
     >>> masked.get_numbers("pay").round().tolist()
-    [2700.0, 0.0, 3184.0]
+    [2511.0, 0.0, 3151.0]
     """
 
     columns: Sequence[str]

@@ -59,7 +59,7 @@ class Pram:
     >>> data = read_microdata(pa.table({"sex": list("FFFM")}), roles=Roles(quasi_identifiers=["sex"]))
     >>> pram = Pram(columns=["sex"], keep=0.8, invariant=True)
     >>> [[str(entry) for entry in row] for row in pram.compute_matrix(data, "sex")]
-    [['57/65', '8/65'], ['24/65', '41/65']]
+    [['75/91', '16/91'], ['48/91', '43/91']]
     >>> pram.apply(data).table.num_rows
     4
     """

@@ -20,22 +20,28 @@ from celosia.anonymity.masking.microaggregation.tree_kernels import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAF = 12  # points of a leaf, about
+_LEAF = 32  # points of a leaf, about
 _QUEUE = 64  # the least number of far points to keep
 _SHARE = 16  # of the points left, one in so many is kept
 _WALK = 4096  # far points to look at before the tree is quicker
 _SLACK = 1e-9  # relative: more than rounding does to a sum of two distances
 
 
-@njit("Tuple((int64[::1], float64[::1]))(float64[:,::1], int64[::1], int64[::1], float64[::1], int64)", cache=True)
+@njit(
+    "Tuple((int64[::1], float64[::1], float64[:,::1]))(float64[:,::1], int64[::1], int64[::1], float64[::1], int64)",
+    cache=True,
+)
 def list_far(
     points: "NDArray[np.float64]",
     places: "NDArray[np.int64]",
     groups: "NDArray[np.int64]",
     center: "NDArray[np.float64]",
     left: int,
-) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
-    """Return the points without a group that are farthest from a center, the farthest first, with their distances."""
+) -> "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]":
+    """Return the points without a group that are farthest from a center, the farthest first.
+
+    Return their numbers, their distances and, side by side in memory, the points themselves.
+    """
     width = points.shape[1]
     numbers, distances = np.empty(left, dtype=np.int64), np.empty(left)
     size = 0
@@ -51,16 +57,13 @@ def list_far(
     least = np.partition(distances, left - kept)[left - kept]
     far = np.flatnonzero(distances >= least)
     far = far[np.argsort(-distances[far], kind="mergesort")]
-    return numbers[far], distances[far]
+    found = numbers[far]
+    return found, distances[far], points[places[found]]
 
 
-@njit(
-    "int64(float64[:,::1], int64[::1], int64[::1], float64[::1], int64[::1], float64[::1], float64, int64[::1])",
-    cache=True,
-)
+@njit("int64(float64[:,::1], int64[::1], float64[::1], int64[::1], float64[::1], float64, int64[::1])", cache=True)
 def search_queue(
     points: "NDArray[np.float64]",
-    places: "NDArray[np.int64]",
     groups: "NDArray[np.int64]",
     center: "NDArray[np.float64]",
     queue: "NDArray[np.int64]",
@@ -70,7 +73,7 @@ def search_queue(
 ) -> int:
     """Return the point without a group that is farthest from a center, or -1 if the queue does not tell.
 
-    The center has moved by ``drift`` since the queue was made, so that no distance has grown by more. ``state`` has
+    ``points`` are those of the queue. The center has moved by ``drift`` since the queue was made, so that no distance has grown by more. ``state`` has
     the first place of the queue that counts, how many were looked at, and whether all were.
     """
     head = state[0]
@@ -79,14 +82,12 @@ def search_queue(
     best, reach, found, at = -1.0, -1.0, -1, head
     end = min(queue.size, head + _WALK)
     while at < end and (reaches[at] + drift) * (1 + _SLACK) > reach:
-        number = queue[at]
-        if groups[number] < 0:
-            distance = 0.0
-            for column in range(points.shape[1]):
-                gap = points[places[number], column] - center[column]
-                distance += gap * gap
-            if distance > best:
-                best, reach, found = distance, np.sqrt(distance), number
+        distance = 0.0
+        for column in range(points.shape[1]):
+            gap = points[at, column] - center[column]
+            distance += gap * gap
+        if distance > best and groups[queue[at]] < 0:
+            best, reach, found = distance, np.sqrt(distance), queue[at]
         at += 1
     state[0], state[1], state[2] = head, state[1] + at - head, at == queue.size
     return found if at < end or (at == queue.size and drift == 0) else -1
@@ -103,19 +104,19 @@ def group_by_mdav(points: "NDArray[np.float64]", k: int) -> "NDArray[np.int64]":
     groups = np.full(total, -1, dtype=np.int64)
     near, distances = np.empty(k - 1, dtype=np.int64), np.empty(k - 1)
     members = np.empty(k, dtype=np.int64)
-    queue, reaches = np.empty(0, dtype=np.int64), np.empty(0)
+    queue, reaches, far = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, width))
     known, state = np.zeros(width), np.zeros(3, dtype=np.int64)
     left, group = total, 0
     while left >= 2 * k:
         center, seed = sums / left, -1
         if queue.size and state[1] <= 2 * left:
             drift = np.sqrt(((center - known) ** 2).sum())
-            seed = search_queue(points, places, groups, center, queue, reaches, drift, state)
+            seed = search_queue(far, groups, center, queue, reaches, drift, state)
         if seed < 0 and (queue.size == 0 or state[1] > 2 * left or state[2]):
-            queue, reaches = list_far(points, places, groups, center, left)
+            queue, reaches, far = list_far(points, places, groups, center, left)
             known = center
             state[:] = 0
-            seed = search_queue(points, places, groups, center, queue, reaches, 0.0, state)
+            seed = search_queue(far, groups, center, queue, reaches, 0.0, state)
         if seed < 0:  # many are about as far
             seed = numbers[find_farthest(points, starts, counts, boxes, center)]
         for side in range(2 if left >= 3 * k else 1):
