@@ -41,7 +41,7 @@ def list_candidates(data: "Microdata", target: Sequence[Any], *, seed: int | Non
     if all(name in data.hierarchies for name in names):
         step = FullDomain(models=tuple(target), limit=_LIMIT)
         yield make("anonymity_advice.full_domain", "classes", step, limit=_LIMIT)
-    yield make("anonymity_advice.mondrian", "classes", Mondrian(k=k, models=classes), k=k)
+    yield make("anonymity_advice.mondrian", "classes", Mondrian(k=k), k=k)
     yield make("anonymity_advice.local_suppression", "classes", LocalSuppression(k=k), k=k)
     if generalized:
         steps = (Generalize(levels=generalized), LocalSuppression(k=k))

@@ -7,6 +7,8 @@ import numpy as np
 from celosia.anonymity.microdata import Microdata
 from celosia.anonymity.models import measure
 from celosia.anonymity.risk import measure_risk
+from celosia.anonymity.utility import count_suppressed, measure_loss
+from celosia.anonymity.utility.pairs import find_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +17,8 @@ class Facts:
 
     ``k`` is the smallest class, ``uniques`` the number of records alone in theirs, ``risk`` the expected share of
     re-identified records. ``l`` and ``t`` are the worst of the sensitive columns. ``loss`` is the mean part of their
-    domains that the values of quasi-identifiers stand for, ``suppressed`` the part of these values that steps removed.
+    domains that the values of quasi-identifiers stand for, ``suppressed`` the part of these values that steps removed,
+    alone or with their record.
     """
 
     records: int
@@ -42,7 +45,8 @@ class Facts:
 
 def collect_facts(original: Microdata, data: Microdata) -> Facts:
     """Return the facts about a file that was made from ``original``."""
-    found, risk = measure(data, original=original), measure_risk(data)
+    found, risk, losses = measure(data, original=original), measure_risk(data), measure_loss(original, data)
+    dropped = (len(original) - len(find_rows(original, data))) * len(losses)
     distinct = [one.distinct for one in found.sensitive.values() if one.distinct is not None]
     equal = [one.equal for one in found.sensitive.values() if one.equal is not None]
     return Facts(
@@ -52,26 +56,6 @@ def collect_facts(original: Microdata, data: Microdata) -> Facts:
         risk=risk.rate,
         l=min(distinct, default=None),
         t=max(equal, default=None),
-        loss=measure_loss(original, data),
-        suppressed=_measure_suppressed(original, data),
+        loss=float(np.mean(list(losses.values()))),
+        suppressed=(sum(count_suppressed(original, data).values()) + dropped) / (len(original) * len(losses)),
     )
-
-
-def measure_loss(original: Microdata, data: Microdata) -> float:
-    """Return the mean spread of the quasi-identifiers; a record that was dropped counts as 1."""
-    names, rows = data.roles.quasi_identifiers, len(original)
-    kept = sum(float(data.spreads[name].sum()) for name in names if name in data.spreads)
-    dropped = max(rows - len(data), 0)
-    return kept / (rows * len(names)) + dropped / rows
-
-
-def _measure_suppressed(original: Microdata, data: Microdata) -> float:
-    """Return the part of the values of quasi-identifiers that are null now and were not, or whose record is gone."""
-    names = data.roles.quasi_identifiers
-    gone = sum(_count_known(original, name) - _count_known(data, name) for name in names)
-    return float(np.clip(gone / (len(original) * len(names)), 0, 1))
-
-
-def _count_known(data: Microdata, name: str) -> int:
-    column = data.get_column(name)
-    return int(len(column) - column.null_count)

@@ -19,7 +19,8 @@ from celosia.anonymity.generalization.full_domain.infeasible import explain
 from celosia.anonymity.generalization.full_domain.lattice import Ladder, build_lattice
 from celosia.anonymity.generalization.full_domain.problem import LOSSES, LossName, Problem
 from celosia.anonymity.generalization.full_domain.solution import Solution
-from celosia.anonymity.hierarchies import ANY
+from celosia.anonymity.hierarchies import ANY, Hierarchy
+from celosia.anonymity.hierarchies.levels import take_upper_levels
 from celosia.anonymity.microdata import Microdata
 from celosia.anonymity.models import ClassModel, FileModel, KAnonymity, Model
 from celosia.anonymity.models.reading import read_records
@@ -104,14 +105,16 @@ class FullDomain:
         dropped = problem.find_dropped([solution.levels[ladder.name] for ladder in problem.lattice.ladders])
         columns: dict[str, pa.Array] = {}
         spreads: dict[str, NDArray[np.float64]] = {}
+        hierarchies: dict[str, Hierarchy] = {}
         for place, ladder in enumerate(problem.lattice.ladders):
             level = solution.levels[ladder.name]
             values = problem.base.codes[problem.base.ids[: len(data)], place]
             if level:
                 columns[ladder.name] = _decode(ladder, level, values)
+                hierarchies[ladder.name] = take_upper_levels(ladder.levels, level)
             if level or ladder.name not in data.spreads:
                 spreads[ladder.name] = ladder.losses[level][values]
-        changed = data.replace_columns(columns, spreads=spreads)
+        changed = data.replace_columns(columns, spreads=spreads, hierarchies=hierarchies)
         return changed.keep_rows(~dropped[problem.base.ids[: len(data)]])
 
 
