@@ -93,10 +93,12 @@ from celosia.anonymity.report import (
     write_report,
 )
 from celosia.anonymity.risk import (
+    PopulationUniques,
     RecordLinkage,
     RiskMeasures,
     SpecialUniques,
     estimate_individual_risk,
+    estimate_population_uniques,
     find_special_uniques,
     link_records,
     measure_interval_disclosure,
@@ -166,6 +168,7 @@ __all__ = [
     "OrderedCloseness",
     "Outcome",
     "Plan",
+    "PopulationUniques",
     "Pram",
     "Prefixes",
     "ProbabilisticSwap",
@@ -196,6 +199,7 @@ __all__ = [
     "compute_moments",
     "count_suppressed",
     "estimate_individual_risk",
+    "estimate_population_uniques",
     "find_special_uniques",
     "hash_identifiers",
     "link_records",

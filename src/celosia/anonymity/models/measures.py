@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import Figure, write_figures, write_number, write_percent
 from celosia.anonymity.models.classes import Classes
 from celosia.anonymity.models.distances import measure_equal, measure_hierarchical, measure_ordered
 from celosia.anonymity.models.histograms import (
@@ -22,6 +23,8 @@ from celosia.anonymity.models.histograms import (
 from celosia.anonymity.models.model import FileModel, Model, check_between
 from celosia.anonymity.models.reading import read_classes
 from celosia.anonymity.models.sizes import measure_average_risk
+from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message, Numeral
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,33 +99,41 @@ class Measures:
         """Return the number of a smallest class; the records with it in ``ids`` are those most at risk."""
         return int(np.argmin(self.sizes))
 
-    def __str__(self) -> str:
-        lines = [
-            ("records", f"{self.rows}"),
-            ("classes", f"{self.classes}"),
-            ("k", f"{self.k}"),
-            ("unique records", f"{self.uniques}"),
-            ("average class size", f"{self.average_class_size:.2f}"),
-            ("highest risk", f"{self.highest_risk:.4f}"),
-            ("average risk", f"{self.average_risk:.4f}"),
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """What the table shows: the name of each figure, and its value."""
+        found = [
+            (Message("anonymity_models.records"), write_number(self.rows)),
+            (Message("anonymity_models.classes"), write_number(self.classes)),
+            (Message("anonymity_models.k"), write_number(self.k)),
+            (Message("anonymity_models.uniques"), write_number(self.uniques)),
+            (Message("anonymity_models.class_size"), write_number(self.average_class_size)),
+            (Message("anonymity_models.highest_risk"), write_percent(self.highest_risk)),
+            (Message("anonymity_models.average_risk"), write_percent(self.average_risk)),
         ]
-        for name, found in self.sensitive.items():
-            for kind, label in _KINDS.items():
-                value = getattr(found, kind)
-                shown = "-" if value is None else f"{value}" if isinstance(value, int) else f"{value:.4f}"
-                lines.append((f"{label} of {name}", shown))
-        width = max(len(line[0]) for line in lines)
-        return "\n".join(f"{label:<{width}}  {value:>10}" for label, value in lines)
+        for name, one in self.sensitive.items():
+            for kind, code in _KINDS.items():
+                value = getattr(one, kind)
+                shown = Numeral("–") if value is None else write_number(value)
+                found.append((Message(code, name=safe_repr(name)), shown))
+        return tuple(found)
+
+    def describe(self, language: str = "en") -> str:
+        """Return the table in a language."""
+        return write_figures(self.figures, language)
+
+    def __str__(self) -> str:
+        return self.describe()
 
 
 _KINDS = {
-    "distinct": "l (distinct)",
-    "entropy": "l (entropy)",
-    "recursive": "l (recursive)",
-    "equal": "t (equal)",
-    "ordered": "t (ordered)",
-    "hierarchical": "t (hierarchical)",
-    "alpha": "alpha",
+    "distinct": "anonymity_models.distinct",
+    "entropy": "anonymity_models.entropy",
+    "recursive": "anonymity_models.recursive",
+    "equal": "anonymity_models.equal",
+    "ordered": "anonymity_models.ordered",
+    "hierarchical": "anonymity_models.hierarchical",
+    "alpha": "anonymity_models.alpha",
 }
 
 

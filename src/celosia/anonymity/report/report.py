@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 
 from celosia.anonymity.advice.comparable import measure_guesses, measure_table_error
+from celosia.anonymity.microdata.figures import write_number, write_percent
 from celosia.anonymity.microdata.files import write_text
 from celosia.anonymity.models import Measures, measure
 from celosia.anonymity.plans import Outcome
@@ -20,7 +21,6 @@ from celosia.anonymity.plans.facts import collect_facts
 from celosia.anonymity.report.charts import draw_class_sizes, draw_column
 from celosia.anonymity.report.methods import describe_step, list_columns, list_limits
 from celosia.anonymity.risk import measure_risk
-from celosia.anonymity.risk.summaries import write_number, write_percent
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.html_page import (
@@ -179,7 +179,6 @@ class _Writer:
     # ----------------------------------------------------------------------------------------------------- the steps
 
     def _list_log(self) -> str:
-        head = ("step", "records", "k", "uniques", "expected_rate", "loss", "suppressed")
         facts = [collect_facts(self._original, self._original)]
         names = [escape_text(self.say("anonymity_report.original"))]
         for entry in self._outcome.log:
@@ -194,8 +193,7 @@ class _Writer:
             ]
             for name, fact in zip(names, facts, strict=True)
         ]
-        titles = [self.say(f"anonymity_report.{name}") for name in head]
-        return write_table(self.say("anonymity_report.log"), titles, [[row] for row in rows])
+        return write_table(self.say("anonymity_report.log"), [self.say(name) for name in _LOG], [[row] for row in rows])
 
     def _list_requirements(self) -> str:
         models = self._outcome.plan.require
@@ -287,6 +285,15 @@ _HEADINGS: Final = {
     "limits": "anonymity_report.heading_limits",
 }
 _BEFORE_AFTER: Final = ("anonymity_report.figure", "plots.before", "plots.after")
+_LOG: Final = (
+    "anonymity_report.step",
+    "anonymity_report.records",
+    "anonymity_report.k",
+    "anonymity_report.uniques",
+    "anonymity_report.expected_rate",
+    "anonymity_report.loss",
+    "anonymity_report.suppressed",
+)
 _MEASURES: Final = {
     "anonymity_report.distinct": "distinct",
     "anonymity_report.entropy": "entropy",

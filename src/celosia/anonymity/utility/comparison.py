@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import Figure, write_figures, write_number
 from celosia.anonymity.utility.generalized import (
     count_suppressed,
     measure_class_size,
@@ -21,6 +23,7 @@ from celosia.anonymity.utility.numbers import (
 from celosia.anonymity.utility.pairs import list_compared, list_numeric
 from celosia.anonymity.utility.propensity import Propensity, measure_propensity
 from celosia.anonymity.utility.tables import FrequencyTable, average, compare_tables
+from celosia.core.messages.message import Message
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,30 +55,61 @@ class Comparison:
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """The measures by name."""
+        """The measures by name; NaN is one that does not apply."""
         return {
             "records": float(self.records[1]),
-            "dropped records": float(self.records[0] - self.records[1]),
-            "loss (NCP)": self.loss,
-            "suppressed cells": float(sum(self.suppressed.values())),
+            "dropped_records": float(self.records[0] - self.records[1]),
+            "loss": self.loss,
+            "suppressed_cells": float(sum(self.suppressed.values())),
             "discernibility": self.discernibility,
-            "average class size": self.class_size,
-            "IL1s": self.il1s,
+            "class_size": self.class_size,
+            "il1s": self.il1s,
             "eigenvalues": self.eigenvalues,
             "means": self.moments["means"],
             "variances": self.moments["variances"],
             "correlations": self.moments["correlations"],
-            "total variation, columns": average([table.total_variation for table in self.tables.values()]),
-            "KL divergence, columns": average([table.divergence for table in self.tables.values()]),
-            "KL divergence, pairs": self.pair_divergence,
-            "pMSE": self.propensity.pmse,
-            "pMSE ratio": self.propensity.ratio,
+            "total_variation": average([table.total_variation for table in self.tables.values()]),
+            "divergence": average([table.divergence for table in self.tables.values()]),
+            "pair_divergence": self.pair_divergence,
+            "pmse": self.propensity.pmse,
+            "pmse_ratio": self.propensity.ratio,
         }
 
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """What the table shows: the name of each measure that applies, and its value."""
+        return tuple(
+            (Message(_NAMES[name]), write_number(value))
+            for name, value in self.measures.items()
+            if not math.isnan(value)
+        )
+
+    def describe(self, language: str = "en") -> str:
+        """Return the table in a language."""
+        return write_figures(self.figures, language)
+
     def __str__(self) -> str:
-        known = {name: value for name, value in self.measures.items() if not math.isnan(value)}
-        width = max(map(len, known))
-        return "\n".join(f"{name:<{width}}  {value:>12.6g}" for name, value in known.items())
+        return self.describe()
+
+
+_NAMES: Final = {
+    "records": "anonymity_utility.records",
+    "dropped_records": "anonymity_utility.dropped_records",
+    "loss": "anonymity_utility.loss",
+    "suppressed_cells": "anonymity_utility.suppressed_cells",
+    "discernibility": "anonymity_utility.discernibility",
+    "class_size": "anonymity_utility.class_size",
+    "il1s": "anonymity_utility.il1s",
+    "eigenvalues": "anonymity_utility.eigenvalues",
+    "means": "anonymity_utility.means",
+    "variances": "anonymity_utility.variances",
+    "correlations": "anonymity_utility.correlations",
+    "total_variation": "anonymity_utility.total_variation",
+    "divergence": "anonymity_utility.divergence",
+    "pair_divergence": "anonymity_utility.pair_divergence",
+    "pmse": "anonymity_utility.pmse",
+    "pmse_ratio": "anonymity_utility.pmse_ratio",
+}
 
 
 def compare_files(original: Microdata, masked: Microdata) -> Comparison:
