@@ -32,9 +32,7 @@ def test_all_measures_that_apply_are_printed() -> None:
     assert "nan" not in printed
     same = compare_files(data, data).measures
     assert all(
-        abs(value) < 1e-9
-        for name, value in same.items()
-        if name not in {"records", "discernibility", "class_size"}
+        abs(value) < 1e-9 for name, value in same.items() if name not in {"records", "discernibility", "class_size"}
     )
 
 

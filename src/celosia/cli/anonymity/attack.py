@@ -72,14 +72,20 @@ def _attack(
 
     if people is not None and identity is not None:
         yield releases.link_identities(file, people, identity=identity)
-    if original is not None:
-        yield releases.link_masked_records(original, file)
+    if original is not None and (names := _list_comparable(original, file)):
+        yield releases.link_masked_records(original, file, names)
     for column in file.roles.sensitive:
         yield releases.find_homogeneity(file, column)
         yield releases.rule_out_values(file, column)
         yield releases.measure_skewness(file, column)
         if people is not None and identity is not None and other is not None:
             yield releases.intersect_releases(file, other, people, identity=identity, column=column)
+
+
+def _list_comparable(original: "Microdata", masked: "Microdata") -> list[str]:
+    """Return the quasi-identifiers whose values are still of their kind: labels have no distance from numbers."""
+    kinds = [one.table.schema for one in (original, masked)]
+    return [name for name in masked.roles.quasi_identifiers if kinds[0].field(name).type == kinds[1].field(name).type]
 
 
 def _print(code: str, results: Iterator[Any]) -> None:

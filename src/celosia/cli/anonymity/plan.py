@@ -84,7 +84,7 @@ def plan(
     columns: Columns,
     k: Annotated[int, typer.Option("--k", metavar="N", help="The least number of records of a class.")] = 5,
     output: Annotated[
-        Path | None, typer.Option(metavar="PLAN", help="Where the plan goes; by default to standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Where the plan goes; by default to standard output.")
     ] = None,
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw risk and loss of the plans: .svg, .png or .html.")
