@@ -1,5 +1,6 @@
-"""Generalization and suppression: recoding of columns, Mondrian, and local suppression of cells."""
+"""Methods that make values coarser, or leave records or cells out, until a file satisfies privacy models."""
 
+from celosia.anonymity.generalization.full_domain import FullDomain, Solution, search
 from celosia.anonymity.generalization.mondrian import Mondrian
 from celosia.anonymity.generalization.recoding import (
     BottomCode,
@@ -19,13 +20,16 @@ __all__ = [
     "BottomCode",
     "Discretize",
     "DropRecords",
+    "FullDomain",
     "Generalize",
     "HashIdentifiers",
     "LocalSuppression",
     "Mondrian",
     "Recode",
     "Round",
+    "Solution",
     "Suppress",
     "TopCode",
     "hash_identifiers",
+    "search",
 ]
