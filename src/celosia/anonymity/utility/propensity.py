@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from celosia.anonymity.coding import Coded, group_rows
 from celosia.anonymity.microdata import Microdata
 from celosia.anonymity.utility.pairs import encode_jointly, is_numeric, list_compared
 
@@ -51,22 +52,50 @@ def measure_propensity(original: Microdata, masked: Microdata, columns: Sequence
     >>> measure_propensity(data, data).pmse < 1e-9
     True
     """
-    from sklearn.linear_model import LogisticRegression
-
     names = list_compared(original) if columns is None else tuple(columns)
+    pooled = len(original) + len(masked)
     parts = [_make_features(original, masked, name) for name in names]
-    features = np.column_stack(parts) if parts else np.empty((len(original) + len(masked), 0))
-    features = features[:, features.std(axis=0) > 0]
-    share = len(masked) / len(features)
-    parameters = int(np.linalg.matrix_rank(features - features.mean(axis=0))) + 1
+    features = np.column_stack(parts) if parts else np.empty((pooled, 0))
+    rows, ids = _merge_equal(features)
+    mass = np.bincount(ids, minlength=len(rows)).astype(np.float64)
+    above = np.bincount(ids[len(original) :], minlength=len(rows)).astype(np.float64)
+    share = len(masked) / pooled
+    centred = rows - np.average(rows, axis=0, weights=mass)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
+    centred = centred[:, spread > 0] / spread[spread > 0]
+    parameters = int(np.linalg.matrix_rank((centred * mass[:, None]).T @ centred, hermitian=True)) + 1
     if parameters == 1:
         return Propensity(pmse=0.0, expected=0.0, parameters=1)
-    features = (features - features.mean(axis=0)) / features.std(axis=0)
-    labels = np.repeat([0, 1], [len(original), len(masked)])
-    model = LogisticRegression(C=_RIDGE, solver="newton-cholesky").fit(features, labels)
-    scores = model.predict_proba(features)[:, 1]
-    expected = (parameters - 1) * (1 - share) ** 2 * share / len(features)
-    return Propensity(pmse=float(np.mean((scores - share) ** 2)), expected=expected, parameters=parameters)
+    scores = _predict(centred, mass, above)
+    expected = (parameters - 1) * (1 - share) ** 2 * share / pooled
+    pmse = float(np.average((scores - share) ** 2, weights=mass))
+    return Propensity(pmse=pmse, expected=expected, parameters=parameters)
+
+
+def _predict(
+    features: "NDArray[np.float64]", mass: "NDArray[np.float64]", above: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """Return the probability that a record with some features is masked; ``above`` of each ``mass`` are."""
+    from sklearn.linear_model import LogisticRegression
+
+    twice, labels = np.vstack([features, features]), np.repeat([0, 1], len(features))
+    weights = np.append(mass - above, above)
+    used = weights > 0
+    model = LogisticRegression(C=_RIDGE, solver="newton-cholesky")
+    model.fit(twice[used], labels[used], sample_weight=weights[used])
+    scores: NDArray[np.float64] = model.predict_proba(features)[:, 1]
+    return scores
+
+
+def _merge_equal(features: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
+    """Return the different rows, and which of them each row is."""
+    import pyarrow as pa
+
+    columns = [np.unique(column, return_inverse=True) for column in features.T]
+    groups = group_rows(
+        [Coded(ids.astype(np.int32), pa.nulls(len(found))) for found, ids in columns], rows=len(features)
+    )
+    return features[groups.find_examples()], groups.ids.astype(np.int64)
 
 
 def _make_features(original: Microdata, masked: Microdata, name: str) -> "NDArray[np.float64]":

@@ -65,11 +65,23 @@ def separate_records(
 
 def find_classes(domains: Sequence[Domain], rows: Rows, *, k: int, relaxed: bool) -> Classes:
     """Return the classes of at least ``k`` records that no allowed split makes smaller."""
+    codes, positions, places, sizes = stack_domains(domains, rows)
+    order, starts = split_all(codes, rows.masses.copy(), rows.starts, positions, places, sizes, k, relaxed)
+    return make_classes(rows, order, starts)
+
+
+def stack_domains(
+    domains: Sequence[Domain], rows: Rows
+) -> "tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]":
+    """Return the codes of the rows, and the positions, their places and the sizes of the columns, for the kernels."""
     codes = np.ascontiguousarray(np.column_stack([domain.codes[rows.examples] for domain in domains]))
     places = np.append(0, np.cumsum([len(domain.positions) for domain in domains]))
     sizes = np.array([len(domain.labels) + 1 for domain in domains])
-    positions = np.concatenate([domain.positions for domain in domains])
-    order, starts = split_all(codes, rows.masses.copy(), rows.starts, positions, places, sizes, k, relaxed)
+    return codes, np.concatenate([domain.positions for domain in domains]), places, sizes
+
+
+def make_classes(rows: Rows, order: "NDArray[np.int64]", starts: "NDArray[np.int64]") -> Classes:
+    """Return the classes of rows that stand in an order, class after class."""
     ids = np.empty(len(order), dtype=np.int64)
     ids[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return Classes(rows.examples[order], starts, ids[rows.ids])

@@ -185,3 +185,39 @@ def split_all(
         lows[top + 1], highs[top + 1] = low, middle
         top += 2
     return order, np.append(np.flatnonzero(ends), count)
+
+
+@njit(cache=True)
+def split_once(
+    codes: "NDArray[np.int32]",
+    masses: "NDArray[np.int64]",
+    order: "NDArray[np.int64]",
+    lows: "NDArray[np.int64]",
+    highs: "NDArray[np.int64]",
+    attempts: "NDArray[np.int64]",
+    positions: "NDArray[np.float64]",
+    places: "NDArray[np.int64]",
+    sizes: "NDArray[np.int64]",
+    k: int,
+    relaxed: bool,  # noqa: FBT001 - Numba's calls are positional
+) -> "NDArray[np.int64]":
+    """Split each part once, and return where its right half begins; -1 if it cannot be split.
+
+    The columns are tried from wide to narrow, from the one with the number ``attempts``, which becomes the one used.
+    """
+    width = codes.shape[1]
+    seen = [np.full(sizes[column], -1) for column in range(width)]
+    widths, middles = np.empty(width), np.full(lows.size, -1)
+    for part in range(lows.size):
+        for column in range(width):
+            span = positions[places[column] : places[column + 1]]
+            widths[column] = measure_width(codes, column, lows[part], highs[part], span, seen[column], part)
+        ranks = np.argsort(-widths, kind="mergesort")
+        for attempt in range(attempts[part], width):
+            if widths[ranks[attempt]] <= 0:
+                break
+            middles[part] = split_rows(codes, masses, order, ranks[attempt], lows[part], highs[part], k, relaxed)
+            attempts[part] = attempt
+            if middles[part] >= 0:
+                break
+    return middles

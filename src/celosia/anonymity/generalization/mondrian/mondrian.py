@@ -13,9 +13,11 @@ import numpy as np
 
 from celosia.anonymity.generalization.mondrian.classes import Classes, find_classes, merge_records, separate_records
 from celosia.anonymity.generalization.mondrian.domains import Domain, as_coded, read_domain
+from celosia.anonymity.generalization.mondrian.guarded import find_guarded_classes, read_judge
 from celosia.anonymity.generalization.mondrian.labels import label_classes
 from celosia.anonymity.generalization.recoding.columns import replace_column
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.models import ClassModel, Model
 from celosia.core.errors import InfeasibleError, ParameterError, SchemaError
 from celosia.core.exact import exact_integer, safe_repr
 
@@ -46,6 +48,9 @@ class Mondrian:
         ``source`` draws which.
     within_strata
         Whether each stratum is split separately; it then needs ``k`` records.
+    models
+        Further privacy models that each class must satisfy, such as ``DistinctDiversity``. Models of the file as a
+        whole, and those that compare with a population, are not possible here.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class Mondrian:
     categorical: Sequence[str] = ()
     relaxed: bool = False
     within_strata: bool = False
+    models: tuple[Model, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise unless ``k`` is a positive integer."""
@@ -71,6 +77,10 @@ class Mondrian:
             raise ParameterError("anonymity_recoding.unknown_labels", value=safe_repr(self.labels), known=known)
         if isinstance(self.categorical, str):
             raise ParameterError("anonymity.names_not_a_list", role="categorical", value=safe_repr(self.categorical))
+        object.__setattr__(self, "models", tuple(self.models))
+        for model in self.models:
+            if not isinstance(model, ClassModel) or getattr(model, "population", None) is not None:
+                raise ParameterError("anonymity_recoding.model_not_of_classes", model=safe_repr(type(model).__name__))
 
     def apply(self, data: Microdata, *, source: "Source | None" = None) -> Microdata:
         """Return the file with generalized quasi-identifiers; a column whose classes are all exact stays as it is.
@@ -81,9 +91,17 @@ class Mondrian:
         domains = self._read_domains(data)
         strata = self._read_strata(data)
         columns = [as_coded(domain) for domain in domains]
-        separate = self.relaxed
-        rows = separate_records(data, strata, columns, source) if separate else merge_records(strata, columns)
-        classes = find_classes(domains, rows, k=self.k, relaxed=self.relaxed)
+        guards = [model for model in self.models if isinstance(model, ClassModel)]
+        judged = data.encode(dict.fromkeys(name for model in guards for name in model.columns))
+        if self.relaxed:
+            rows = separate_records(data, strata, columns, source)
+        else:
+            rows = merge_records(strata, [*columns, *judged])
+        if guards:
+            judge = read_judge(data, rows, guards)
+            classes = find_guarded_classes(domains, rows, judge, k=self.k, relaxed=self.relaxed)
+        else:
+            classes = find_classes(domains, rows, k=self.k, relaxed=self.relaxed)
         for domain in domains:
             data = _label(data, domain, classes, use_hierarchy=self.labels == "hierarchy")
         return data
