@@ -73,8 +73,9 @@ def search_queue(
 ) -> int:
     """Return the point without a group that is farthest from a center, or -1 if the queue does not tell.
 
-    ``points`` are those of the queue. The center has moved by ``drift`` since the queue was made, so that no distance has grown by more. ``state`` has
-    the first place of the queue that counts, how many were looked at, and whether all were.
+    ``points`` are those of the queue. The center has moved by ``drift`` since the queue was made, so that no distance
+    has grown by more. ``state`` has the first place of the queue that counts, how many were looked at, and whether all
+    were.
     """
     head = state[0]
     while head < queue.size and groups[queue[head]] >= 0:
