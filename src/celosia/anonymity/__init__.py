@@ -87,6 +87,11 @@ from celosia.anonymity.plans import (
     load_plan,
     write_plan,
 )
+from celosia.anonymity.private import (
+    InsensitiveMicroaggregation,
+    NoisyHistogramSampling,
+    PrivateMicrodata,
+)
 from celosia.anonymity.report import (
     Audience,
     make_report,
@@ -152,6 +157,7 @@ __all__ = [
     "HierarchicalCloseness",
     "Hierarchy",
     "History",
+    "InsensitiveMicroaggregation",
     "Intervals",
     "KAnonymity",
     "KMap",
@@ -165,12 +171,14 @@ __all__ = [
     "Moments",
     "Mondrian",
     "MultiplyNoise",
+    "NoisyHistogramSampling",
     "OrderedCloseness",
     "Outcome",
     "Plan",
     "PopulationUniques",
     "Pram",
     "Prefixes",
+    "PrivateMicrodata",
     "ProbabilisticSwap",
     "Propensity",
     "ProsecutorRisk",

@@ -95,7 +95,7 @@ def _align_quasi_identifiers(original: Microdata, masked: Microdata) -> tuple[li
     known, released = [], []
     for name in original.roles.quasi_identifiers:
         shown = masked.get_column(name)
-        if name in masked.spreads or original.get_column(name).type != shown.type:
+        if _is_generalized(original, masked, name):
             seen = encode(shown, name=name)
             codes = np.full(len(original), len(seen.labels), dtype=np.int32)
             codes[masked.rows] = seen.codes
@@ -108,10 +108,17 @@ def _align_quasi_identifiers(original: Microdata, masked: Microdata) -> tuple[li
     return known, released
 
 
+def _is_generalized(original: Microdata, masked: Microdata, name: str) -> bool:
+    """Whether the values of a column have become labels of their own; those of synthetic records are like the true."""
+    if masked.is_synthetic:
+        return False
+    return name in masked.spreads or original.get_column(name).type != masked.get_column(name).type
+
+
 def _encode_together(left: "pa.Array", right: "pa.Array", name: str) -> tuple[Coded, Coded]:
     import pyarrow as pa
 
-    both = encode(pa.chunked_array([left, right]), name=name)
+    both = encode(pa.chunked_array([left, right.cast(left.type, safe=False)]), name=name)
     return Coded(both.codes[: len(left)], both.labels), Coded(both.codes[len(left) :], both.labels)
 
 
@@ -173,7 +180,7 @@ def _list_pairs(columns: Sequence[_SpreadColumn]) -> Iterator[tuple[_SpreadColum
 
 def _spread_column(original: Microdata, masked: Microdata, name: str) -> _SpreadColumn:
     before, after = original.get_column(name), masked.get_column(name)
-    if name not in masked.spreads and before.type == after.type:
+    if not _is_generalized(original, masked, name):
         true, shown = _bin_together(before, after, name)
         return _SpreadColumn(true.codes + 1, shown.codes + 1, np.eye(len(true.labels) + 1))
     true, _ = _bin_together(before, before, name)
@@ -202,7 +209,7 @@ def _bin_together(original: "pa.Array", masked: "pa.Array", name: str) -> tuple[
     """Return both columns in common codes; numbers with many values are cut into twentieths of the original."""
     import pyarrow as pa
 
-    one, two = _encode_together(original, masked.cast(original.type, safe=False), name)
+    one, two = _encode_together(original, masked, name)
     number = pa.types.is_integer(original.type) or pa.types.is_floating(original.type)
     present = one.codes[one.codes >= 0]
     if not number or len(np.unique(present)) <= _BINS:

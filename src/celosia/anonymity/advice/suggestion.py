@@ -16,6 +16,7 @@ from celosia.anonymity.models import KAnonymity, check, measure
 from celosia.anonymity.plans import Description, History, Plan
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.messages.message import Message, Numeral
+from celosia.data.schema.columns import Kind
 from celosia.plots import Labels, Point, points
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def suggest(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     target: Sequence[Any] = _TARGET,
+    schema: Mapping[str, Kind] | None = None,
     seed: int | None = None,
     on_trial: Callable[[Message], None] | None = None,
 ) -> Suggestion:
@@ -161,6 +163,9 @@ def suggest(
         Hierarchies of columns. With one for each quasi-identifier, full-domain generalization is tried too.
     target
         Privacy models that the result must satisfy.
+    schema
+        The kinds of columns, with public bounds and categories: a ``Schema``. With it synthetic records with
+        differential privacy are tried too. These trials are not released, and so cost nothing; releasing one does.
     seed
         Makes the trials, and the recommended plan, repeatable.
     on_trial
@@ -180,7 +185,7 @@ def suggest(
     data = _read(table, roles, hierarchies)
     asked = tuple(target)
     trials = []
-    for candidate in list_candidates(data, asked, seed=seed):
+    for candidate in list_candidates(data, asked, schema=schema, seed=seed):
         if on_trial is not None:
             on_trial(candidate.name)
         trials.append(_try(data, candidate, asked))
@@ -213,6 +218,8 @@ def _try(data: Microdata, candidate: Candidate, target: tuple[Any, ...]) -> Tria
         for step in candidate.plan.steps:
             history = history.apply(step)
         masked = history.data
+        if masked.is_synthetic:
+            return Trial(risk=_find_risk(data, masked), error=measure_table_error(data, masked), **about)
         return Trial(
             satisfied=all(check(masked, target, original=data).values()),
             k=measure(masked, original=data).k,
@@ -246,6 +253,8 @@ def _write_trial(trial: Trial, language: str) -> tuple[str, str]:
     if trial.trouble is not None:
         return trial.name.render(language), trial.trouble.render(language)
     code = "anonymity_advice.result" if trial.satisfied else "anonymity_advice.result_outside"
+    if trial.family == "private":
+        code = "anonymity_advice.result_private"
     risk = "–" if trial.risk is None else _percent(trial.risk)
     fields = {"k": "–" if trial.k is None else str(trial.k), "risk": risk, "error": _percent(trial.error or 0.0)}
     return trial.name.render(language), Message(code, **fields).render(language)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Microdata:
     """Records about people: a table, the role of each column, and hierarchies. ``read_microdata`` makes one.
 
-    ``rows`` are the places of the records in the original, which a method may have dropped some of; they are never
-    released. ``spreads`` has for each generalized column, and each record, the part of the column's domain that its
+    ``rows`` are the places of the records in the original, which a method may have dropped some of, and -1 for
+    synthetic records; they are never released. ``spreads`` has for each generalized column, and each record, the part of the column's domain that its
     value stands for: 0 for an exact value, 1 for a suppressed one.
     """
 
@@ -47,6 +47,11 @@ class Microdata:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether records are nobody's."""
+        return bool((self.rows < 0).any())
 
     def encode(self, names: Iterable[str]) -> tuple[Coded, ...]:
         """Return the codes of some columns."""

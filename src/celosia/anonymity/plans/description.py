@@ -16,8 +16,10 @@ from celosia.anonymity.plans.sections import check_settings, describe, make_hier
 from celosia.anonymity.plans.toml import write_toml
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.data.schema.columns import Kind
+from celosia.data.schema.schema import Schema, load_toml, read_columns
 
-_SECTIONS: Final = ("file", "plan", "roles", "hierarchies", "steps", "require")
+_SECTIONS: Final = ("file", "plan", "roles", "columns", "hierarchies", "steps", "require")
 _FILE: Final = ("input", "output")
 _LISTS: Final = ("identifiers", "quasi_identifiers", "sensitive", "others")
 _SINGLE: Final = ("weight", "household", "stratum", "nulls")
@@ -27,12 +29,14 @@ _SINGLE: Final = ("weight", "household", "stratum", "nulls")
 class Description:
     """What a plan file says. ``load_plan`` reads one, ``write_plan`` writes one.
 
-    ``input`` and ``output`` are paths, or None where a caller gives a table and takes the result.
+    ``input`` and ``output`` are paths, or None where a caller gives a table and takes the result. ``columns`` are the
+    kinds of columns, as in a schema file, which private steps need.
     """
 
     roles: Roles
     plan: Plan = field(default_factory=Plan)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, Kind] = field(default_factory=dict, repr=False)
     input: Path | None = None
     output: Path | None = None
 
@@ -48,11 +52,14 @@ def load_plan(path: str | Path) -> Description:
     """Return what a plan file says; paths in it are relative to its folder."""
     place = Path(path)
     try:
-        sections = tomllib.loads(place.read_text(encoding="utf-8"))
+        text = place.read_text(encoding="utf-8")
+        sections = tomllib.loads(text)
     except OSError:
         raise ParameterError("anonymity.file_not_found", path=safe_repr(str(path))) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError("anonymity.plan_not_toml", path=safe_repr(str(path)), reason=str(error)) from None
+    if "columns" in sections:
+        sections["columns"] = load_toml(text)["columns"]  # numbers that are not integers stay decimals there
     return parse_plan(sections, folder=place.parent)
 
 
@@ -70,11 +77,12 @@ def parse_plan(sections: Mapping[str, Any], *, folder: Path = Path()) -> Descrip
     roles = _get_table(sections, "roles")
     check_settings(roles, (*_LISTS, *_SINGLE), "roles")
     hierarchies = _get_table(sections, "hierarchies")
+    columns = read_columns({"columns": sections["columns"]}) if "columns" in sections else {}
     steps, models = (_get_list(sections, name) for name in ("steps", "require"))
     return Description(
         roles=Roles(**roles),
         plan=Plan(
-            steps=[make_step(one, where=f"steps[{place}]") for place, one in enumerate(steps, 1)],
+            steps=[make_step(one, where=f"steps[{place}]", columns=columns) for place, one in enumerate(steps, 1)],
             require=[make_model(one, where=f"require[{place}]") for place, one in enumerate(models, 1)],
             seed=settings.get("seed"),
         ),
@@ -82,6 +90,7 @@ def parse_plan(sections: Mapping[str, Any], *, folder: Path = Path()) -> Descrip
             name: make_hierarchy(section, where=f"hierarchies.{name}", folder=folder)
             for name, section in hierarchies.items()
         },
+        columns=columns,
         input=folder / file["input"] if "input" in file else None,
         output=folder / file["output"] if "output" in file else None,
     )
@@ -125,7 +134,8 @@ def write_plan(description: Description) -> str:
         "steps": [describe(step) for step in plan.steps],
         "require": [describe(model) for model in plan.require],
     }
-    return write_toml({name: section for name, section in sections.items() if section})
+    text = write_toml({name: section for name, section in sections.items() if section})
+    return f"{text}\n{Schema(description.columns).to_toml()}" if description.columns else text
 
 
 def _describe_roles(roles: Roles) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from celosia.anonymity.utility.pairs import find_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Risk and loss of a file. ``collect_facts`` makes one.
+    """Risk and loss of a file; of a synthetic one, whose records are nobody's, only the size. ``collect_facts`` makes one.
 
     ``k`` is the smallest class, ``uniques`` the number of records alone in theirs, ``risk`` the expected share of
     re-identified records. ``l`` and ``t`` are the worst of the sensitive columns. ``loss`` is the mean part of their
@@ -22,13 +22,13 @@ class Facts:
     """
 
     records: int
-    k: int
-    uniques: int
-    risk: float
-    l: int | None  # noqa: E741 - the literature's name
-    t: float | None
-    loss: float
-    suppressed: float
+    k: int | None = None
+    uniques: int | None = None
+    risk: float | None = None
+    l: int | None = None  # noqa: E741 - the literature's name
+    t: float | None = None
+    loss: float | None = None
+    suppressed: float | None = None
 
     def list_items(self) -> list[tuple[str, float | None]]:
         """Return the names and values, in order."""
@@ -45,6 +45,8 @@ class Facts:
 
 def collect_facts(original: Microdata, data: Microdata) -> Facts:
     """Return the facts about a file that was made from ``original``."""
+    if data.is_synthetic:
+        return Facts(records=len(data))
     found, risk, losses = measure(data, original=original), measure_risk(data), measure_loss(original, data)
     dropped = (len(original) - len(find_rows(original, data))) * len(losses)
     distinct = [one.distinct for one in found.sensitive.values() if one.distinct is not None]

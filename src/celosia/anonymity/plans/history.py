@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from celosia.anonymity.microdata import Microdata, Step
+from celosia.anonymity.microdata import Microdata
 from celosia.anonymity.plans.facts import Facts, collect_facts
+from celosia.anonymity.plans.private_step import AnyStep, PrivateStep
 from celosia.anonymity.plans.sections import describe
 from celosia.core.exact import exact_integer
+from celosia.core.guarantees import Guarantee
 from celosia.noise import Seeded, System
 
 if TYPE_CHECKING:
@@ -57,8 +59,9 @@ class History:
     """
 
     states: tuple[Microdata, ...] = field(repr=False)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AnyStep, ...] = ()
     seed: int | None = field(default=None, repr=False)
+    guarantees: tuple[Guarantee, ...] = ()
 
     @classmethod
     def of(cls, data: Microdata, *, seed: int | None = None) -> Self:
@@ -75,14 +78,25 @@ class History:
         """The file after all steps."""
         return self.states[-1]
 
-    def apply(self, step: Step) -> "History":
-        """Return the history with one more step. If the step fails, nothing has changed."""
-        masked = step.apply(self.data, source=self.make_source(len(self.steps)))
-        return History(states=(*self.states, masked), steps=(*self.steps, step), seed=self.seed)
+    def apply(self, step: AnyStep, *, budget: object = None) -> "History":
+        """Return the history with one more step. If the step fails, nothing has changed.
+
+        A private step is paid by ``budget``, a ledger's account or an ``InMemoryBudget``. Noise that can be repeated
+        hides nobody, so the seed is not used for it then.
+        """
+        source, guarantees = self.make_source(len(self.steps)), self.guarantees
+        if isinstance(step, PrivateStep):
+            made = step.release(self.data, budget=budget, source=source if budget is None else None)
+            masked, guarantees = made.data, (*guarantees, made.guarantee)
+        else:
+            masked = step.apply(self.data, source=source)
+        return History(states=(*self.states, masked), steps=(*self.steps, step), seed=self.seed, guarantees=guarantees)
 
     def undo(self) -> "History":
-        """Return the history without its last step; one without steps stays as it is."""
-        return History(states=self.states[:-1] or self.states, steps=self.steps[:-1], seed=self.seed)
+        """Return the history without its last step; one without steps stays as it is. What was paid stays paid."""
+        return History(
+            states=self.states[:-1] or self.states, steps=self.steps[:-1], seed=self.seed, guarantees=self.guarantees
+        )
 
     def make_source(self, place: int) -> "Source":
         """Return the stream of the step at a place; the place after the last one is for the order of the release."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from celosia.anonymity.microdata import Microdata, Step
 from celosia.anonymity.models import check
 from celosia.anonymity.plans.history import History, LogEntry
+from celosia.anonymity.plans.private_step import AnyStep, PrivateStep
 from celosia.core.errors import InfeasibleError, ParameterError
+from celosia.core.guarantees import Guarantee
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +31,11 @@ class Outcome:
     def data(self) -> Microdata:
         """The file after the plan, its records in the order of the original."""
         return self.history.data
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The guarantees of the private steps."""
+        return self.history.guarantees
 
     @property
     def log(self) -> tuple[LogEntry, ...]:
@@ -68,7 +75,7 @@ class Plan:
     ['30-31', '30-31', '58-60', '58-60']
     """
 
-    steps: Sequence[Step] = ()
+    steps: Sequence[AnyStep] = ()
     require: Sequence[Any] = ()
     seed: int | None = field(default=None, repr=False)
 
@@ -76,14 +83,19 @@ class Plan:
         object.__setattr__(self, "steps", tuple(self.steps))
         object.__setattr__(self, "require", tuple(self.require))
         for step in self.steps:
-            if not isinstance(step, Step):
+            if not isinstance(step, Step | PrivateStep):
                 raise ParameterError("anonymity.not_a_step", value=type(step).__name__)
 
-    def apply(self, data: Microdata) -> Outcome:
-        """Apply all steps, check the models, and return what came of it."""
+    def apply(self, data: Microdata, *, budget: object = None) -> Outcome:
+        """Apply all steps, check the models, and return what came of it.
+
+        ``budget`` pays for private steps: a ledger's account, or an ``InMemoryBudget``.
+        """
         history = History.of(data, seed=self.seed)
         for step in self.steps:
-            history = history.apply(step)
+            history = history.apply(step, budget=budget)
+        if history.data.is_synthetic:  # a guarantee holds without classes
+            return Outcome(plan=self, history=history)
         for model, holds in check(history.data, self.require, original=data).items():
             if not holds:
                 raise InfeasibleError("anonymity.model_not_satisfied", model=repr(model))

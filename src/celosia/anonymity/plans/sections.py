@@ -13,24 +13,31 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from celosia.anonymity import generalization, hierarchies, masking, models
+from celosia.anonymity import generalization, hierarchies, masking, models, private
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
-from celosia.anonymity.microdata import Step
+from celosia.anonymity.plans.private_step import AnyStep
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
+from celosia.data.schema.columns import Kind
 
 _WIDTHS = ("low", "high", "widths")
 
 
 @lru_cache(maxsize=1)
-def list_steps() -> Mapping[str, type[Step]]:
+def list_steps() -> Mapping[str, type]:
     """Return the classes of steps by name.
 
     >>> "Mondrian" in list_steps()
     True
     """
-    packages = (generalization, masking)
-    return {name: kind for package in packages for name, kind in _list_classes(package) if hasattr(kind, "apply")}
+    packages = (generalization, masking, private)
+    verbs = ("apply", "release")
+    return {
+        name: kind
+        for package in packages
+        for name, kind in _list_classes(package)
+        if any(hasattr(kind, verb) for verb in verbs)
+    }
 
 
 @lru_cache(maxsize=1)
@@ -54,14 +61,27 @@ def _list_classes(package: Any) -> Iterable[tuple[str, type]]:
     return [(name, kind) for name, kind in found if inspect.isclass(kind) and dataclasses.is_dataclass(kind)]
 
 
-def make_step(section: object, *, where: str) -> Step:
+def make_step(section: object, *, where: str, columns: Mapping[str, Kind] | None = None) -> AnyStep:
     """Return the step of a section; ``where`` names the section in errors.
+
+    A private step needs a schema: it lists names of ``columns``, the declared ones, or has them all.
 
     >>> make_step({"kind": "Mondrian", "k": 5}, where="steps[1]").k
     5
     """
-    step: Step = _make(section, list_steps(), where)
+    given = dict(section) if isinstance(section, Mapping) else section
+    if isinstance(given, dict) and "schema" in _list_parameters(given):
+        declared = dict(columns or {})
+        names = given.get("schema", list(declared))
+        check_settings(dict.fromkeys(names), declared, f"{where}.schema")
+        given["schema"] = {name: declared[name] for name in names}
+    step: AnyStep = _make(given, list_steps(), where)
     return step
+
+
+def _list_parameters(section: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
+    kind = list_steps().get(str(section.get("kind")))
+    return {} if kind is None else inspect.signature(kind).parameters
 
 
 def make_model(section: object, *, where: str) -> Any:
@@ -129,7 +149,9 @@ def describe(thing: Any) -> dict[str, Any]:
     parameters = inspect.signature(type(thing)).parameters
     for name, parameter in parameters.items():
         value = getattr(thing, name)
-        if value is not None and value != _find_default(thing, name, parameter):
+        if name == "schema":
+            section[name] = list(value)  # the kinds are in the sections [columns.NAME]
+        elif value is not None and value != _find_default(thing, name, parameter):
             section[name] = _write_value(value)
     return section
 

@@ -1,12 +1,12 @@
 """Write plain values as TOML, which Python itself only reads."""
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+from celosia.data.schema.schema import write_key
+
 _DELETE: Final = "\x7f"  # JSON leaves it as it is, TOML does not
 
 
@@ -28,23 +28,15 @@ def write_toml(tables: Mapping[str, Any]) -> str:
             nested = {key: one for key, one in value.items() if isinstance(one, Mapping)}
             plain = {key: one for key, one in value.items() if key not in nested}
             if plain or not nested:
-                blocks.append(_write_table(f"[{_write_key(name)}]", plain))
-            blocks += [_write_table(f"[{_write_key(name)}.{_write_key(key)}]", one) for key, one in nested.items()]
+                blocks.append(_write_table(f"[{write_key(name)}]", plain))
+            blocks += [_write_table(f"[{write_key(name)}.{write_key(key)}]", one) for key, one in nested.items()]
         else:
-            blocks += [_write_table(f"[[{_write_key(name)}]]", one) for one in value]
+            blocks += [_write_table(f"[[{write_key(name)}]]", one) for one in value]
     return "\n".join(blocks)
 
 
 def _write_table(head: str, table: Mapping[str, Any]) -> str:
-    return "\n".join([head, *(f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items()), ""])
-
-
-def _write_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _write_text(name)
-
-
-def _write_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace(_DELETE, "\\u007F")
+    return "\n".join([head, *(f"{write_key(key)} = {_write_value(value)}" for key, value in table.items()), ""])
 
 
 def _write_value(value: Any) -> str:
@@ -52,12 +44,12 @@ def _write_value(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return _write_text(value)
+            return json.dumps(value, ensure_ascii=False).replace(_DELETE, "\\u007F")
         case int() | float():
             return repr(value)  # TOML too writes nan, inf and -inf
         case date():
             return value.isoformat()
         case Mapping():
-            return "{" + ", ".join(f"{_write_key(key)} = {_write_value(one)}" for key, one in value.items()) + "}"
+            return "{" + ", ".join(f"{write_key(key)} = {_write_value(one)}" for key, one in value.items()) + "}"
         case _:
             return "[" + ", ".join(map(_write_value, value)) + "]"

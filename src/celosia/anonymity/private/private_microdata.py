@@ -81,6 +81,6 @@ def make_microdata(data: Microdata, columns: "Mapping[str, pa.Array]") -> Microd
         table=table,
         roles=Roles(**kept, stratum=stratum, nulls=roles.nulls),  # type: ignore[arg-type]
         hierarchies={name: hierarchy for name, hierarchy in data.hierarchies.items() if name in columns},
-        rows=np.arange(table.num_rows),
+        rows=np.full(table.num_rows, -1),
         library=data.library,
     )

@@ -14,10 +14,12 @@ _SENTENCES: Final = {
     "FullDomain": "anonymity_report.did_full_domain",
     "Generalize": "anonymity_report.did_generalize",
     "HashIdentifiers": "anonymity_report.did_hash_identifiers",
+    "InsensitiveMicroaggregation": "anonymity_report.did_insensitive_microaggregation",
     "LocalSuppression": "anonymity_report.did_local_suppression",
     "Microaggregate": "anonymity_report.did_microaggregate",
     "Mondrian": "anonymity_report.did_mondrian",
     "MultiplyNoise": "anonymity_report.did_multiply_noise",
+    "NoisyHistogramSampling": "anonymity_report.did_noisy_histogram_sampling",
     "Pram": "anonymity_report.did_pram",
     "ProbabilisticSwap": "anonymity_report.did_probabilistic_swap",
     "RankSwap": "anonymity_report.did_rank_swap",
@@ -50,15 +52,17 @@ def describe_step(step: Any) -> Message:
 
 def list_columns(step: Any, data: Microdata) -> tuple[str, ...]:
     """Return the columns that a step changed: those that it names, or the quasi-identifiers."""
-    for name in ("columns", "levels"):
+    for name in ("columns", "levels", "schema"):
         if found := getattr(step, name, None):
             return tuple(found)
     column = getattr(step, "column", None)
     return (column,) if isinstance(column, str) else data.roles.quasi_identifiers
 
 
-def list_limits(original: Microdata, steps: Sequence[Any]) -> list[Message]:
+def list_limits(original: Microdata, steps: Sequence[Any], *, synthetic: bool = False) -> list[Message]:
     """Return what a file that went through these steps does not protect against, in plain words."""
+    if synthetic:
+        return [Message("anonymity_report.limit_synthetic"), Message("anonymity_report.limit_groups")]
     kinds = {type(step).__name__ for step in steps}
     limits = [
         Message("anonymity_report.limit_not_private"),

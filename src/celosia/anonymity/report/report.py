@@ -21,6 +21,7 @@ from celosia.anonymity.plans.facts import collect_facts
 from celosia.anonymity.report.charts import draw_class_sizes, draw_column
 from celosia.anonymity.report.methods import describe_step, list_columns, list_limits
 from celosia.anonymity.risk import measure_risk
+from celosia.anonymity.utility.pairs import find_rows
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.html_page import (
@@ -100,16 +101,17 @@ class _Writer:
     def write_inside(self) -> list[str]:
         """Return the sections of the report that stays in the house."""
         before, after = measure(self._original), measure(self._data, original=self._original)
+        sizes = before.sizes[before.ids], after.sizes[after.ids]
+        classes = (
+            self._compare_risk(),
+            self._compare_sensitive(before, after),
+            self._draw(draw_class_sizes(*sizes, language=self._language)),
+        )
         return [
             self._section("file", self._describe_file(), self._list_roles()),
             self._section("steps", self._list_log(), self._list_requirements()),
-            self._section(
-                "risk",
-                self._compare_risk(),
-                self._compare_sensitive(before, after),
-                self._draw(draw_class_sizes(before.sizes[before.ids], after.sizes[after.ids], language=self._language)),
-                self._describe_guesses(),
-            ),
+            # No record of a synthetic file belongs to anyone, so its classes say nothing.
+            self._section("risk", *(() if self._data.is_synthetic else classes), self._describe_guesses()),
             self._section("utility", self._describe_error(), self._compare_columns(), *self._draw_columns()),
             self._section("limits", self._list_limits()),
         ]
@@ -173,8 +175,10 @@ class _Writer:
     def _is_unchanged(self, name: str) -> bool:
         import pyarrow as pa
 
-        before = self._original.get_column(name).take(pa.array(self._data.rows % max(len(self._original), 1)))
-        return len(before) == len(self._data) and before.equals(self._data.get_column(name))
+        if self._data.is_synthetic:
+            return False
+        places = pa.array(find_rows(self._original, self._data))
+        return bool(self._original.get_column(name).take(places).equals(self._data.get_column(name)))
 
     # ----------------------------------------------------------------------------------------------------- the steps
 
@@ -189,13 +193,15 @@ class _Writer:
             [
                 name,
                 *map(self._number, (fact.records, fact.k, fact.uniques)),
-                *map(self._percent, (fact.risk, fact.loss, fact.suppressed)),
+                *("–" if share is None else self._percent(share) for share in (fact.risk, fact.loss, fact.suppressed)),
             ]
             for name, fact in zip(names, facts, strict=True)
         ]
         return write_table(self.say("anonymity_report.log"), [self.say(name) for name in _LOG], [[row] for row in rows])
 
     def _list_requirements(self) -> str:
+        if self._outcome.guarantees:
+            return self._describe_guarantees()
         models = self._outcome.plan.require
         if not models:
             return write_paragraph(self.say("anonymity_report.nothing_required"), warning=True)
@@ -203,7 +209,12 @@ class _Writer:
         return write_paragraph(self.say("anonymity_report.required", models=listed))
 
     def _list_methods(self) -> str:
-        return write_list([describe_step(step).render(self._language) for step in self._outcome.plan.steps])
+        told = write_list([describe_step(step).render(self._language) for step in self._outcome.plan.steps])
+        return f"{told}\n{self._describe_guarantees()}"
+
+    def _describe_guarantees(self) -> str:
+        told = [self.say("anonymity_report.guaranteed", guarantee=one) for one in self._outcome.guarantees]
+        return "\n".join(map(write_paragraph, told))
 
     # ------------------------------------------------------------------------------------------------------ the risk
 
@@ -271,7 +282,8 @@ class _Writer:
     # ---------------------------------------------------------------------------------------------------- the limits
 
     def _list_limits(self) -> str:
-        limits = list_limits(self._original, self._outcome.plan.steps)
+        synthetic = self._data.is_synthetic
+        limits = list_limits(self._original, self._outcome.plan.steps, synthetic=synthetic)
         return write_list([limit.render(self._language) for limit in limits])
 
 
