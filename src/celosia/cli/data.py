@@ -81,7 +81,7 @@ def _survey(
 ) -> None:
     """Make a synthetic household survey, to try celosia anonymity on."""
     from celosia.data.bundled.survey import make_survey
-    from celosia.noise import Seeded
+    from celosia.noise.source import Seeded
 
     path = Path("survey.csv") if output is None else output
     write_rows(path, iter(make_survey(households, source=Seeded(seed)).to_batches()), force=force)

@@ -111,7 +111,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "learn models": ("celosia learn models",),
     "anonymity plan": (
         "celosia anonymity plan survey.sav --quasi-identifier age --quasi-identifier sex --sensitive pay --k 5",
-        "celosia anonymity plan visits.csv --identifier name --quasi-identifier age --sensitive illness --output plan.toml",
+        "celosia anonymity plan visits.csv --quasi-identifier age --sensitive illness --k 3 --output plan.toml",
     ),
     "anonymity apply": (
         "celosia anonymity apply plan.toml --output release.csv",

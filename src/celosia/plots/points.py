@@ -89,7 +89,7 @@ def points(
                 size=460, filled=False, strokeWidth=2.5, color=INK
             )
         )
-    chart = LayerChart(
+    chart: alt.LayerChart = LayerChart(
         data=alt.InlineData(values=rows),
         layer=layers,
         width=_WIDTH,

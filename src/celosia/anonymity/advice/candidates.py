@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from celosia.anonymity.generalization import FullDomain, Generalize, LocalSuppression, Mondrian
 from celosia.anonymity.masking import Microaggregate, Pram, ProbabilisticSwap
-from celosia.anonymity.masking.microaggregation.microaggregate import Method
 from celosia.anonymity.models import ClassModel, KAnonymity
 from celosia.anonymity.plans import Plan
 from celosia.anonymity.private import NoisyHistogramSampling
@@ -15,6 +14,7 @@ from celosia.core.messages.message import Message
 from celosia.data.schema.columns import Category, Integer, Kind, Real
 
 if TYPE_CHECKING:
+    from celosia.anonymity.masking.microaggregation.microaggregate import Method
     from celosia.anonymity.microdata import Microdata
     from celosia.anonymity.plans.private_step import AnyStep
 

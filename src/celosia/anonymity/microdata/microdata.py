@@ -33,8 +33,8 @@ class Microdata:
     """Records about people: a table, the role of each column, and hierarchies. ``read_microdata`` makes one.
 
     ``rows`` are the places of the records in the original, which a method may have dropped some of, and -1 for
-    synthetic records; they are never released. ``spreads`` has for each generalized column, and each record, the part of the column's domain that its
-    value stands for: 0 for an exact value, 1 for a suppressed one.
+    synthetic records; they are never released. ``spreads`` has for each generalized column, and each record, the part
+    of the column's domain that its value stands for: 0 for an exact value, 1 for a suppressed one.
     """
 
     table: "pa.Table" = field(repr=False)

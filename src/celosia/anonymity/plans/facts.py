@@ -13,7 +13,7 @@ from celosia.anonymity.utility.pairs import find_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Risk and loss of a file; of a synthetic one, whose records are nobody's, only the size. ``collect_facts`` makes one.
+    """Risk and loss of a file. ``collect_facts`` makes one; of synthetic records it has only the number.
 
     ``k`` is the smallest class, ``uniques`` the number of records alone in theirs, ``risk`` the expected share of
     re-identified records. ``l`` and ``t`` are the worst of the sensitive columns. ``loss`` is the mean part of their

@@ -1,4 +1,4 @@
-"""``celosia anonymity attack``: what others would learn, from the file as it is and from the one that the plan makes."""
+"""``celosia anonymity attack``: what others would learn from a file, as it is and as the plan makes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
