@@ -196,6 +196,14 @@ def test_ordered_distance_of_the_papers_example() -> None:
     assert found.sensitive["pay"].ordered == pytest.approx(0.375)
 
 
+def test_a_file_without_records_has_no_classes() -> None:
+    none = make([(("M", 1), "a")], "category").keep_rows(np.zeros(1, dtype=np.bool_))
+    found = measure(none)
+    assert (found.rows, found.classes, found.k, found.highest_risk) == (0, 0, 0, 0.0)
+    assert found.sensitive["illness"].distinct is None
+    assert check(none, [KAnonymity(2), AverageRisk(0.1)]) == {KAnonymity(2): True, AverageRisk(0.1): True}
+
+
 def test_the_table_is_short_and_plain() -> None:
     found = str(measure(make([(("M", 1), "a"), (("M", 1), "b")], "category")))
     assert found.splitlines()[2].split()[-1] == "2"

@@ -15,13 +15,12 @@ from celosia.anonymity.generalization import FullDomain
 from celosia.anonymity.hierarchies import Categories, Intervals
 from celosia.anonymity.microdata import Roles, Step, read_microdata
 from celosia.anonymity.models import (
+    AlphaK,
     AverageRisk,
     DeltaPresence,
     DistinctDiversity,
-    EqualCloseness,
     KAnonymity,
     KMap,
-    Model,
     check,
 )
 from celosia.core.errors import CelosiaError, InfeasibleError, ParameterError
@@ -161,32 +160,31 @@ def test_an_infeasible_request_names_what_blocks_it() -> None:
 
 
 def test_models_that_only_block_each_other_are_named_together() -> None:
-    hierarchy = Categories([["a"], ["b"]])
-    table = pa.table({"q": ["a", "a", "a", "b"], "illness": ["x", "x", "x", "y"]})
     data = read_microdata(
-        table,
+        pa.table({"q": ["a", "a", "a", "b"], "illness": ["x", "x", "x", "y"]}),
         roles=Roles(quasi_identifiers=["q"], sensitive=["illness"]),
-        hierarchies={"q": hierarchy},
-    )
-    population = pa.table({"q": ["a", "b"], "count": [3, 9]})
-    asked: list[Model] = [
-        DeltaPresence(0.0, 0.9, population),
-        EqualCloseness("illness", 0.0),
-        DeltaPresence(0.0, 0.2, population),
-    ]
-    with pytest.raises(InfeasibleError):
-        FullDomain(models=tuple(asked), limit=0.0).apply(data)
-    with pytest.raises(InfeasibleError) as caught:
-        FullDomain(models=(KAnonymity(4),), limit=0.0, levels={"q": 1}, nodes=1).apply(make_small())
-    assert caught.value.code == "anonymity_search.infeasible_model"
-
-
-def make_small() -> Any:
-    return read_microdata(
-        pa.table({"q": ["a", "b"]}),
-        roles=Roles(quasi_identifiers=["q"]),
         hierarchies={"q": Categories([["a"], ["b"]])},
     )
+    one, two = AlphaK("illness", 0.5, values=("x",)), KAnonymity(2)
+    for model, suppressed in ((one, 3), (two, 1)):
+        assert FullDomain(models=(model,), limit=0.75, levels={"q": 0}).search(data).suppressed == suppressed
+    with pytest.raises(InfeasibleError) as caught:
+        FullDomain(models=(one, two), limit=0.75, levels={"q": 0}).apply(data)
+    assert caught.value.code == "anonymity_search.infeasible_together"
+    assert "AlphaK" in str(caught.value)
+
+
+def test_too_few_nodes_are_no_proof() -> None:
+    data = read_microdata(
+        pa.table({"q": ["a", "b"], "illness": ["x", None]}),
+        roles=Roles(quasi_identifiers=["q"], sensitive=["illness"], nulls="wildcard"),
+        hierarchies={"q": Categories([["a"], ["b"]])},
+    )
+    asked = (DistinctDiversity("illness", 2),)
+    assert FullDomain(models=asked, limit=0.5).search(data).levels == {"q": 0}
+    with pytest.raises(InfeasibleError) as caught:
+        FullDomain(models=asked, limit=0.5, nodes=1).search(data)
+    assert caught.value.code == "anonymity_search.too_few_nodes"
 
 
 def test_bad_input_is_an_error_that_names_the_column() -> None:

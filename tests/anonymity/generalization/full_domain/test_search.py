@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from celosia.anonymity.generalization import search
 from celosia.anonymity.generalization.full_domain import full_domain
 from celosia.anonymity.generalization.full_domain.problem import LOSSES
-from celosia.anonymity.models import AverageRisk, KAnonymity
+from celosia.anonymity.models import AverageRisk, DistinctDiversity, KAnonymity
 from celosia.core.errors import InfeasibleError
 from tests.anonymity.generalization.full_domain.enumeration import build, enumerate_nodes, files, models
 
@@ -36,13 +36,24 @@ def compare(data: Any, asked: Any, limit: float, nulls: Any = "category", **para
     assert found.nodes >= 1
 
 
+FLAT = dict.fromkeys("abcd", ("*",))
+
+
 @settings(max_examples=2000)
 @given(files(), models(), limits)
+# The best node is coarser than one that was looked at before, and loses less.
+@example(([("a", "a"), ("a", "a"), ("b", "a"), ("c", "a"), ("d", "a")], ["x"] * 5, [FLAT, FLAT]), [KAnonymity(2)], 1.0)
 def test_the_search_finds_what_enumeration_finds(data: Any, asked: Any, limit: float) -> None:
     compare(data, asked, limit)
 
 
 @settings(max_examples=600)
+# A class in which nothing is known is kept at a finer node, and violates when a record with a known value joins it.
+@example(
+    ([("a", "a")] * 4 + [("a", "b")], ["x", None, None, None, None], [FLAT, FLAT]),
+    [DistinctDiversity("illness", 2)],
+    1.0,
+)
 @given(files(most=9), models().filter(lambda asked: not isinstance(asked[-1], AverageRisk)), limits)
 def test_with_wildcards_too(data: Any, asked: Any, limit: float) -> None:
     compare(data, asked, limit, "wildcard")

@@ -1,22 +1,31 @@
 """Search a lattice that is too large to list: look at the best nodes first, and stop after a number of them.
 
-A level of a column that is not feasible with all other columns at their top is not feasible anywhere, so that each
-column has a least level. From the top, the search then takes the node of least loss among those found, and looks at
-those one level finer. It is exact if it runs to its end; if it stops before, its bound is the loss without suppression
-of the least levels. The number of nodes decides when it stops, never a clock, so that results repeat.
+From the top, the search takes the node that promises least loss: its own without suppression, plus what suppression
+added at the node above it. So it first goes down where most is gained, and then tries what it passed by. It is exact
+if it runs to its end. The number of nodes decides when it stops, never a clock, so that results repeat.
+
+**Bounds.** Leaving columns out only makes classes join, so a few columns alone are easier to protect by the core of
+the models (``problem``) than with the others. A level that is not feasible with its column alone is feasible nowhere.
+The loss is a mean over columns, and a dropped record loses 1 in each of them. Hence the least losses of groups of
+columns, each searched alone for the core, have a mean that is a lower bound of the loss of all columns.
 """
 
 import heapq
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
-from celosia.anonymity.generalization.full_domain.exact import TIE, list_floors
+from celosia.anonymity.generalization.full_domain.exact import TIE, explore, list_floors
 from celosia.anonymity.generalization.full_domain.lattice import Lattice
 from celosia.anonymity.generalization.full_domain.problem import Evaluation, Problem
 
 Levels = tuple[int, ...]
+
+_GROUP: Final = 4096  # as many nodes as a group of columns may have, whose least loss is part of the bound
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -24,6 +33,7 @@ class Frontier:
     """The nodes found, those that wait, and those that rule out all finer ones."""
 
     problem: Problem
+    floors: list[list[float]]
     seen: set[Levels] = field(default_factory=set)
     waiting: list[tuple[float, Levels]] = field(default_factory=list)
     closed: list[Levels] = field(default_factory=list)
@@ -42,29 +52,33 @@ class Frontier:
         """Whether the search ran to its end."""
         return not self.waiting
 
-    def visit(self, levels: Levels) -> Evaluation:
-        """Look at a node once, and put it among those that wait if finer ones may be feasible."""
+    def visit(self, levels: Levels) -> None:
+        """Look at a node, and let those one level finer wait if they may be feasible."""
         found = self.problem.evaluate(levels)
         self.nodes += 1
-        self.seen.add(levels)
-        floor = self.measure_floor(levels)
+        floor = self._measure_floor(levels)
         found = replace(found, loss=found.loss + floor)
         if not found.open_below or (self.problem.is_monotone and math.isinf(found.loss)):
             self.closed.append(levels)
         else:
-            last = 1.0 + floor if self.problem.loss == "loss" else math.inf
-            heapq.heappush(self.waiting, (min(found.loss, last), levels))
+            self._expand(levels, found)
         tied = math.isfinite(found.loss) and found.loss <= self.loss + TIE and levels < self.levels
         if found.loss < self.loss - TIE or tied:
             self.best, self.levels = found, levels
-        return found
 
-    def measure_floor(self, levels: Levels) -> float:
+    def _expand(self, levels: Levels, found: Evaluation) -> None:
+        for axis, low in enumerate(self.problem.lattice.bottom):
+            finer = (*levels[:axis], levels[axis] - 1, *levels[axis + 1 :])
+            if levels[axis] > low and finer not in self.seen:
+                self.seen.add(finer)
+                known = self.problem.loss == "loss"
+                promise = self._measure_floor(finer) + found.extra if known else found.loss
+                heapq.heappush(self.waiting, (promise, finer))
+
+    def _measure_floor(self, levels: Levels) -> float:
         """Return the loss of a node without suppression, where the lattice knows it."""
-        if self.problem.loss != "loss":
-            return 0.0
-        floors, bottom = list_floors(self.problem), self.problem.lattice.bottom
-        return float(sum(line[level - low] for line, level, low in zip(floors, levels, bottom, strict=True)))
+        lows = self.problem.lattice.bottom
+        return sum(line[level - low] for line, level, low in zip(self.floors, levels, lows, strict=True))
 
     def is_ruled_out(self, levels: Levels) -> bool:
         """Return whether a node is finer than one that rules it out."""
@@ -73,38 +87,45 @@ class Frontier:
 
 def explore_best_first(problem: Problem, nodes: int) -> Frontier:
     """Look at nodes until none waits, or as many as are allowed."""
-    least, used = _find_least(problem)
-    ladders = tuple(replace(one, low=low) for one, low in zip(problem.lattice.ladders, least, strict=True))
-    lattice = Lattice(ladders)
-    state = Frontier(problem=replace(problem, lattice=lattice, base=problem.base.collapse(lattice, least)), nodes=used)
-    if problem.loss == "loss":
-        state.bound = state.measure_floor(tuple(least))
-    state.visit(problem.lattice.top)
+    least = [_find_least(problem, axis) for axis in range(len(problem.lattice.ladders))]
+    lattice = Lattice(tuple(replace(one, low=low) for one, low in zip(problem.lattice.ladders, least, strict=True)))
+    trimmed = replace(problem, lattice=lattice, base=problem.base.collapse(lattice, least))
+    floors = [line.tolist() for line in list_floors(trimmed)] if problem.loss == "loss" else []
+    state = Frontier(problem=trimmed, floors=floors or [[0.0] * size for size in lattice.shape])
+    state.visit(lattice.top)
     while state.waiting and state.nodes < nodes:
         _, levels = heapq.heappop(state.waiting)
-        for finer in _list_finer(levels, tuple(least)):
-            if finer not in state.seen and not state.is_ruled_out(finer):
-                state.visit(finer)
-    state.bound = state.loss if state.is_exact else min(state.bound, state.loss)
+        if not state.is_ruled_out(levels):
+            state.visit(levels)
+    state.bound = state.loss if state.is_exact else min(_find_bound(trimmed), state.loss)
     return state
 
 
-def _find_least(problem: Problem) -> tuple[list[int], int]:
-    """Return the least level of each column that may be feasible, and how many nodes were looked at for it."""
-    least, used, top = [], 0, problem.lattice.top
-    for axis, (low, high) in enumerate(zip(problem.lattice.bottom, top, strict=True)):
-        level = high
-        while level > low:
-            used += 1
-            if not problem.evaluate((*top[:axis], level - 1, *top[axis + 1 :])).open_below:
-                break
-            level -= 1
-        least.append(level)
-    return least, used
+def restrict(problem: Problem, axes: Sequence[int]) -> Problem:
+    """Return the problem of the core models and some columns alone."""
+    lattice = Lattice(tuple(problem.lattice.ladders[axis] for axis in axes))
+    base = replace(problem.base, codes=np.ascontiguousarray(problem.base.codes[:, list(axes)]))
+    whole = () if problem.wildcard else problem.whole
+    return replace(
+        problem, lattice=lattice, base=base.collapse(lattice, lattice.bottom), rest=(), whole=whole, loss="loss"
+    )
 
 
-def _list_finer(levels: Levels, least: Levels) -> list[Levels]:
-    """Return the nodes one level below in one column."""
-    return [
-        (*levels[:axis], level - 1, *levels[axis + 1 :]) for axis, level in enumerate(levels) if level > least[axis]
-    ]
+def _find_least(problem: Problem, axis: int) -> int:
+    """Return the least level of a column that may be feasible, or the last one."""
+    alone = restrict(problem, [axis])
+    low, high = alone.lattice.bottom[0], alone.lattice.top[0]
+    return next((level for level in range(low, high) if alone.evaluate([level]).open_below), high)
+
+
+def _find_bound(problem: Problem) -> float:
+    """Return a lower bound of the loss of all feasible nodes."""
+    if problem.loss != "loss":
+        return problem.evaluate(problem.lattice.bottom).floor
+    groups: list[list[int]] = [[]]
+    for axis, size in enumerate(problem.lattice.shape):
+        if math.prod(problem.lattice.shape[other] for other in groups[-1]) * size > _GROUP:
+            groups.append([])
+        groups[-1].append(axis)
+    losses = [explore(restrict(problem, group), None).loss * len(group) for group in groups if group]
+    return sum(losses) / len(list(itertools.chain(*groups)))

@@ -72,7 +72,7 @@ class FullDomain:
     ... )
     >>> step = FullDomain(models=(KAnonymity(2),), limit=0.0)
     >>> step.apply(data).table.to_pydict()
-    {'sex': ['*', '*', '*', '*'], 'age': ['30-39', '30-39', '40-49', '40-49']}
+    {'sex': ['M', 'F', 'M', 'F'], 'age': ['0-49', '0-49', '0-49', '0-49']}
     """
 
     models: tuple[Model, ...] = (KAnonymity(5),)

@@ -5,8 +5,8 @@ until none is left that violates. Models of the file as a whole then drop the sm
 the order of ARX: what loses less goes first.
 
 **Bounds.** Call *core* those models of which no record comes to violate them when classes are joined: the models that
-survive joining, and without suppression or wildcards those that survive merging. The records that the core drops at a node are also
-dropped at every finer node, for a class that violates there is part of one that violates here. Hence
+survive joining, and without suppression or wildcards those that survive merging. What the core drops at a node is also
+dropped at every finer node: a class that violates is made of such that do. Hence
 
 * a node where the core drops too many records rules out all finer nodes;
 * the loss of a finer node is at least its own loss without suppression, plus what dropping the core's records adds:
