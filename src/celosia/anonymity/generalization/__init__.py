@@ -14,7 +14,7 @@ from celosia.anonymity.generalization.recoding import (
     TopCode,
     hash_identifiers,
 )
-from celosia.anonymity.generalization.suppression import LocalSuppression
+from celosia.anonymity.generalization.suppression import LocalSuppression, SuppressRisky
 
 __all__ = [
     "BottomCode",
@@ -29,6 +29,7 @@ __all__ = [
     "Round",
     "Solution",
     "Suppress",
+    "SuppressRisky",
     "TopCode",
     "hash_identifiers",
     "search",

@@ -208,6 +208,23 @@ def test_numbers_of_the_largest_size_do_not_overflow() -> None:
     assert np.isfinite(done.spreads["x"]).all()
 
 
+def test_infinities_are_numbers() -> None:
+    frame = pa.table({"x": [float("-inf"), 1.0, 2.0, float("inf")]})
+    done = Mondrian(k=2).apply(read_microdata(frame, roles=Roles(quasi_identifiers=["x"])))
+    assert done.get_column("x").to_pylist() == ["[-inf, 1]"] * 2 + ["[2, inf]"] * 2
+    assert np.isfinite(done.spreads["x"]).all()
+
+
+def test_a_recoded_column_needs_its_hierarchy_only_for_labels() -> None:
+    frame = pa.table({"job": ["Java", "Python", "React", "Vue"]})
+    hierarchies: dict[str, Hierarchy] = {"job": Categories({"Java": "Back", "Python": "Back"})}
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["job"]), hierarchies=hierarchies)
+    assert Mondrian(k=2).apply(data).get_column("job").to_pylist()[0] == "{Java, Python}"
+    with pytest.raises(SchemaError) as caught:
+        Mondrian(k=2, labels="hierarchy").apply(data)
+    assert caught.value.code == "anonymity.hierarchy_with_gap"
+
+
 def test_bad_input_is_refused() -> None:
     data = read([(1, "a", 1.0)] * 4, strata=[0, 0, 0, 1])
     none = read_microdata(pa.table({"a": [1]}), roles=Roles(others=["a"]))

@@ -12,6 +12,7 @@ import numpy as np
 from celosia.anonymity.coding import Coded
 from celosia.anonymity.hierarchies import Levels
 from celosia.anonymity.microdata import Microdata
+from celosia.core.errors import SchemaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,23 +33,38 @@ class Domain:
     levels: Levels | None
 
 
-def read_domain(data: Microdata, name: str, *, categorical: bool) -> Domain:
-    """Return the domain of a column; ``categorical`` says that its numbers are names."""
+def read_domain(data: Microdata, name: str, *, categorical: bool, use_hierarchy: bool) -> Domain:
+    """Return the domain of a column.
+
+    ``categorical`` says that its numbers are names. ``use_hierarchy`` says that labels come from the hierarchy, which
+    then must have all values; else it only orders the names, if it has them (the column may have been recoded).
+    """
     import pyarrow as pa
 
     (coded,) = data.encode([name])
-    hierarchy = data.hierarchies.get(name)
+    levels = _find_levels(data, name, coded.labels, needed=use_hierarchy)
     if not categorical and is_numeric(coded.labels.type):
-        levels = None if hierarchy is None else hierarchy.generalize(coded.labels, name=name)
         return Domain(name, coded.labels, coded.codes + np.int32(1), _place_numbers(coded.labels), levels)
-    if hierarchy is None:
+    if levels is None:
         return Domain(name, coded.labels, coded.codes + np.int32(1), np.empty(0), None)
-    above = hierarchy.generalize(coded.labels, name=name).codes
-    order = np.lexsort(above)  # its last key, the top level, counts most
+    order = np.lexsort(levels.codes)  # its last key, the top level, counts most
     ranks = np.empty(len(order) + 1, dtype=np.int32)
     ranks[order], ranks[-1] = np.arange(1, len(order) + 1, dtype=np.int32), 0
     labels = coded.labels.take(pa.array(order))
-    return Domain(name, labels, ranks[coded.codes], np.empty(0), hierarchy.generalize(labels, name=name))
+    return Domain(name, labels, ranks[coded.codes], np.empty(0), _find_levels(data, name, labels, needed=use_hierarchy))
+
+
+def _find_levels(data: Microdata, name: str, labels: "pa.Array", *, needed: bool) -> Levels | None:
+    """Return the labels at each level; None without a hierarchy, or without one that has all and is needed."""
+    hierarchy = data.hierarchies.get(name)
+    if hierarchy is None:
+        return None
+    try:
+        return hierarchy.generalize(labels, name=name)
+    except SchemaError:
+        if needed:
+            raise
+        return None
 
 
 def is_numeric(kind: "pa.DataType") -> bool:
@@ -66,7 +82,8 @@ def _place_numbers(labels: "pa.Array") -> "NDArray[np.float64]":
     if pa.types.is_temporal(labels.type):
         narrow = labels.type.bit_width == 32
         labels = labels.cast(pa.int32() if narrow else pa.int64())
-    numbers = labels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    # Infinities take the place of the largest doubles.
+    numbers = np.nan_to_num(labels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     if not len(numbers):
         return np.zeros(1)
     # Halved, so that the difference of the largest doubles is finite.

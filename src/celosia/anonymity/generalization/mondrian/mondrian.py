@@ -111,7 +111,8 @@ class Mondrian:
         names = data.roles.quasi_identifiers
         if not names:
             raise SchemaError("anonymity.no_quasi_identifier")
-        return [read_domain(data, name, categorical=name in self.categorical) for name in names]
+        use = self.labels == "hierarchy"
+        return [read_domain(data, name, categorical=name in self.categorical, use_hierarchy=use) for name in names]
 
     def _read_strata(self, data: Microdata) -> "NDArray[np.int32]":
         """Return the stratum of each record, or raise if one has fewer than ``k``."""
