@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from celosia.cli.app import app
 from celosia.cli.data import write_rows
 from celosia.core import ParameterError
-from celosia.data import RECIPES, draw_dummy_rows, generate, generate_batches, parse_schema_file
+from celosia.data import RECIPES, draw_dummy_rows, generate, generate_batches, make_survey, parse_schema_file
 from celosia.query.engines.readability import count_cells
 
 if TYPE_CHECKING:
@@ -171,3 +171,10 @@ def test_what_is_wrong_is_one_line_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert message in run("generate", *arguments, code=2)[1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_survey_is_written(tmp_path: Path) -> None:
+    said, _ = run("survey", "--households", 20, "--output", tmp_path / "survey.parquet")
+    assert said.strip() == str(tmp_path / "survey.parquet")
+    assert pq.read_table(tmp_path / "survey.parquet").equals(make_survey(20))
+    run("survey", "--output", tmp_path / "survey.parquet", code=2)

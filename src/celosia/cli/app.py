@@ -62,6 +62,7 @@ _COMMANDS: Final = {
     "guard": "celosia.cli.guard.commands",
     "learn": "celosia.cli.learn.commands",
     "federated": "celosia.cli.federated.commands",
+    "anonymity": "celosia.cli.anonymity.commands",
     "collect": "celosia.cli.collect.commands",
     "data": "celosia.cli.data",
 }

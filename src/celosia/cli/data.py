@@ -69,6 +69,25 @@ def _generate(
     print_line(str(path))
 
 
+@data.command("survey")
+def _survey(
+    households: Annotated[int, typer.Option(metavar="N", help="How many households.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draw; equal seeds give equal rows.")] = 2026,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write, .csv or .parquet; by default survey.csv here."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Make a synthetic household survey, to try celosia anonymity on."""
+    from celosia.data.bundled.survey import make_survey
+    from celosia.noise import Seeded
+
+    path = Path("survey.csv") if output is None else output
+    write_rows(path, iter(make_survey(households, source=Seeded(seed)).to_batches()), force=force)
+    print_line(str(path))
+
+
 @data.command("dummy")
 def _dummy(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A schema file; see celosia schema.")],

@@ -93,6 +93,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "guard approval grant": ("celosia guard approval grant 0123456789ab",),
     "guard approval deny": ("celosia guard approval deny 0123456789ab --reason 'A tenth of it is enough.'",),
     "data list": ("celosia data list",),
+    "data survey": ("celosia data survey --households 500 --output survey.csv",),
     "data dummy": ("celosia data dummy schema.toml --rows 500 --output dummy.parquet",),
     "data generate": ("celosia data generate exp_distrib_50k --output values.parquet",),
     "collect simulate": (
@@ -108,6 +109,24 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "learn predict": ("celosia learn predict model.json new.csv --output predictions.csv",),
     "learn card": ("celosia learn card model.json --html --output card.html",),
     "learn models": ("celosia learn models",),
+    "anonymity plan": (
+        "celosia anonymity plan survey.sav --quasi-identifier age --quasi-identifier sex --sensitive pay --k 5",
+        "celosia anonymity plan visits.csv --identifier name --quasi-identifier age --sensitive illness --output plan.toml",
+    ),
+    "anonymity apply": (
+        "celosia anonymity apply plan.toml --output release.csv",
+        "celosia anonymity apply plan.toml --output release.sav --log log.json --force",
+    ),
+    "anonymity measure": (
+        "celosia anonymity measure plan.toml",
+        "celosia anonymity measure plan.toml --released release.csv --json",
+    ),
+    "anonymity risk": ("celosia anonymity risk plan.toml --threshold 0.05 --special-uniques 3",),
+    "anonymity report": ("celosia anonymity report plan.toml --inside inside.html --outside outside.html",),
+    "anonymity attack": (
+        "celosia anonymity attack plan.toml",
+        "celosia anonymity attack plan.toml --register voters.csv --identity name --last-year release-2025.csv",
+    ),
     "federated simulate": (
         "celosia federated simulate --data debt --epsilon 0.1,0.3,1,3 --chart error.svg",
         "celosia federated simulate --data synthetic --method sgd --rounds 30 --repeat 3 --seed 7 --json",

@@ -6,6 +6,7 @@
     ├── ParameterError       (ValueError)       a parameter that makes no sense: epsilon=-1, delta=2, two targets
     ├── UnboundedDataError   (ValueError)       bounds or labels that must be public were not given
     ├── InputError           (ValueError)       a value that cannot be released: NaN, an empty array, text
+    ├── InfeasibleError      (ValueError)       a request that no file can satisfy: k above the number of records
     ├── SchemaError          (ValueError)       a schema that is not complete, or does not fit the columns' types
     ├── QueryError           (ValueError)       a query that cannot be answered privately, or cannot be parsed
     ├── FormatError          (ValueError)       JSON that is not a Celosía record, or of an unknown version
@@ -76,6 +77,10 @@ class UnboundedDataError(CelosiaError, ValueError):
 
 class InputError(CelosiaError, ValueError):
     """A value handed to a mechanism cannot be released."""
+
+
+class InfeasibleError(CelosiaError, ValueError):
+    """No file can satisfy a request; the message names the model or column that blocks it."""
 
 
 class SchemaError(CelosiaError, ValueError):

@@ -1,7 +1,7 @@
 """One HTML page to read, print and pass on: text, tables and pictures, in one column.
 
 The page stands alone: charts are pictures inside it, and its content policy forbids it to load or send anything or to
-run a script, so that reading it reveals nothing. Its colours are light or dark as the reader's system is, and charts are
+run a script, so that reading it reveals nothing. Its colours are light or dark as the reader's system is; charts are
 drawn on white. Type faces are those of the system. Every table and chart has a caption, every picture an alternative
 text.
 """

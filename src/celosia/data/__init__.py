@@ -5,6 +5,7 @@ at the data. The bundled tables are synthetic: no record is about a person.
 """
 
 from celosia.data.bundled.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths
+from celosia.data.bundled.survey import ILLNESSES, JOBS, PROVINCES, make_survey
 from celosia.data.bundled.synthetic import make_deaths
 from celosia.data.bundled.telemetry import RECIPES, Recipe, generate, generate_batches
 from celosia.data.drafting.draft import draft_schema
@@ -20,6 +21,9 @@ __all__ = [
     "AGES",
     "CAUSES",
     "DIABETES",
+    "ILLNESSES",
+    "JOBS",
+    "PROVINCES",
     "RECIPES",
     "SEXES",
     "STATES",
@@ -46,6 +50,7 @@ __all__ = [
     "generate",
     "generate_batches",
     "make_deaths",
+    "make_survey",
     "parse_schema_file",
     "read_schema_file",
     "table",

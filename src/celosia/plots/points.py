@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import altair as alt
 
 _WIDTH, _HEIGHT = 640, 400
+_GAP, _RISE = 14, 4  # of a name from its point, in pixels
+_LETTER_WIDTH, _LETTER_HEIGHT, _DOT = 6.2, 13, 6  # approximate, in pixels
+_SIDES: Final = {"a": (1, 1), "b": (-1, 1), "c": (1, -1), "d": (-1, -1)}  # right, up; in the order of preference
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right")
 
 
@@ -53,9 +56,13 @@ def points(
 
     _check(marks)
     groups = list(dict.fromkeys(mark.group for mark in marks))
-    rows = [{"name": mark.name, "x": mark.x, "y": mark.y, "group": mark.group} for mark in marks]
+    sides = _place_names(marks)
+    rows = [
+        {"name": mark.name, "x": mark.x, "y": mark.y, "group": mark.group, "side": side}
+        for mark, side in zip(marks, sides, strict=True)
+    ]
     base = alt.Chart().encode(
-        x=alt.X("x:Q", title=labels.x, scale=alt.Scale(zero=True, nice=True)),
+        x=alt.X("x:Q", title=labels.x, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=8)),
         y=alt.Y("y:Q", title=labels.y, scale=alt.Scale(zero=True, nice=True)),
         tooltip=[
             alt.Tooltip("name:N", title=labels.write(Message("plots.name"))),
@@ -74,7 +81,7 @@ def points(
                 "group:N", scale=alt.Scale(domain=groups, range=list(_SHAPES[: len(groups)])), legend=legend
             ),
         ),
-        base.mark_text(align="left", baseline="bottom", dx=14, dy=-4, fontSize=12, color=INK).encode(text="name:N"),
+        *(_draw_names(base, side) for side in sorted(set(sides))),
     ]
     if chosen:
         layers.append(
@@ -90,6 +97,63 @@ def points(
         title=alt.TitleParams(labels.title, subtitle=labels.subtitle),
     )
     return apply_style(chart, labels.language)
+
+
+def _draw_names(base: "alt.Chart", side: str) -> "alt.Chart":
+    """Draw the names of the points whose name goes to one side."""
+    import altair as alt
+
+    right, up = _SIDES[side]
+    return (
+        base.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
+        .mark_text(
+            align="left" if right > 0 else "right",
+            baseline="bottom" if up > 0 else "top",
+            dx=_GAP * right,
+            dy=-_RISE * up,
+            fontSize=12,
+            color=INK,
+        )
+        .encode(text="name:N")
+    )
+
+
+def _place_names(marks: Sequence[Point]) -> list[str]:
+    """Return for each point the side of its name on which it meets the fewest names, points and edges."""
+    places = np.array([(mark.x, mark.y) for mark in marks], dtype=np.float64)
+    spans = np.maximum(places.max(axis=0), 0) - np.minimum(places.min(axis=0), 0)
+    pixels = (places - np.minimum(places.min(axis=0), 0)) / np.where(spans > 0, spans, 1) * (_WIDTH, _HEIGHT) * 0.95
+    taken = [_Box(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in pixels]
+    sides = []
+    for mark, (x, y) in zip(marks, pixels, strict=True):
+        boxes = {side: _make_box(x, y, len(mark.name) * _LETTER_WIDTH, *ways) for side, ways in _SIDES.items()}
+        best = min(boxes, key=lambda side: (_count_conflicts(boxes[side], taken), list(_SIDES).index(side)))
+        taken.append(boxes[best])
+        sides.append(best)
+    return sides
+
+
+class _Box(NamedTuple):
+    """A rectangle in pixels from the lower left corner."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+
+
+def _make_box(x: float, y: float, width: float, right: int, up: int) -> _Box:
+    ends = sorted((x + right * _GAP, x + right * (_GAP + width)))
+    heights = sorted((y + up * _RISE, y + up * (_RISE + _LETTER_HEIGHT)))
+    return _Box(*ends, *heights)
+
+
+def _count_conflicts(box: _Box, taken: Sequence[_Box]) -> int:
+    outside = 2 * (box.left < 0) + 2 * (box.right > _WIDTH * 1.15) + 2 * (box.low < 0)
+    return outside + sum(
+        box.left < other.right and other.left < box.right and box.low < other.high and other.low < box.high
+        for other in taken
+    )
 
 
 def _draw_levels(levels: Mapping[str, float]) -> "list[alt.Chart]":

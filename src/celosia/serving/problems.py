@@ -38,6 +38,7 @@ STATUSES: Mapping[str, tuple[int, str]] = {
     "ExhaustedError": (403, "The declared number of answers has been given"),
     "FormatError": (422, "The body is not what is expected here"),
     "GuaranteeMismatchError": (422, "Guarantees of different kinds do not add"),
+    "InfeasibleError": (422, "Nothing can satisfy this request"),
     "InputError": (422, "A value cannot be used"),
     "LedgerError": (503, "The ledger is not available"),
     "MissingExtraError": (501, "A part of the server is not installed"),

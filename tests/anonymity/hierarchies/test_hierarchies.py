@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.anonymity import Categories, Dates, Hierarchy, Intervals, Prefixes, read_hierarchy
-from celosia.anonymity.hierarchies.levels import check_level, check_nested
+from celosia.anonymity.hierarchies.levels import check_level, check_nested, take_upper_levels
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -139,3 +139,18 @@ def test_bad_hierarchies_are_refused() -> None:
                 act()
             assert caught.value.code == code
             assert isinstance(caught.value, ParameterError | SchemaError)
+
+
+def test_labels_are_generalized_further_with_the_shares_of_the_domain() -> None:
+    ages = Intervals.of_widths(0, 100, [5, 10, 50])
+    levels = ages.generalize(pa.array([3, 17, 18, 60]), name="age")
+    upper = take_upper_levels(levels, 1)
+    assert upper.height == ages.height - 1
+    found = upper.generalize(pa.array(["15-19", "60-64"]), name="age")
+    assert [labels.to_pylist() for labels in found.labels[1:]] == [labels.to_pylist() for labels in levels.labels[2:]]
+    assert found.labels[1].take(pa.array(found.codes[1])).to_pylist() == ["10-19", "60-69"]
+    assert found.shares[1][found.codes[1]].tolist() == [10 / 101, 10 / 101]
+    assert found.shares[0].tolist() == [5 / 101, 5 / 101]
+    assert check_nested(found.codes) == 0
+    with pytest.raises(SchemaError, match="'age'"):
+        upper.generalize(pa.array(["15"]), name="age")

@@ -10,4 +10,13 @@ from celosia.anonymity.hierarchies.intervals import Intervals
 from celosia.anonymity.hierarchies.levels import ANY, Hierarchy, Levels
 from celosia.anonymity.hierarchies.prefixes import Prefixes
 
-__all__ = ["ANY", "Categories", "Dates", "Hierarchy", "Intervals", "Levels", "Prefixes", "read_hierarchy"]
+__all__ = [
+    "ANY",
+    "Categories",
+    "Dates",
+    "Hierarchy",
+    "Intervals",
+    "Levels",
+    "Prefixes",
+    "read_hierarchy",
+]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from celosia.core.errors import ParameterError
+from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
@@ -69,6 +69,44 @@ def make_levels(values: "pa.Array", texts: "Sequence[Sequence[str]]", sizes: "Se
     labels.append(pa.array([ANY]))
     shares.append(np.ones(1))
     return Levels(np.array(codes), tuple(labels), tuple(shares))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UpperLevels:
+    """The hierarchy of a column that was generalized: its labels, and the levels above them.
+
+    ``take_upper_levels`` makes one. Shares stay those of the original domain.
+    """
+
+    levels: Levels
+
+    @property
+    def height(self) -> int:
+        """The number of levels that are left."""
+        return self.levels.height
+
+    def generalize(self, values: "pa.Array", *, name: str) -> Levels:
+        """Return labels at every level that is left."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = values.cast(pa.string())
+        places = pc.index_in(texts, value_set=self.levels.labels[0].cast(pa.string()))
+        if places.null_count:
+            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name))
+        rows = places.to_numpy()
+        codes = self.levels.codes[:, rows]
+        codes[0] = np.arange(len(values), dtype=np.int32)
+        shares = (self.levels.shares[0][rows], *self.levels.shares[1:])
+        return Levels(codes, (values, *self.levels.labels[1:]), shares)
+
+
+def take_upper_levels(levels: Levels, level: int) -> UpperLevels:
+    """Return the hierarchy of values that were generalized to a level."""
+    below, above = levels.codes[level], levels.codes[level:]
+    codes = np.empty((len(above), len(levels.labels[level])), dtype=np.int32)
+    codes[:, below] = above
+    return UpperLevels(Levels(codes, levels.labels[level:], levels.shares[level:]))
 
 
 def check_nested(codes: "NDArray[np.int32]") -> int:

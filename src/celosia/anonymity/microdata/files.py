@@ -147,3 +147,19 @@ def has_type_of(kind: "pa.DataType", values: Mapping[Any, str]) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind)) == all(isinstance(value, str) for value in values)
+
+
+def write_text(text: str, path: str | Path) -> Path:
+    """Write a text file, such as a report, and return its path."""
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise ParameterError("anonymity.no_such_folder", path=safe_repr(str(place.parent)))
+    try:
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".celosia-") as folder:
+            part = Path(folder) / place.name
+            part.write_text(text, encoding="utf-8")
+            part.replace(place)
+    except OSError as error:
+        reason = describe_os_error(error)
+        raise ParameterError("anonymity.file_not_writable", path=safe_repr(str(path)), reason=reason) from error
+    return place

@@ -105,12 +105,21 @@ class Microdata:
         columns: "Mapping[str, pa.Array]",
         *,
         spreads: "Mapping[str, NDArray[np.float64]] | None" = None,
+        hierarchies: Mapping[str, Hierarchy | None] | None = None,
     ) -> "Microdata":
-        """Return the file with other values in some columns, and the spreads of these values."""
-        table = self.table
+        """Return the file with other values in some columns, and the spreads and hierarchies of these values.
+
+        A hierarchy is for the values of a column. Where these become others it is replaced, or dropped by None; where
+        their type changes it is dropped.
+        """
+        table, given = self.table, dict(hierarchies or {})
         for name, column in columns.items():
-            table = table.set_column(table.column_names.index(name), name, column)
-        return dataclasses.replace(self, table=table, spreads={**self.spreads, **(spreads or {})})
+            place = table.column_names.index(name)
+            if table.schema.field(place).type != column.type:
+                given.setdefault(name, None)
+            table = table.set_column(place, name, column)
+        kept = {name: one for name, one in {**self.hierarchies, **given}.items() if one is not None}
+        return dataclasses.replace(self, table=table, spreads={**self.spreads, **(spreads or {})}, hierarchies=kept)
 
     def keep_rows(self, kept: "NDArray[np.bool_] | NDArray[np.int64]") -> "Microdata":
         """Return the file with some of its records, chosen by a mask or by places."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError, SchemaError
@@ -89,6 +89,11 @@ class Roles:
     def _list_all(self) -> tuple[str, ...]:
         single = tuple(name for name in (self.weight, self.household) if name is not None)
         return (*self.identifiers, *self.quasi_identifiers, *self.sensitive, *single, *self.others)
+
+    def drop_identifiers(self) -> "Roles":
+        """Return the roles of a released file, which has no identifiers."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Roles(**{**given, "identifiers": ()})
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Raise unless each column of a table has a role, and each role a column."""

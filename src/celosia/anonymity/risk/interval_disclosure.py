@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import is_number
 from celosia.anonymity.risk.nearest import find_originals, is_numeric
-from celosia.anonymity.risk.summaries import is_number
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 

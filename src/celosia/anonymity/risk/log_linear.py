@@ -21,7 +21,7 @@ import numpy as np
 
 from celosia.anonymity.coding import Coded, group_rows
 from celosia.anonymity.microdata import Microdata
-from celosia.anonymity.risk.summaries import Figure, is_number, write_figures, write_number
+from celosia.anonymity.microdata.figures import Figure, is_number, write_figures, write_number
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message

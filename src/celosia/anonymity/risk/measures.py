@@ -16,9 +16,9 @@ import numpy as np
 
 from celosia.anonymity.coding import Coded, encode
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import Figure, is_number, write_figures, write_number, write_percent
 from celosia.anonymity.risk.classes import count_class
 from celosia.anonymity.risk.individual import estimate_individual_risk
-from celosia.anonymity.risk.summaries import Figure, is_number, write_figures, write_number, write_percent
 from celosia.core.errors import InputError, ParameterError, SchemaError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message

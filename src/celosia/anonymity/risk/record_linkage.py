@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import Figure, write_figures, write_number, write_percent
 from celosia.anonymity.risk.nearest import TOLERANCE, find_originals, is_numeric, measure_nearest
-from celosia.anonymity.risk.summaries import Figure, write_figures, write_number, write_percent
 from celosia.core.errors import SchemaError
 from celosia.core.exact import safe_repr
 from celosia.core.messages.message import Message

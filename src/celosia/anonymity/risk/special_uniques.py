@@ -21,8 +21,8 @@ import numpy as np
 
 from celosia.anonymity.coding import Coded, count_matches, group_rows
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.figures import Figure, is_number, write_figures, write_number, write_percent
 from celosia.anonymity.risk.classes import count_class
-from celosia.anonymity.risk.summaries import Figure, is_number, write_figures, write_number, write_percent
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.messages.message import Message

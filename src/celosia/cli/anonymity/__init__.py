@@ -1,0 +1,1 @@
+"""``celosia anonymity``: plan, apply, measure, report and attack the release of a file of records."""
