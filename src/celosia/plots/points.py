@@ -104,18 +104,16 @@ def _draw_names(base: "alt.Chart", side: str) -> "alt.Chart":
     import altair as alt
 
     right, up = _SIDES[side]
-    return (
-        base.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
-        .mark_text(
-            align="left" if right > 0 else "right",
-            baseline="bottom" if up > 0 else "top",
-            dx=_GAP * right,
-            dy=-_RISE * up,
-            fontSize=12,
-            color=INK,
-        )
-        .encode(text="name:N")
+    here = base.transform_filter(alt.FieldEqualPredicate(field="side", equal=side)).encode(text="name:N")
+    named: alt.Chart = here.mark_text(
+        align="left" if right > 0 else "right",
+        baseline="bottom" if up > 0 else "top",
+        dx=_GAP * right,
+        dy=-_RISE * up,
+        fontSize=12,
+        color=INK,
     )
+    return named
 
 
 def _place_names(marks: Sequence[Point]) -> list[str]:
