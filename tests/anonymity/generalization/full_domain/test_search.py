@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from celosia.anonymity.generalization import search
-from celosia.anonymity.generalization.full_domain import full_domain
+from celosia.anonymity.generalization.full_domain import best_first, full_domain
 from celosia.anonymity.generalization.full_domain.problem import LOSSES
 from celosia.anonymity.models import AverageRisk, DistinctDiversity, KAnonymity
 from celosia.core.errors import InfeasibleError
@@ -74,19 +74,21 @@ def test_a_large_lattice_searched_to_its_end_is_no_other(data: Any, asked: Any, 
         compare(data, asked, limit, loss=loss)
 
 
-@given(files(), st.integers(1, 4), limits, st.integers(1, 12), st.booleans())
+@settings(max_examples=600)
+@given(files(), models(), limits, st.integers(1, 12), st.booleans())
 def test_a_search_that_stops_says_so_and_bounds_the_loss(
     data: Any,
-    k: int,
+    asked: Any,
     limit: float,
     nodes: int,
     listed: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    best = enumerate_nodes(data, [KAnonymity(k)], limit)
+    best = enumerate_nodes(data, asked, limit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(full_domain, "LISTED", 10**6 if listed else 0)
+        patch.setattr(best_first, "_GROUP", 4)
         try:
-            found = search(build(data), models=[KAnonymity(k)], limit=limit, nodes=nodes)
+            found = search(build(data), models=asked, limit=limit, nodes=nodes)
         except InfeasibleError:
             assert best is None
             return

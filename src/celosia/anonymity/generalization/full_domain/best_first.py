@@ -1,8 +1,10 @@
 """Search a lattice that is too large to list: look at the best nodes first, and stop after a number of them.
 
 From the top, the search takes the node that promises least loss: its own without suppression, plus what suppression
-added at the node above it. So it first goes down where most is gained, and then tries what it passed by. It is exact
-if it runs to its end. The number of nodes decides when it stops, never a clock, so that results repeat.
+added at the node it was reached from. Neighbors of the best node come first: those one level finer in a column, and
+those that are also one level coarser in another. So it goes down to a node without a better neighbor, then tries what
+it passed by. It is exact if it runs to its end. The number of nodes decides when it stops, never a clock, so that
+results repeat.
 
 **Bounds.** Leaving columns out only makes classes join, so a few columns alone are easier to protect by the core of
 the models (``problem``) than with the others. A level that is not feasible with its column alone is feasible nowhere.
@@ -26,6 +28,8 @@ from celosia.anonymity.generalization.full_domain.problem import Evaluation, Pro
 Levels = tuple[int, ...]
 
 _GROUP: Final = 4096  # as many nodes as a group of columns may have, whose least loss is part of the bound
+_NEAR: Final = 0
+_FAR: Final = 1
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -34,12 +38,12 @@ class Frontier:
 
     problem: Problem
     floors: list[list[float]]
-    seen: set[Levels] = field(default_factory=set)
-    waiting: list[tuple[float, Levels]] = field(default_factory=list)
+    waiting: list[tuple[int, float, Levels]] = field(default_factory=list)
+    pushed: set[Levels] = field(default_factory=set)
+    visited: set[Levels] = field(default_factory=set)
     closed: list[Levels] = field(default_factory=list)
     best: Evaluation | None = None
     levels: Levels = ()
-    nodes: int = 0
     bound: float = 0.0
 
     @property
@@ -48,32 +52,46 @@ class Frontier:
         return math.inf if self.best is None else self.best.loss
 
     @property
+    def nodes(self) -> int:
+        """The number of nodes that were looked at."""
+        return len(self.visited)
+
+    @property
     def is_exact(self) -> bool:
         """Whether the search ran to its end."""
         return not self.waiting
 
+    def run(self, nodes: int) -> None:
+        """Look at nodes until none waits, or as many as are allowed."""
+        self.visit(self.problem.lattice.top)
+        while self.waiting and self.nodes < nodes:
+            near, promise, levels = heapq.heappop(self.waiting)
+            hopeless = near == _NEAR and promise >= self.loss
+            if levels not in self.visited and not hopeless and not self.is_ruled_out(levels):
+                self.visit(levels)
+
     def visit(self, levels: Levels) -> None:
         """Look at a node, and let those one level finer wait if they may be feasible."""
         found = self.problem.evaluate(levels)
-        self.nodes += 1
-        floor = self._measure_floor(levels)
-        found = replace(found, loss=found.loss + floor)
+        self.visited.add(levels)
+        found = replace(found, loss=found.loss + self._measure_floor(levels))
         if not found.open_below or (self.problem.is_monotone and math.isinf(found.loss)):
             self.closed.append(levels)
         else:
-            self._expand(levels, found)
+            for finer in self.problem.lattice.list_finer(levels):
+                self._push(finer, found, near=False)
         tied = math.isfinite(found.loss) and found.loss <= self.loss + TIE and levels < self.levels
         if found.loss < self.loss - TIE or tied:
             self.best, self.levels = found, levels
+            for other in (*self.problem.lattice.list_finer(levels), *self.problem.lattice.list_trades(levels)):
+                self._push(other, found, near=True)
 
-    def _expand(self, levels: Levels, found: Evaluation) -> None:
-        for axis, low in enumerate(self.problem.lattice.bottom):
-            finer = (*levels[:axis], levels[axis] - 1, *levels[axis + 1 :])
-            if levels[axis] > low and finer not in self.seen:
-                self.seen.add(finer)
-                known = self.problem.loss == "loss"
-                promise = self._measure_floor(finer) + found.extra if known else found.loss
-                heapq.heappush(self.waiting, (promise, finer))
+    def _push(self, levels: Levels, found: Evaluation, *, near: bool) -> None:
+        promise = self._measure_floor(levels) + found.extra if self.problem.loss == "loss" else found.loss
+        if near or levels not in self.pushed:
+            heapq.heappush(self.waiting, (_NEAR if near else _FAR, promise, levels))
+        if not near:
+            self.pushed.add(levels)
 
     def _measure_floor(self, levels: Levels) -> float:
         """Return the loss of a node without suppression, where the lattice knows it."""
@@ -92,11 +110,7 @@ def explore_best_first(problem: Problem, nodes: int) -> Frontier:
     trimmed = replace(problem, lattice=lattice, base=problem.base.collapse(lattice, least))
     floors = [line.tolist() for line in list_floors(trimmed)] if problem.loss == "loss" else []
     state = Frontier(problem=trimmed, floors=floors or [[0.0] * size for size in lattice.shape])
-    state.visit(lattice.top)
-    while state.waiting and state.nodes < nodes:
-        _, levels = heapq.heappop(state.waiting)
-        if not state.is_ruled_out(levels):
-            state.visit(levels)
+    state.run(nodes)
     state.bound = state.loss if state.is_exact else min(_find_bound(trimmed), state.loss)
     return state
 
@@ -105,9 +119,9 @@ def restrict(problem: Problem, axes: Sequence[int]) -> Problem:
     """Return the problem of the core models and some columns alone."""
     lattice = Lattice(tuple(problem.lattice.ladders[axis] for axis in axes))
     base = replace(problem.base, codes=np.ascontiguousarray(problem.base.codes[:, list(axes)]))
-    whole = () if problem.wildcard else problem.whole
+    # Models of the whole file may drop other records here than with all columns, which would not bound the loss.
     return replace(
-        problem, lattice=lattice, base=base.collapse(lattice, lattice.bottom), rest=(), whole=whole, loss="loss"
+        problem, lattice=lattice, base=base.collapse(lattice, lattice.bottom), rest=(), whole=(), loss="loss"
     )
 
 

@@ -1,10 +1,10 @@
 """Search a lattice that fits in memory: every node is looked at or ruled out by a bound.
 
 Each node has a lower bound of its loss: ``floor``, without suppression, and ``extra``, what suppression adds at least
-(``problem`` says why both hold). After a first descent from the top, the search looks at the node that remains with
-the highest floor. If it is not feasible, that rules out the most; if it is, what it drops raises the bounds of all
-finer nodes. Where floors are not known beforehand it takes the middle of the remaining nodes instead, for what is
-looked at then also raises the floors of all coarser ones.
+(``problem`` says why both hold). The search first goes down from the top to a node without a better neighbor. Then it
+looks at the node that remains with the highest floor. If that is not feasible, it rules out the most; if it is, what
+it drops raises the bounds of all finer nodes. Where floors are not known beforehand it takes the middle of the
+remaining nodes instead, for what is looked at then also raises the floors of all coarser ones.
 """
 
 import math
@@ -114,6 +114,7 @@ def explore(problem: Problem, nodes: int | None) -> Exploration:
     state = start(problem)
     most = math.inf if nodes is None else nodes
     _descend(state, most)
+    _improve(state, most)
     while state.nodes < most and len(rest := state.find_candidates()):
         place = rest[np.argmax(state.floor.ravel()[rest])] if problem.loss == "loss" else _find_middle(state, rest)
         state.visit(_to_node(place, state))
@@ -135,6 +136,19 @@ def _descend(state: Exploration, most: float) -> None:
                 break
         else:
             return
+
+
+def _improve(state: Exploration, most: float) -> None:
+    """Look at the neighbors of the best node, while one is better: the better the best, the more is ruled out."""
+    lattice = state.problem.lattice
+    while state.best is not None and state.nodes < most:
+        near = [*lattice.list_finer(state.levels), *lattice.list_trades(state.levels)]
+        places = {tuple(level - low for level, low in zip(levels, lattice.bottom, strict=True)) for levels in near}
+        bounds = {node: float(state.floor[node] + state.extra[node]) for node in places if state.open[node]}
+        promising = [node for node in bounds if bounds[node] < state.loss - TIE]
+        if not promising:
+            return
+        state.visit(min(promising, key=lambda node: (bounds[node], node)))
 
 
 def _find_middle(state: Exploration, rest: "NDArray[np.int64]") -> int:

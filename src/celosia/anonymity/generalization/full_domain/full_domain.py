@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 LISTED: Final = 1 << 20
-"""Lattices with at most as many nodes are searched to the end."""
+"""Lattices with at most as many nodes are listed; others are searched best nodes first."""
 
 NODES: Final = 500
-"""How many nodes of larger lattices are looked at, if no other number is given."""
+"""How many nodes of lattices that are not listed are looked at by default, and the least of others."""
+
+WORK: Final = 4_000_000_000
+"""How many distinct records are looked at by default, over all nodes of a lattice that is listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +60,9 @@ class FullDomain:
         the sum of the squares of class sizes; a dropped record counts as many as the file has.
         ``"average_class_size"``: records over classes, among those kept.
     nodes
-        The most nodes of the lattice to look at; by default all if there are up to a million, else 500. With fewer
-        than all the solution may not be optimal, which it says.
+        The most nodes of the lattice to look at. The default is 500 if there are more than a million, and otherwise
+        so many that up to 20,000 distinct records are searched to the end, and a million for minutes at most. A
+        search that stops before its end may not be optimal, which its solution says.
 
     Examples
     --------
@@ -140,7 +144,7 @@ def _solve(step: FullDomain, data: Microdata) -> tuple[Solution, Problem]:
     names = [ladder.name for ladder in problem.lattice.ladders]
     state: Exploration | Frontier
     if problem.lattice.size <= LISTED:
-        state = explore(problem, step.nodes)
+        state = explore(problem, step.nodes or max(NODES, WORK // len(problem.base)))
     else:
         state = explore_best_first(problem, step.nodes or NODES)
     if state.best is None:

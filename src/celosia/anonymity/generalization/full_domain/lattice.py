@@ -81,6 +81,24 @@ class Lattice:
         widths = [ladder.codes.shape[1] for ladder in self.ladders]
         return np.cumsum([0, *widths[:-1]], dtype=np.int64)
 
+    def list_finer(self, levels: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the nodes with one column one level finer."""
+        return [
+            (*levels[:axis], level - 1, *levels[axis + 1 :])
+            for axis, (level, low) in enumerate(zip(levels, self.bottom, strict=True))
+            if level > low
+        ]
+
+    def list_trades(self, levels: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the nodes with one column one level finer, and another one level coarser."""
+        top = self.top
+        return [
+            (*finer[:axis], level + 1, *finer[axis + 1 :])
+            for finer in self.list_finer(levels)
+            for axis, level in enumerate(finer)
+            if level == levels[axis] < top[axis]
+        ]
+
     def list_keys(self, levels: Sequence[int]) -> "tuple[NDArray[np.int64], int]":
         """Return what each value adds to the key of a row at a node, and how many keys there may be."""
         parts, room = [], 1
