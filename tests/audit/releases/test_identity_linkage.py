@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.anonymity import Microdata, Roles, read_microdata
+from celosia.anonymity import (
+    Categories,
+    Dates,
+    FullDomain,
+    Hierarchy,
+    Intervals,
+    LocalSuppression,
+    Microdata,
+    Mondrian,
+    Prefixes,
+    Roles,
+    Step,
+    read_microdata,
+)
 from celosia.audit.releases import link_identities
 from celosia.core.errors import CelosiaError
 from celosia.plots.save import render
@@ -77,6 +91,46 @@ def test_in_an_anonymous_file_at_least_k_records_fit_who_is_in_it(persons: list[
     assert protected.reidentified == ()
     unprotected = link_identities(read([(str(a), s, "flu") for a, s in order]), everyone, identity="name")
     assert unprotected.fitting.tolist() == [order.count(person) for person in order]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Mondrian(k=5),
+        Mondrian(k=5, labels="hierarchy"),
+        FullDomain(limit=0.2),
+        LocalSuppression(k=5),
+    ],
+    ids=["ranges", "hierarchy", "full domain", "suppression"],
+)
+def test_what_our_methods_write_is_read_by_the_attacker(step: Step) -> None:
+    """The attack finds most persons in the original; of the anonymous file, at least k records fit who is in it."""
+    lot = np.random.default_rng(9)
+    size = 300
+    table = pa.table(
+        {
+            "age": lot.integers(18, 90, size),
+            "height": lot.normal(170, 10, size).round(1),
+            "born": pa.array([date(1940, 1, 1) + timedelta(days=int(day)) for day in lot.integers(0, 25_000, size)]),
+            "job": lot.choice(["Python", "Java", "React", "Vue, Nuxt"], size),
+            "code": lot.choice(["28001", "28002", "41001", "41002"], size),
+        }
+    )
+    hierarchies: dict[str, Hierarchy] = {
+        "age": Intervals.of_widths(0, 100, [5, 10, 50]),
+        "height": Intervals.of_widths(100, 250, [10, 50]),
+        "born": Dates(["year", "decade"], low=date(1940, 1, 1), high=date(2020, 1, 1)),
+        "job": Categories({"Python": "Back", "Java": "Back", "React": "Front", "Vue, Nuxt": "Front"}),
+        "code": Prefixes(5, keep=[2]),
+    }
+    roles = Roles(quasi_identifiers=table.column_names, nulls="wildcard")
+    data = read_microdata(table, roles=roles, hierarchies=hierarchies)
+    register = table.append_column("name", pa.array([f"person {place}" for place in range(size)]))
+    assert len(link_identities(data, register, identity="name").reidentified) == size
+    protected = step.apply(data)
+    found = link_identities(protected, register, identity="name", hierarchies=hierarchies)
+    assert found.fitting[protected.rows].min() >= 5
+    assert found.found >= len(protected)
 
 
 def test_the_order_of_records_and_persons_does_not_matter() -> None:

@@ -59,6 +59,22 @@ def test_masks_and_any_value() -> None:
     assert numbers.tolist() == [[True, False]]
 
 
+def test_sets_and_periods() -> None:
+    labels = pa.array(["{a, b}", "{b, c, d}", "{Madrid, capital, Toledo}", "{}"])
+    fits = match_labels(pa.array(["a", "b", "Madrid, capital", "capi"]), labels, None, "x")
+    assert fits.tolist() == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [False, False, True, False],
+        [False, False, False, False],
+    ]
+    days = pa.array([date(2024, 1, 1), date(2024, 1, 31), date(2024, 2, 1)])
+    assert match_labels(days, pa.array(["2024-01-01/2024-01-31"]), None, "x")[:, 0].tolist() == [True, True, False]
+    moments = pa.array([1704099600, 1704106800], pa.timestamp("s"))  # 9 and 11 hours of 1 January 2024
+    label = pa.array(["2024-01-01 08:00:00/2024-01-01 10:00:00"])
+    assert match_labels(moments, label, None, "x")[:, 0].tolist() == [True, False]
+
+
 def test_numbers_of_a_file_are_numbers_and_not_intervals() -> None:
     assert match_labels(pa.array([1.0, 2.5]), pa.array([1, 2]), None, "x").tolist() == [[True, False], [False, False]]
 

@@ -1,12 +1,12 @@
 """The records of a released file that fit each person of a register, and what they say of a column."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from celosia.anonymity import Microdata
+from celosia.anonymity import Hierarchy, Microdata
 from celosia.anonymity.coding import Coded, encode_columns, group_rows
 from celosia.anonymity.hierarchies.categories import write_values
 from celosia.audit.releases.labels import match_labels
@@ -84,12 +84,21 @@ class Candidates:
     labels: tuple[str, ...]
 
 
-def count_candidates(released: Microdata, register: Register, on: Sequence[str], column: str | None) -> Candidates:
+def count_candidates(
+    released: Microdata,
+    register: Register,
+    on: Sequence[str],
+    column: str | None,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Candidates:
     """Return how many records fit each person, by value of a column, or in all if no column is named."""
     keys = released.encode(on)
     known = encode_columns(register.table, on)
     people, classes = group_rows(known, rows=len(register)), group_rows(keys)
-    fits = [_match_column(released, name, *pair) for name, *pair in zip(on, known, keys, strict=True)]
+    fits = [
+        _match_column(released, name, one, other, hierarchies.get(name))
+        for name, one, other in zip(on, known, keys, strict=True)
+    ]
     persons, released_classes = _take_codes(known, people.find_examples()), _take_codes(keys, classes.find_examples())
     if column is None:
         told = Coded(np.zeros(len(released), dtype=np.int32), _empty())
@@ -119,7 +128,9 @@ def _take_codes(columns: Sequence[Coded], rows: "NDArray[np.int64]") -> "NDArray
     return np.ascontiguousarray(np.column_stack([column.codes[rows] + 1 for column in columns]).astype(np.int32))
 
 
-def _match_column(released: Microdata, name: str, known: Coded, key: Coded) -> "NDArray[np.bool_]":
+def _match_column(
+    released: Microdata, name: str, known: Coded, key: Coded, hierarchy: Hierarchy | None
+) -> "NDArray[np.bool_]":
     """Return which values of the register, null first, fit which labels of the file, null first.
 
     What the register does not know fits all. A null of the file fits all if it is a wildcard, and else nothing known.
@@ -127,7 +138,7 @@ def _match_column(released: Microdata, name: str, known: Coded, key: Coded) -> "
     fits = np.zeros((len(known.labels) + 1, len(key.labels) + 1), dtype=np.bool_)
     fits[0] = True
     fits[:, 0] |= released.roles.nulls == "wildcard"
-    fits[1:, 1:] = match_labels(known.labels, key.labels, released.hierarchies.get(name), name)
+    fits[1:, 1:] = match_labels(known.labels, key.labels, hierarchy, name)
     return fits
 
 

@@ -6,13 +6,13 @@ one file; differential privacy composes. Files that keep the same groups of pers
 alone. Ganta, Kasiviswanathan and Smith 2008.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.anonymity import Microdata
+from celosia.anonymity import Hierarchy, Microdata
 from celosia.audit.releases.candidates import Register, choose_shared, count_candidates, read_register
 from celosia.audit.releases.homogeneity import choose_sensitive
 from celosia.audit.releases.sentences import draw_growth, write_sentences
@@ -105,6 +105,7 @@ def intersect_releases(
     identity: str,
     column: str | None = None,
     on: Iterable[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Composition:
     """Intersect what two files say of persons who are in both.
 
@@ -120,6 +121,8 @@ def intersect_releases(
         The sensitive column, of both files; it can be left out if there is one.
     on
         The columns to join on; by default the quasi-identifiers of each file that the register has.
+    hierarchies
+        The hierarchies that the attacker knows: those of the originals. By default those of each file.
 
     Examples
     --------
@@ -142,7 +145,13 @@ def intersect_releases(
     choose_sensitive(last_year, name)
     columns = None if on is None else tuple(on)
     found = [
-        count_candidates(released, persons, choose_shared(released, persons, columns), name)
+        count_candidates(
+            released,
+            persons,
+            choose_shared(released, persons, columns),
+            name,
+            released.hierarchies if hierarchies is None else hierarchies,
+        )
         for released in (this_year, last_year)
     ]
     labels = sorted({label for one in found for label in one.labels})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.anonymity import Microdata
+from celosia.anonymity import Hierarchy, Microdata
 from celosia.audit.releases.candidates import Candidates, Register, choose_shared, count_candidates, read_register
 from celosia.audit.releases.sentences import draw_growth, write_sentences
 from celosia.core.messages.message import Message
@@ -103,7 +103,12 @@ class IdentityLinkage:
 
 
 def link_identities(
-    released: Microdata, register: object, *, identity: str, on: Iterable[str] | None = None
+    released: Microdata,
+    register: object,
+    *,
+    identity: str,
+    on: Iterable[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> IdentityLinkage:
     """Join a released file with a register of persons, and return who is found.
 
@@ -120,6 +125,9 @@ def link_identities(
         The column of the register that names them.
     on
         The columns to join on; by default the quasi-identifiers that the register has.
+    hierarchies
+        The hierarchies that the attacker knows: those of the original, for a file that was generalized keeps what is
+        above its labels only. By default those of the file.
 
     Examples
     --------
@@ -138,13 +146,14 @@ def link_identities(
     """
     persons = read_register(register, identity)
     chosen = choose_shared(released, persons, on)
-    whole = count_candidates(released, persons, chosen, None)
+    known = released.hierarchies if hierarchies is None else hierarchies
+    whole = count_candidates(released, persons, chosen, None, known)
     return IdentityLinkage(
         columns=chosen,
         register=persons,
         fitting=np.rint(whole.counts.sum(axis=1)).astype(np.int64)[whole.kinds],
         learned={
-            name: _leave_unknown_out(released, count_candidates(released, persons, chosen, name))
+            name: _leave_unknown_out(released, count_candidates(released, persons, chosen, name, known))
             for name in released.roles.sensitive
         },
     )

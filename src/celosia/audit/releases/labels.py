@@ -1,12 +1,13 @@
-"""Which released labels a value of a register fits: the value itself, its generalizations, intervals and masks.
+"""Which released labels a value of a register fits: the value itself, its generalizations, intervals, sets and masks.
 
 An attacker reads the labels of a file as a person would: the hierarchies are published or easily guessed, ``40-70`` and
-``>70`` are intervals, ``280**`` are codes that begin with 280, and ``*`` is any value.
+``>70`` are intervals, ``{a, b}`` is a set, ``280**`` are codes that begin with 280, and ``*`` is any value.
 """
 
 import math
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ _NUMBER: Final = r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 _RANGE: Final = re.compile(rf"([\[\(\]]?)\s*{_NUMBER}\s*(?:-|–|,|;|to|a)\s*{_NUMBER}\s*([\]\)\[]?)", re.IGNORECASE)
 _HALF: Final = re.compile(rf"(>=|<=|≥|≤|>|<)\s*{_NUMBER}", re.IGNORECASE)
 _MASKED: Final = re.compile(r"([^*]*)(\*+)")
+_SET: Final = re.compile(r"\{(.*)\}", re.DOTALL)
 
 
 def match_labels(values: "pa.Array", labels: "pa.Array", hierarchy: Hierarchy | None, name: str) -> "NDArray[np.bool_]":
@@ -44,6 +46,8 @@ def match_labels(values: "pa.Array", labels: "pa.Array", hierarchy: Hierarchy | 
         _add_levels(fits, values, places, hierarchy, name)
     if _is_text(labels):
         _add_intervals(fits, values, texts)
+        _add_periods(fits, values, texts)
+        _add_sets(fits, written, texts)
         _add_masks(fits, written, texts)
     return fits
 
@@ -101,6 +105,29 @@ def _add_intervals(fits: "NDArray[np.bool_]", values: "pa.Array", texts: Sequenc
             low, high, low_closed, high_closed = found
             above = numbers >= low if low_closed else numbers > low
             fits[:, place] |= above & (numbers <= high if high_closed else numbers < high)
+
+
+def _add_periods(fits: "NDArray[np.bool_]", values: "pa.Array", texts: Sequence[str]) -> None:
+    """Let dates fit periods as ISO 8601 writes them: ``2024-01-01/2024-01-31``."""
+    import pyarrow as pa
+
+    if not (pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)):
+        return
+    moments = [
+        value.isoformat(" ") if isinstance(value, datetime) else value.isoformat() for value in values.to_pylist()
+    ]
+    for place, text in enumerate(texts):
+        first, slash, last = text.partition("/")
+        if slash:  # texts of one form are in the order of time
+            fits[:, place] |= np.array([first <= moment <= last for moment in moments])
+
+
+def _add_sets(fits: "NDArray[np.bool_]", written: Sequence[str], texts: Sequence[str]) -> None:
+    """Let values fit the sets that they are in; a value may itself have commas."""
+    for place, text in enumerate(texts):
+        if found := _SET.fullmatch(text):
+            members = f", {found[1]}, "
+            fits[:, place] |= np.array([f", {value}, " in members for value in written])
 
 
 def _add_masks(fits: "NDArray[np.bool_]", written: Sequence[str], texts: Sequence[str]) -> None:
