@@ -67,7 +67,9 @@ def test_the_reference_names_modules_that_exist(root: Path) -> None:
     "name",
     [
         "start.md",
+        "survey.md",
         "api/accounting.md",
+        "api/anonymity.md",
         "api/data.md",
         "api/divergences.md",
         "api/federated.md",

@@ -22,7 +22,11 @@ _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A point with its name, and the group that gives it a colour and a shape."""
+    """A point with its name, and the group that gives it a colour and a shape.
+
+    >>> Point(name="plan", x=0.1, y=0.2).group
+    ''
+    """
 
     name: str
     x: float

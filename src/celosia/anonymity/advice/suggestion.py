@@ -68,6 +68,12 @@ class Suggestion:
     """Plans that were tried, and the one that is recommended. ``suggest`` makes one.
 
     ``baseline`` is how often the sensitive value is guessed without the file, ``original`` with the file as it is.
+
+    >>> import pyarrow as pa
+    >>> frame = pa.table({"age": [30, 31, 40, 41] * 5, "illness": ["flu", "none"] * 10})
+    >>> found = suggest(frame, Roles(quasi_identifiers=["age"], sensitive=["illness"]))
+    >>> found.baseline, len(found.sentences)
+    (0.5, 3)
     """
 
     roles: Roles

@@ -104,9 +104,16 @@ def _end_with_any(lines: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], 
 
 
 def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Categories:
-    """Return the hierarchy in a CSV file without a header: a value in each line, then its labels from fine to coarse.
+    r"""Return the hierarchy in a CSV file without a header: a value in each line, then its labels from fine to coarse.
 
     The delimiter is the one of ``;``, ``,``, tab and ``|`` that the first line has most often, unless it is given.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "jobs.csv")
+    ...     _ = file.write_text("nurse;health\ncook;services", encoding="utf-8")
+    ...     read_hierarchy(file).lines[0]
+    ('nurse', 'health', '*')
     """
     place = Path(path)
     try:

@@ -40,7 +40,12 @@ class Levels:
 
 @runtime_checkable
 class Hierarchy(Protocol):
-    """Protocol of a hierarchy: it generalizes values of one column."""
+    """Protocol of a hierarchy: it generalizes values of one column.
+
+    >>> from celosia.anonymity import Prefixes
+    >>> isinstance(Prefixes(5), Hierarchy)
+    True
+    """
 
     @property
     def height(self) -> int:

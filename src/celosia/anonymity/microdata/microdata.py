@@ -35,6 +35,11 @@ class Microdata:
     ``rows`` are the places of the records in the original, which a method may have dropped some of, and -1 for
     synthetic records; they are never released. ``spreads`` has for each generalized column, and each record, the part
     of the column's domain that its value stands for: 0 for an exact value, 1 for a suppressed one.
+
+    >>> import pyarrow as pa
+    >>> data = read_microdata(pa.table({"age": [30, 40, 50]}), roles=Roles(quasi_identifiers=["age"]))
+    >>> len(data), data.keep_rows(np.array([2])).rows.tolist()
+    (3, [2])
     """
 
     table: "pa.Table" = field(repr=False)

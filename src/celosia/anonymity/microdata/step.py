@@ -14,6 +14,10 @@ class Step(Protocol):
 
     Implementations are frozen dataclasses, whose fields are numbers, strings, booleans, and lists or dictionaries of
     these, so that a plan can write them. The order of the rows must not matter.
+
+    >>> from celosia.anonymity import Mondrian
+    >>> isinstance(Mondrian(k=5), Step)
+    True
     """
 
     def apply(self, data: Microdata, *, source: "Source | None" = None) -> Microdata:

@@ -70,13 +70,13 @@ class Measures:
     >>> from celosia.anonymity import Roles, read_microdata
     >>> data = read_microdata(pa.table({"sex": ["F", "M", "M"]}), roles=Roles(quasi_identifiers=["sex"]))
     >>> print(measure(data))
-    records                      3
-    classes                      2
-    k                            1
-    unique records               1
-    average class size        1.50
-    highest risk            1.0000
-    average risk            0.6667
+    records                                 3
+    classes                                 2
+    k: records in the smallest class        1
+    unique records                          1
+    average class size                    1.5
+    highest risk (prosecutor)           100 %
+    average risk (prosecutor)         66.67 %
     """
 
     rows: int

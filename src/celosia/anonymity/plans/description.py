@@ -31,6 +31,11 @@ class Description:
 
     ``input`` and ``output`` are paths, or None where a caller gives a table and takes the result. ``columns`` are the
     kinds of columns, as in a schema file, which private steps need.
+
+    >>> import pyarrow as pa
+    >>> description = Description(roles=Roles(quasi_identifiers=["age"]))
+    >>> len(description.read(pa.table({"age": [30, 40]})))
+    2
     """
 
     roles: Roles
@@ -49,7 +54,15 @@ class Description:
 
 
 def load_plan(path: str | Path) -> Description:
-    """Return what a plan file says; paths in it are relative to its folder."""
+    r"""Return what a plan file says; paths in it are relative to its folder.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "plan.toml")
+    ...     _ = file.write_text('[roles]\nquasi_identifiers = ["age"]')
+    ...     load_plan(file).roles.quasi_identifiers
+    ('age',)
+    """
     place = Path(path)
     try:
         text = place.read_text(encoding="utf-8")

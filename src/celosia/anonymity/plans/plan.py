@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A plan applied to a file: the original, every state, the log, and the file to publish."""
+    """A plan applied to a file: the original, every state, the log, and the file to publish.
+
+    >>> import pyarrow as pa
+    >>> from celosia.anonymity import Mondrian, Plan, Roles, read_microdata
+    >>> data = read_microdata(pa.table({"age": [30, 31]}), roles=Roles(quasi_identifiers=["age"]))
+    >>> outcome = Plan(steps=[Mondrian(k=2)]).apply(data)
+    >>> outcome.log[0].after.k, outcome.to_release()["age"].to_pylist()
+    (2, ['30-31', '30-31'])
+    """
 
     plan: "Plan"
     history: History

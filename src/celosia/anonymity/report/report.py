@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Audience: TypeAlias = Literal["inside", "outside"]
+"""Whom a report is for."""
 _AUDIENCES: Final = ("inside", "outside")
 _MOST_CHARTS: Final = 8
 
@@ -48,7 +49,16 @@ _MOST_CHARTS: Final = 8
 def write_report(
     outcome: Outcome, path: str | Path, *, audience: Audience, language: str = "en", title: str = ""
 ) -> Path:
-    """Write the report of a plan that was applied into an HTML file, and return its path."""
+    """Write the report of a plan that was applied into an HTML file, and return its path.
+
+    >>> import tempfile, pyarrow as pa
+    >>> from celosia.anonymity import Mondrian, Plan, Roles, read_microdata
+    >>> data = read_microdata(pa.table({"age": [30, 31]}), roles=Roles(quasi_identifiers=["age"]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = Plan(steps=[Mondrian(k=2)]).apply(data)
+    ...     write_report(outcome, f"{folder}/report.html", audience="outside").name
+    'report.html'
+    """
     return write_text(make_report(outcome, audience=audience, language=language, title=title), path)
 
 
@@ -135,8 +145,8 @@ class _Writer:
     def _number(self, value: float | None) -> str:
         return "–" if value is None else write_number(round(value, 6)).render(self._language)
 
-    def _percent(self, share: float) -> str:
-        return write_percent(share).render(self._language)
+    def _percent(self, share: float | None) -> str:
+        return "–" if share is None else write_percent(share).render(self._language)
 
     # ------------------------------------------------------------------------------------------------------ the file
 
@@ -193,7 +203,7 @@ class _Writer:
             [
                 name,
                 *map(self._number, (fact.records, fact.k, fact.uniques)),
-                *("–" if share is None else self._percent(share) for share in (fact.risk, fact.loss, fact.suppressed)),
+                *map(self._percent, (fact.risk, fact.loss, fact.suppressed)),
             ]
             for name, fact in zip(names, facts, strict=True)
         ]

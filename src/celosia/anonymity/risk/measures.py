@@ -50,6 +50,15 @@ class RiskMeasures:
         The stratum of each record.
     threshold
         The risk above which a record counts as unsafe.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from celosia.anonymity import Roles, measure_risk, read_microdata
+    >>> data = read_microdata(pa.table({"sex": list("MMF")}), roles=Roles(quasi_identifiers=["sex"]))
+    >>> risk = measure_risk(data)
+    >>> risk.expected, risk.prosecutor.tolist()
+    (2.0, [0.5, 0.5, 1.0])
     """
 
     frequencies: "NDArray[np.int64]" = field(repr=False)
