@@ -13,6 +13,7 @@ import pytest
 from pyarrow import csv
 from typer.testing import CliRunner
 
+import celosia as cl
 from celosia.anonymity import load_plan
 from celosia.anonymity.microdata.files import read_file
 from celosia.cli.app import app
@@ -197,3 +198,64 @@ def test_attacks_on_the_original_and_on_the_result(folder: Path) -> None:
 def test_a_register_of_other_columns_is_refused(folder: Path) -> None:
     csv.write_csv(pa.table({"name": ["a"]}), folder / "register.csv")
     run(folder, "attack", "plan.toml", "--register", "register.csv", "--identity", "name", code=2)
+
+
+PRIVATE = """\
+[file]
+input = "survey.parquet"
+output = "release.csv"
+
+[roles]
+identifiers = ["name", "postal code"]
+quasi_identifiers = ["province", "sex", "age"]
+sensitive = ["illness"]
+others = ["pay", "job"]
+household = "household"
+weight = "weight"
+
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+
+[columns.age]
+kind = "integer"
+low = 0
+high = 99
+
+[[steps]]
+kind = "NoisyHistogramSampling"
+epsilon = "0.5"
+bins = {age = 10}
+"""
+
+
+def test_a_private_plan_is_paid_from_the_ledger_each_time(folder: Path) -> None:
+    (folder / "plan.toml").write_text(PRIVATE, encoding="utf-8")
+    with cl.open_ledger(f"sqlite:///{folder}/budget.db") as ledger:
+        ledger.set_budget(cl.PureDP(epsilon=1), dataset="survey")
+    words = ["apply", "plan.toml", "--ledger", "sqlite:///budget.db", "--force"]
+    _, err = run(folder, *words, "--outside", "out.html")
+    assert "ε = 0.5" in err
+    assert "not differential privacy" not in err
+    assert "satisfies differential privacy" in (folder / "out.html").read_text("utf-8")
+    run(folder, *words)
+    run(folder, *words, code=4)
+    run(folder, "report", "plan.toml", "--outside", "again.html", code=2)
+    run(folder, "attack", "plan.toml", code=2)
+    run(folder, "apply", "plan.toml", "--force", "--dataset", "survey", code=2)  # without a ledger
+    run(folder, *words, "--dataset", "other", code=2)
+
+
+def test_private_plans_are_tried_with_a_schema(folder: Path) -> None:
+    text = PRIVATE[PRIVATE.index("[columns.sex]") : PRIVATE.index("[[steps]]")]
+    (folder / "schema.toml").write_text(text, encoding="utf-8")
+    _, err = run(folder, "plan", "survey.parquet", *ROLES, "--schema", "schema.toml")
+    assert "epsilon = 1" in err
+
+
+def test_a_report_of_a_plan_without_a_seed_says_so(folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN.replace("seed = 7\n", ""), encoding="utf-8")
+    _, err = run(folder, "report", "plan.toml", "--outside", "out.html")
+    assert "another draw" in err
+    run(folder, "apply", "plan.toml", "--inside", "in.html")
+    assert (folder / "in.html").is_file()

@@ -53,6 +53,9 @@ def measure_guesses(original: Microdata, masked: Microdata, *, column: str) -> G
     """
     if column not in original.roles.sensitive:
         raise SchemaError("anonymity.column_not_sensitive", name=safe_repr(column))
+    if column not in masked.table.column_names:
+        baseline = _find_baseline(encode(original.get_column(column), name=column))
+        return GuessRisk(success=baseline, baseline=baseline)
     persons = _choose_persons(original)
     truth, seen = _bin_together(original.get_column(column), masked.get_column(column), column)
     known, released = _align_quasi_identifiers(original, masked)
@@ -60,17 +63,28 @@ def measure_guesses(original: Microdata, masked: Microdata, *, column: str) -> G
     counts = _count_values(groups.ids, seen, groups.count)
     examples = groups.find_examples()
     keys = [one.codes[examples] for one in released]
-    numeric = [_is_numeric(original, masked, name) for name in original.roles.quasi_identifiers]
+    numeric = [_is_numeric(original, masked, name) for name in _list_shared(original, masked)]
     guesses = np.empty(len(persons), dtype=np.int64)
     step = max(1, _CHUNK // max(1, len(examples)))
     for start in range(0, len(persons), step):
         some = persons[start : start + step]
-        distances = _measure_distances([one.codes[some] for one in known], keys, numeric, released)
+        distances = _measure_distances(
+            [one.codes[some] for one in known], keys, numeric, released, (len(some), len(examples))
+        )
         nearest = distances <= distances.min(axis=1, keepdims=True) + _SAME
         guesses[start : start + step] = (nearest @ counts).argmax(axis=1)
     values = truth.codes[persons] + 1
-    baseline = float(np.bincount(truth.codes + 1).max() / len(original))
-    return GuessRisk(success=float((guesses == values).mean()), baseline=baseline)
+    return GuessRisk(success=float((guesses == values).mean()), baseline=_find_baseline(truth))
+
+
+def _find_baseline(truth: Coded) -> float:
+    """Return how often the most frequent value is right."""
+    return float(np.bincount(truth.codes + 1).max() / len(truth.codes))
+
+
+def _list_shared(original: Microdata, masked: Microdata) -> list[str]:
+    """Return the quasi-identifiers that the masked file has; a synthetic one may lack some."""
+    return [name for name in original.roles.quasi_identifiers if name in masked.table.column_names]
 
 
 def _choose_persons(original: Microdata) -> "NDArray[np.int64]":
@@ -102,7 +116,7 @@ def _align_quasi_identifiers(original: Microdata, masked: Microdata) -> tuple[li
     synthetic file does not have, matches nothing there.
     """
     known, released = [], []
-    for name in original.roles.quasi_identifiers:
+    for name in _list_shared(original, masked):
         shown = masked.get_column(name)
         if _is_generalized(original, masked, name):
             seen = encode(shown, name=name)
@@ -136,9 +150,10 @@ def _measure_distances(
     keys: "Sequence[NDArray[np.int32]]",
     numeric: Sequence[bool],
     released: Sequence[Coded],
+    shape: tuple[int, int],
 ) -> "NDArray[np.float64]":
     """Return Gower's distances between persons and different records of the file."""
-    total = np.zeros((len(known[0]), len(keys[0])))
+    total = np.zeros(shape)
     for person, key, is_number, column in zip(known, keys, numeric, released, strict=True):
         if is_number and len(column.labels):
             values = np.append(column.labels.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
@@ -163,7 +178,8 @@ def measure_table_error(original: Microdata, masked: Microdata) -> float:
     >>> measure_table_error(data, data)
     0.0
     """
-    names = (*original.roles.quasi_identifiers, *original.roles.sensitive)
+    named = (*original.roles.quasi_identifiers, *original.roles.sensitive)
+    names = [name for name in named if name in masked.table.column_names]
     columns = [_spread_column(original, masked, name) for name in names]
     errors = [_compare_tables(one, two, len(original), len(masked)) for one, two in _list_pairs(columns)]
     return float(np.mean(errors)) if errors else 0.0

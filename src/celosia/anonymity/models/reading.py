@@ -1,6 +1,7 @@
 """Read a file into the classes and records that the models judge."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from celosia.anonymity.coding import Coded, encode, group_rows
 from celosia.anonymity.coding.matching import match_keys
 from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata.files import read_file
 from celosia.anonymity.models.classes import Classes, Link, Records
 from celosia.anonymity.models.histograms import Sensitive
 from celosia.anonymity.models.model import Model
@@ -113,8 +115,8 @@ def _read_levels(data: Microdata, name: str, coded: Coded, shift: int) -> "NDArr
 
 
 def _read_population(given: object, data: Microdata) -> "pa.Table":
-    """Return a population as a table with the types of the file."""
-    table = to_arrow(given)
+    """Return a population, a frame or the path of a file, as a table with the types of the file."""
+    table = read_file(given)[0] if isinstance(given, str | Path) else to_arrow(given)
     for name in data.roles.quasi_identifiers:
         if name not in table.column_names:
             known = ", ".join(map(safe_repr, table.column_names))

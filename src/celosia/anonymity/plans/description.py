@@ -95,8 +95,11 @@ def parse_plan(sections: Mapping[str, Any], *, folder: Path = Path()) -> Descrip
     return Description(
         roles=Roles(**roles),
         plan=Plan(
-            steps=[make_step(one, where=f"steps[{place}]", columns=columns) for place, one in enumerate(steps, 1)],
-            require=[make_model(one, where=f"require[{place}]") for place, one in enumerate(models, 1)],
+            steps=[
+                make_step(one, where=f"steps[{place}]", columns=columns, folder=folder)
+                for place, one in enumerate(steps, 1)
+            ],
+            require=[make_model(one, where=f"require[{place}]", folder=folder) for place, one in enumerate(models, 1)],
             seed=settings.get("seed"),
         ),
         hierarchies={

@@ -82,14 +82,14 @@ class History:
         """Return the history with one more step. If the step fails, nothing has changed.
 
         A private step is paid by ``budget``, a ledger's account or an ``InMemoryBudget``. Noise that can be repeated
-        hides nobody, so the seed is not used for it then.
+        hides nobody, so a private step never uses the seed.
         """
-        source, guarantees = self.make_source(len(self.steps)), self.guarantees
+        guarantees = self.guarantees
         if isinstance(step, PrivateStep):
-            made = step.release(self.data, budget=budget, source=source if budget is None else None)
+            made = step.release(self.data, budget=budget)
             masked, guarantees = made.data, (*guarantees, made.guarantee)
         else:
-            masked = step.apply(self.data, source=source)
+            masked = step.apply(self.data, source=self.make_source(len(self.steps)))
         return History(states=(*self.states, masked), steps=(*self.steps, step), seed=self.seed, guarantees=guarantees)
 
     def undo(self) -> "History":
@@ -116,4 +116,4 @@ class History:
 
 
 def _write(value: float | None) -> str:
-    return str(value) if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:.4g}"

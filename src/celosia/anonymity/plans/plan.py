@@ -70,7 +70,8 @@ class Plan:
     require
         Privacy models. A result that does not satisfy them is not given out.
     seed
-        Makes the plan give the same file every time. Keep it as secret as the data. Without one, every run draws anew.
+        Makes the plan give the same file every time. Keep it as secret as the data. Without one, every run draws anew,
+        and so do private steps in any case.
 
     Examples
     --------
@@ -93,6 +94,11 @@ class Plan:
         for step in self.steps:
             if not isinstance(step, Step | PrivateStep):
                 raise ParameterError("anonymity.not_a_step", value=type(step).__name__)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether a step has a guarantee of differential privacy, and spends budget each time the plan is applied."""
+        return any(isinstance(step, PrivateStep) for step in self.steps)
 
     def apply(self, data: Microdata, *, budget: object = None) -> Outcome:
         """Apply all steps, check the models, and return what came of it.

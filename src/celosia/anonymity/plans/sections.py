@@ -11,7 +11,7 @@ from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from celosia.anonymity import generalization, hierarchies, masking, models, private
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
@@ -20,7 +20,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Kind
 
-_WIDTHS = ("low", "high", "widths")
+_WIDTHS: Final = ("low", "high", "widths")
+_KEY_FILE: Final = "file:"  # before the path of the key of identifiers
 
 
 @lru_cache(maxsize=1)
@@ -61,8 +62,10 @@ def _list_classes(package: Any) -> Iterable[tuple[str, type]]:
     return [(name, kind) for name, kind in found if inspect.isclass(kind) and dataclasses.is_dataclass(kind)]
 
 
-def make_step(section: object, *, where: str, columns: Mapping[str, Kind] | None = None) -> AnyStep:
-    """Return the step of a section; ``where`` names the section in errors.
+def make_step(
+    section: object, *, where: str, columns: Mapping[str, Kind] | None = None, folder: Path = Path()
+) -> AnyStep:
+    """Return the step of a section; ``where`` names the section in errors, and paths are relative to ``folder``.
 
     A private step needs a schema: it lists names of ``columns``, the declared ones, or has them all.
 
@@ -75,7 +78,7 @@ def make_step(section: object, *, where: str, columns: Mapping[str, Kind] | None
         names = given.get("schema", list(declared))
         check_settings(dict.fromkeys(names), declared, f"{where}.schema")
         given["schema"] = {name: declared[name] for name in names}
-    step: AnyStep = _make(given, list_steps(), where)
+    step: AnyStep = _make(given, list_steps(), where, folder)
     return step
 
 
@@ -84,9 +87,9 @@ def _list_parameters(section: Mapping[str, Any]) -> Mapping[str, inspect.Paramet
     return {} if kind is None else inspect.signature(kind).parameters
 
 
-def make_model(section: object, *, where: str) -> Any:
-    """Return the privacy model of a section."""
-    return _make(section, list_models(), where)
+def make_model(section: object, *, where: str, folder: Path = Path()) -> Any:
+    """Return the privacy model of a section; the path of a population is relative to ``folder``."""
+    return _make(section, list_models(), where, folder)
 
 
 def make_hierarchy(section: object, *, where: str, folder: Path) -> Hierarchy:
@@ -102,7 +105,7 @@ def make_hierarchy(section: object, *, where: str, folder: Path) -> Hierarchy:
         if missing := [name for name in _WIDTHS if name not in section]:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{missing[0]}")
         return Intervals.of_widths(section["low"], section["high"], section["widths"])
-    hierarchy: Hierarchy = _make(section, list_hierarchies(), where)
+    hierarchy: Hierarchy = _make(section, list_hierarchies(), where, folder)
     return hierarchy
 
 
@@ -114,7 +117,7 @@ def check_settings(section: Mapping[str, Any], known: Iterable[str], where: str)
         raise ParameterError("anonymity.unknown_setting", name=name, known=", ".join(names))
 
 
-def _make(section: object, kinds: Mapping[str, type], where: str) -> Any:
+def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) -> Any:
     if not isinstance(section, Mapping):
         raise ParameterError("anonymity.not_a_section", name=where)
     if section.get("kind") not in kinds:
@@ -127,15 +130,19 @@ def _make(section: object, kinds: Mapping[str, type], where: str) -> Any:
     for name, parameter in parameters.items():
         if name not in given and parameter.default is inspect.Parameter.empty:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{name}")
-    return maker(**{name: _read_value(value, f"{where}.{name}") for name, value in given.items()})
+    return maker(**{name: _read_value(name, value, f"{where}.{name}", folder) for name, value in given.items()})
 
 
-def _read_value(value: Any, where: str) -> Any:
-    """Return a parameter: lists become tuples, and a section with a kind a model."""
+def _read_value(name: str, value: Any, where: str, folder: Path) -> Any:
+    """Return a parameter: lists become tuples, a section with a kind a model, and paths start from the folder."""
     if isinstance(value, list | tuple):
-        return tuple(_read_value(one, where) for one in value)
+        return tuple(_read_value(name, one, where, folder) for one in value)
     if isinstance(value, Mapping):
-        return make_model(value, where=where) if "kind" in value else dict(value)
+        return make_model(value, where=where, folder=folder) if "kind" in value else dict(value)
+    if name == "population":
+        return str(folder / str(value))
+    if name == "key" and str(value).startswith(_KEY_FILE):
+        return f"{_KEY_FILE}{folder / str(value).removeprefix(_KEY_FILE)}"
     return value
 
 

@@ -110,21 +110,22 @@ class _Writer:
 
     def write_inside(self) -> list[str]:
         """Return the sections of the report that stays in the house."""
-        before, after = measure(self._original), measure(self._data, original=self._original)
-        sizes = before.sizes[before.ids], after.sizes[after.ids]
-        classes = (
-            self._compare_risk(),
-            self._compare_sensitive(before, after),
-            self._draw(draw_class_sizes(*sizes, language=self._language)),
-        )
         return [
             self._section("file", self._describe_file(), self._list_roles()),
             self._section("steps", self._list_log(), self._list_requirements()),
-            # No record of a synthetic file belongs to anyone, so its classes say nothing.
-            self._section("risk", *(() if self._data.is_synthetic else classes), self._describe_guesses()),
+            self._section("risk", *self._compare_classes(), self._describe_guesses()),
             self._section("utility", self._describe_error(), self._compare_columns(), *self._draw_columns()),
             self._section("limits", self._list_limits()),
         ]
+
+    def _compare_classes(self) -> list[str]:
+        """Return the risk by classes; no record of a synthetic file belongs to anyone, so its classes say nothing."""
+        if self._data.is_synthetic:
+            return []
+        before, after = measure(self._original), measure(self._data, original=self._original)
+        sizes = before.sizes[before.ids], after.sizes[after.ids]
+        chart = draw_class_sizes(*sizes, language=self._language)
+        return [self._compare_risk(), self._compare_sensitive(before, after), self._draw(chart)]
 
     def write_outside(self) -> list[str]:
         """Return the sections of the report that goes with the file."""
@@ -264,12 +265,17 @@ class _Writer:
         error = measure_table_error(self._original, self._data)
         return write_paragraph(self.say("anonymity_report.table_error", share=Numeral(f"{100 * error:.2g}")))
 
+    def _list_shared(self) -> list[str]:
+        """Return the quasi-identifiers and sensitive columns that the result still has."""
+        names = (*self._original.roles.quasi_identifiers, *self._original.roles.sensitive)
+        return [name for name in names if name in self._data.table.column_names]
+
     def _compare_columns(self) -> str:
         """Return means and standard deviations of the numbers that are still numbers."""
         import pyarrow as pa
 
         rows = []
-        for name in (*self._original.roles.quasi_identifiers, *self._original.roles.sensitive):
+        for name in self._list_shared():
             kinds = [one.table.schema.field(name).type for one in (self._original, self._data)]
             if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
                 values = [one.get_numbers(name) for one in (self._original, self._data)]
@@ -281,8 +287,9 @@ class _Writer:
         return self._table("anonymity_report.numbers", _BEFORE_AFTER, rows) if rows else ""
 
     def _draw_columns(self) -> list[str]:
-        names = (*self._original.roles.quasi_identifiers, *self._original.roles.sensitive)
-        charts = [draw_column(self._original, self._data, name, language=self._language) for name in names]
+        charts = [
+            draw_column(self._original, self._data, name, language=self._language) for name in self._list_shared()
+        ]
         return [self._draw(chart) for chart in charts if chart is not None][:_MOST_CHARTS]
 
     def _draw(self, chart: "alt.LayerChart") -> str:

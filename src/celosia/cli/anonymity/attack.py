@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from celosia.cli.account.show import waiting
-from celosia.cli.anonymity.files import apply_plan, read_data, read_plan
+from celosia.cli.anonymity.files import apply_plan, read_data, read_plan, refuse_private
 from celosia.cli.language import current_language, say
 from celosia.cli.terminal import print_line
 from celosia.core.errors import ParameterError
@@ -51,6 +51,7 @@ def attack(
         file = read_data(description, None, released)
         _print("cli_anonymity.attack_released", _attack(file, None, people, identity, other))
         return
+    refuse_private(description)
     outcome = apply_plan(description, data)
     original, masked = outcome.original, outcome.data
     _print("cli_anonymity.attack_original", _attack(original, None, people, identity, other))
@@ -70,8 +71,11 @@ def _attack(
     """Yield the result of each attack that the given tables allow."""
     from celosia.audit import releases
 
+    # A generalized file keeps only the levels above its labels: the register's values need them all.
+    hierarchies = file.hierarchies if original is None else original.hierarchies
+
     if people is not None and identity is not None:
-        yield releases.link_identities(file, people, identity=identity)
+        yield releases.link_identities(file, people, identity=identity, hierarchies=hierarchies)
     if original is not None and (names := _list_comparable(original, file)):
         yield releases.link_masked_records(original, file, names)
     for column in file.roles.sensitive:
@@ -79,7 +83,9 @@ def _attack(
         yield releases.rule_out_values(file, column)
         yield releases.measure_skewness(file, column)
         if people is not None and identity is not None and other is not None:
-            yield releases.intersect_releases(file, other, people, identity=identity, column=column)
+            yield releases.intersect_releases(
+                file, other, people, identity=identity, column=column, hierarchies=hierarchies
+            )
 
 
 def _list_comparable(original: "Microdata", masked: "Microdata") -> list[str]:

@@ -5,25 +5,35 @@ than its path. Tables and reports go to standard output or to files, messages to
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from celosia.cli.account.options import JsonOption, commands
+from celosia.cli.account.options import JsonOption, commands, spread
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.anonymity.attack import attack
-from celosia.cli.anonymity.files import apply_plan, read_data, read_plan
+from celosia.cli.anonymity.files import (
+    apply_plan,
+    open_budget,
+    read_data,
+    read_plan,
+    refuse_private,
+    warn_of_other_draw,
+)
 from celosia.cli.anonymity.plan import plan
 from celosia.cli.guard.opening import print_message
 from celosia.cli.language import current_language
+from celosia.cli.query.commands import LedgerOptions, describe_spending
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
 from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
-    from celosia.anonymity import Measures, RiskMeasures
+    from celosia.anonymity import Measures, Outcome, RiskMeasures
+    from celosia.anonymity.report import Audience
 
 anonymity = commands("anonymity", "Release a file of records about people: plan, mask, measure, report, attack.")
 """The sub-command."""
@@ -40,9 +50,46 @@ DataOption: TypeAlias = Annotated[
 ForceOption: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Options of the reports of a release."""
+
+    inside: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The report with the risk, as confidential as the data.")
+    ] = None
+    outside: Annotated[Path | None, typer.Option(metavar="FILE", help="The report for those who receive the file.")] = (
+        None
+    )
+    title: Annotated[str, typer.Option(metavar="TEXT", help="The name of the file in the title.")] = ""
+
+    def list_places(self) -> "dict[Audience, Path]":
+        """Return the files to write, by audience."""
+        places: dict[Audience, Path | None] = {"inside": self.inside, "outside": self.outside}
+        return {name: path for name, path in places.items() if path is not None}
+
+    def check(self, *, force: bool) -> None:
+        """Refuse files that cannot be written."""
+        for name, path in self.list_places().items():
+            check_place(path, name=name, force=force)
+
+    def write(self, outcome: "Outcome", *, force: bool) -> None:
+        """Write the reports, and print where they are."""
+        from celosia.anonymity import make_report
+
+        places, language = self.list_places(), current_language()
+        with waiting("cli_anonymity.reporting"):
+            pages = {name: make_report(outcome, audience=name, language=language, title=self.title) for name in places}
+        for name, page in pages.items():
+            write_whole(places[name], page, name=name, force=force)
+            print_line(str(places[name]))
+
+
 @anonymity.command("apply")
+@spread
 def _apply(
     plan_file: PlanArgument,
+    reports: Reports,
+    remembered: LedgerOptions,
     data: DataOption = None,
     output: Annotated[
         Path | None,
@@ -53,7 +100,10 @@ def _apply(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Apply a plan, and write the file to publish."""
+    """Apply a plan, and write the file to publish, with its log and reports.
+
+    Private steps spend budget: with --ledger from a ledger, else nothing is stored and every call spends again.
+    """
     from celosia.anonymity.microdata.files import check_file_name, write_file
 
     description = read_plan(plan_file)
@@ -64,15 +114,20 @@ def _apply(
     for path, name in ((target, "output"), (log, "log")):
         if path is not None:
             check_place(path, name=name, force=force)
-    outcome = apply_plan(description, data)
+    reports.check(force=force)
+    outcome = apply_plan(description, data, budget=open_budget(description, remembered, data))
     if log is not None:
         entries = [entry.to_dict() for entry in outcome.log]
         write_whole(log, json.dumps(entries, indent=2, default=str) + "\n", name="log", force=force)
     for entry in outcome.log:
         print_message(str(entry))
     write_file(outcome.to_release(), target, outcome.data.labels)
-    print_message(Message("cli_anonymity.not_private"))
+    for guarantee in outcome.guarantees:
+        print_message(describe_spending(guarantee))
+    if not outcome.data.is_synthetic:
+        print_message(Message("cli_anonymity.not_private"))
     print_line(str(target))
+    reports.write(outcome, force=force)
 
 
 @anonymity.command("measure")
@@ -141,37 +196,19 @@ def _list_risks(found: "RiskMeasures") -> dict[str, object]:
 
 
 @anonymity.command("report")
-def _report(
-    plan_file: PlanArgument,
-    data: DataOption = None,
-    inside: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The report with the risk, as confidential as the data.")
-    ] = None,
-    outside: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The report for those who receive the file.")
-    ] = None,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="The name of the file in the title.")] = "",
-    force: ForceOption = False,
-) -> None:
-    """Apply a plan, and write reports of it as HTML pages, in the language of the command."""
-    from celosia.anonymity import make_report
+@spread
+def _report(plan_file: PlanArgument, reports: Reports, data: DataOption = None, force: ForceOption = False) -> None:
+    """Apply a plan again, and write reports of it as HTML pages, in the language of the command.
 
-    places = {"inside": inside, "outside": outside}
-    if inside is None and outside is None:
+    A plan without a seed draws anew: write its reports with apply, so that they are about the file that is published.
+    """
+    if not reports.list_places():
         raise ParameterError("cli_anonymity.no_report")
-    for name, path in places.items():
-        if path is not None:
-            check_place(path, name=name, force=force)
-    outcome = apply_plan(read_plan(plan_file), data)
-    with waiting("cli_anonymity.reporting"):
-        pages = {
-            name: make_report(outcome, audience=name, language=current_language(), title=title)  # type: ignore[arg-type]
-            for name, path in places.items()
-            if path is not None
-        }
-    for name, page in pages.items():
-        write_whole(places[name] or Path(), page, name=name, force=force)
-        print_line(str(places[name]))
+    reports.check(force=force)
+    description = read_plan(plan_file)
+    refuse_private(description)
+    warn_of_other_draw(description)
+    reports.write(apply_plan(description, data), force=force)
 
 
 anonymity.command("attack")(attack)

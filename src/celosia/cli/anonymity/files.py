@@ -4,6 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from celosia.cli.account.show import waiting
+from celosia.cli.guard.opening import print_message
+from celosia.cli.query.commands import LedgerOptions
+from celosia.core.errors import ParameterError
+from celosia.core.exact import safe_repr
+from celosia.core.messages.message import Message
 
 if TYPE_CHECKING:
     from celosia.anonymity import Description, Microdata, Outcome
@@ -26,7 +31,34 @@ def read_data(description: "Description", data: Path | None, released: Path | No
     return read_microdata(released, roles=description.roles.drop_identifiers(), hierarchies=description.hierarchies)
 
 
-def apply_plan(description: "Description", data: Path | None) -> "Outcome":
-    """Apply a plan to its records, or to those of another file."""
+def apply_plan(description: "Description", data: Path | None, *, budget: object = None) -> "Outcome":
+    """Apply a plan to its records, or to those of another file; ``budget`` pays for private steps."""
     with waiting("cli_anonymity.applying"):
-        return description.plan.apply(description.read(data))
+        return description.plan.apply(description.read(data), budget=budget)
+
+
+def refuse_private(description: "Description") -> None:
+    """Refuse a plan that spends budget each time it is applied, for a command that only looks."""
+    if description.plan.is_private:
+        raise ParameterError("cli_anonymity.private_plan")
+
+
+def warn_of_other_draw(description: "Description") -> None:
+    """Say that a plan without a seed draws anew, so that what is shown is not about a file written before."""
+    if description.plan.seed is None:
+        print_message(Message("cli_anonymity.other_draw"))
+
+
+def open_budget(description: "Description", options: LedgerOptions, data: Path | None) -> object:
+    """Return the account of a ledger that pays for private steps, or None."""
+    options.check()
+    if options.ledger is None:
+        return None
+    from celosia.ledger import Scope, open_ledger
+
+    place = data or description.input
+    name = options.dataset or (place.stem if place is not None else "")
+    ledger = open_ledger(options.ledger)
+    if Scope(dataset=name) not in ledger.budgets:
+        raise ParameterError("cli.ledger_without_budget", name=safe_repr(name), plain_name=name)
+    return ledger.account(name, options.analyst)

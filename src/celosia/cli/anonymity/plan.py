@@ -82,6 +82,10 @@ def plan(
         Path, typer.Argument(metavar="FILE", help="The records: CSV, Parquet, SPSS (.sav), Stata (.dta) or SAS.")
     ],
     columns: Columns,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="SCHEMA", help="A schema file, to try private synthetic records too; see celosia schema."),
+    ] = None,
     k: Annotated[int, typer.Option("--k", metavar="N", help="The least number of records of a class.")] = 5,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the plan goes; by default to standard output.")
@@ -98,14 +102,16 @@ def plan(
     import dataclasses
 
     from celosia.anonymity import KAnonymity, read_microdata, suggest, write_plan
+    from celosia.data.schema_file import read_schema_file
 
     if output is not None:
         check_place(output, name="output", force=force)
     if chart is not None:
         check_chart(chart, name="chart")
     data = read_microdata(file, roles=columns.make_roles(), hierarchies=columns.read_hierarchies())
+    declared = None if schema is None else read_schema_file(schema).schema
     with waiting("cli_anonymity.trying"):
-        found = suggest(data, target=[KAnonymity(k)])
+        found = suggest(data, target=[KAnonymity(k)], schema=declared)
     for line in found.describe(current_language()).splitlines():
         print_message(line)
     if chart is not None:

@@ -1,0 +1,129 @@
+"""Private steps in plans: paid before data are read, never seeded, reported with their guarantee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import celosia as cl
+from celosia.anonymity import (
+    Description,
+    InsensitiveMicroaggregation,
+    KAnonymity,
+    Microdata,
+    NoisyHistogramSampling,
+    Plan,
+    Roles,
+    load_plan,
+    make_report,
+    measure_guesses,
+    measure_table_error,
+    read_microdata,
+    suggest,
+    write_plan,
+)
+from celosia.core.errors import BudgetExceededError, CelosiaError
+from celosia.ledger import InMemoryBudget
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = cl.Schema(age=cl.Integer(0, 99), sex=cl.Category("F", "M"))
+ROLES = Roles(quasi_identifiers=["age", "sex"], sensitive=["illness"], identifiers=["name"])
+SAMPLING = NoisyHistogramSampling(schema=SCHEMA, epsilon="0.5", bins={"age": 10})
+
+
+@pytest.fixture
+def data() -> Microdata:
+    lot = np.random.default_rng(1)
+    frame = pa.table(
+        {
+            "name": [f"person {place}" for place in range(400)],
+            "age": lot.integers(18, 90, 400),
+            "sex": lot.choice(["F", "M"], 400),
+            "illness": lot.choice(["flu", "none"], 400),
+        }
+    )
+    return read_microdata(frame, roles=ROLES)
+
+
+def test_a_private_step_is_paid_and_its_guarantee_kept(data: Microdata) -> None:
+    budget = InMemoryBudget(cl.PureDP(epsilon=1))
+    outcome = Plan(steps=[SAMPLING], seed=3).apply(data, budget=budget)
+    assert outcome.guarantees == (cl.PureDP(epsilon="0.5"),)
+    assert budget.spent == cl.PureDP(epsilon="0.5")
+    assert outcome.data.is_synthetic
+    assert outcome.to_release().column_names == ["age", "sex"]
+    again = Plan(steps=[SAMPLING], seed=3).apply(data, budget=budget)
+    assert not again.to_release().equals(outcome.to_release())  # the seed is not for noise that hides people
+    with pytest.raises(BudgetExceededError):
+        Plan(steps=[SAMPLING]).apply(data, budget=budget)
+    assert budget.spent == cl.PureDP(epsilon=1)
+
+
+def test_synthetic_records_have_no_classes_and_no_originals(data: Microdata) -> None:
+    outcome = Plan(steps=[SAMPLING], require=[KAnonymity(10**6)]).apply(data)
+    (entry,) = outcome.log
+    assert entry.after.to_dict().keys() == entry.before.to_dict().keys()
+    assert [value for value in entry.after.list_values() if value is not None] == [len(outcome.data)]
+    assert entry.after.records == len(outcome.data)
+    only = read_microdata(data.table.select(["age", "sex"]), roles=Roles(quasi_identifiers=["age"], sensitive=["sex"]))
+    made = Plan(steps=[SAMPLING]).apply(only).data
+    assert 0 < measure_table_error(only, made) < 0.5
+    assert 0 <= measure_guesses(only, made, column="sex").success <= 1
+    with pytest.raises(CelosiaError):
+        cl.anonymity.compare_files(data, outcome.data)
+
+
+@pytest.mark.parametrize("audience", ["inside", "outside"])
+def test_a_report_states_the_guarantee(data: Microdata, audience: str) -> None:
+    only = read_microdata(data.table.select(["age", "sex"]), roles=Roles(quasi_identifiers=["age", "sex"]))
+    page = make_report(Plan(steps=[SAMPLING]).apply(only), audience=audience)  # type: ignore[arg-type]
+    assert "satisfies differential privacy: PureDP(epsilon=" in page
+    assert "not differential privacy" not in page
+
+
+def test_a_plan_file_names_the_columns_of_its_schema(tmp_path: Path, data: Microdata) -> None:
+    sampling = NoisyHistogramSampling(schema=SCHEMA, epsilon="0.1", bins={"age": 10}, marginals=[["age"], ["sex"]])
+    aggregation = InsensitiveMicroaggregation(schema={"age": cl.Integer(0, 99, null=0)}, k=5, epsilon=1)
+    for step, columns in ((sampling, SCHEMA), (aggregation, aggregation.schema)):
+        description = Description(roles=ROLES, plan=Plan(steps=[step]), columns=columns)
+        (tmp_path / "plan.toml").write_text(write_plan(description), encoding="utf-8")
+        found = load_plan(tmp_path / "plan.toml")
+        assert found.plan == description.plan
+        assert found.plan.is_private
+        assert found.plan.apply(data).guarantees == description.plan.apply(data).guarantees
+
+
+def test_a_population_is_a_file_beside_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\n" + "30\n" * 6 + "40\n" * 2, encoding="utf-8")
+    text = '[roles]\nquasi_identifiers = ["age"]\n[[require]]\nkind = "KMap"\nk = 2\npopulation = "people.csv"\n'
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    found = load_plan(tmp_path / "plan.toml")
+    assert found.plan.apply(found.read(pa.table({"age": [30, 40]}))).data
+    assert str(tmp_path / "people.csv") in write_plan(found)
+    with pytest.raises(CelosiaError):
+        Plan(require=[type(found.plan.require[0])(3, found.plan.require[0].population)]).apply(
+            found.read(pa.table({"age": [30, 40]}))
+        )
+
+
+def test_suggestions_compare_private_plans_on_the_same_axes(data: Microdata) -> None:
+    both = read_microdata(
+        data.table.select(["age", "sex", "illness"]),
+        roles=Roles(quasi_identifiers=["age", "sex"], sensitive=["illness"]),
+    )
+    schema = {**SCHEMA, "illness": cl.Category("flu", "none")}
+    names: list[str] = []
+    found = suggest(both, target=[KAnonymity(4)], schema=schema, seed=1, on_trial=lambda name: names.append(str(name)))
+    private = [trial for trial in found.trials if trial.family == "private"]
+    assert len(private) == 2
+    assert names == [str(trial.name) for trial in found.trials]
+    assert all(trial.risk is not None and trial.error is not None and trial.k is None for trial in private)
+    assert found.recommended is not None
+    assert found.recommended.satisfied
+    drawn = {row["group"] for row in found.draw().data.values}  # type: ignore[union-attr]
+    assert drawn == {"classes of like records", "changed values", "differential privacy", "original"}
