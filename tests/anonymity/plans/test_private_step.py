@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,9 +82,14 @@ def test_synthetic_records_have_no_classes_and_no_originals(data: Microdata) -> 
 @pytest.mark.parametrize("audience", ["inside", "outside"])
 def test_a_report_states_the_guarantee(data: Microdata, audience: str) -> None:
     only = read_microdata(data.table.select(["age", "sex"]), roles=Roles(quasi_identifiers=["age", "sex"]))
-    page = make_report(Plan(steps=[SAMPLING]).apply(only), audience=audience)  # type: ignore[arg-type]
+    outcome = Plan(steps=[SAMPLING]).apply(only)
+    page = make_report(outcome, audience=audience)  # type: ignore[arg-type]
     assert "satisfies differential privacy: PureDP(epsilon=" in page
     assert "not differential privacy" not in page
+    if audience == "outside":  # everything in it follows from the private file: other data with it give the same page
+        other = read_microdata(only.table.slice(0, 7), roles=only.roles)
+        history = dataclasses.replace(outcome.history, states=(other, outcome.data))
+        assert make_report(dataclasses.replace(outcome, history=history), audience="outside") == page
 
 
 def test_a_plan_file_names_the_columns_of_its_schema(tmp_path: Path, data: Microdata) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from celosia.anonymity import (
     RankSwap,
     Roles,
     Step,
+    TopCode,
     make_report,
     read_microdata,
     write_report,
 )
 from celosia.anonymity.plans.sections import list_steps
 from celosia.anonymity.report.charts import draw_class_sizes, draw_column
-from celosia.anonymity.report.methods import describe_step, list_limits
+from celosia.anonymity.report.methods import describe_step, list_limits, name_step
 from celosia.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -89,6 +91,16 @@ def test_the_report_for_inside_has_the_steps_and_the_risk(outcome: Outcome, lang
     assert "anonymity_report." not in page
 
 
+def test_the_report_for_outside_has_no_number_of_the_original() -> None:
+    pay = [*range(1000, 1100), 987_654]
+    frame = pa.table({"age": [30, 40] * 50 + [30], "pay": pay})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["age"], sensitive=["pay"]))
+    outcome = Plan(steps=[TopCode(column="pay", at=1099)]).apply(data)
+    page = re.sub(r"\D", "", make_report(outcome, audience="outside"))
+    for value in (np.mean(pay), np.std(pay), max(pay)):
+        assert str(int(value))[:4] not in page
+
+
 def test_a_report_is_written_whole_or_not_at_all(outcome: Outcome, tmp_path: Path) -> None:
     path = write_report(outcome, tmp_path / "inside.html", audience="inside")
     assert path.read_text("utf-8").startswith("<!DOCTYPE html>")
@@ -99,8 +111,9 @@ def test_a_report_is_written_whole_or_not_at_all(outcome: Outcome, tmp_path: Pat
     assert [file.name for file in tmp_path.iterdir()] == ["inside.html"]
 
 
-def test_every_step_has_a_sentence() -> None:
+def test_every_step_has_a_name_and_a_sentence() -> None:
     for name, kind in list_steps().items():
+        assert name_step(object.__new__(kind)) != name or name == "Mondrian"
         assert describe_step(object.__new__(kind)).code != "anonymity_report.did_something", name
     assert describe_step(object()).fields["kind"] == "object"
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CUTS: Final = (1, 2, 3, 5, 10, 20, 50, 100)
 _MOST_BARS: Final = 12
+_MOST_SHARED: Final = 0.5  # of the values: with fewer, they have become labels of another kind
 
 
 def draw_class_sizes(
@@ -49,10 +50,12 @@ def draw_column(original: Microdata, masked: Microdata, name: str, *, language: 
     if before.type != after.type or not len(after):
         return None
     both = encode(pa.chunked_array([before, after]), name=name)
-    if not len(both.labels):
-        return None
     one, two = both.codes[: len(before)], both.codes[len(before) :]
+    number = pa.types.is_integer(before.type) or pa.types.is_floating(before.type)
+    if not len(both.labels) or not (number or np.isin(two, one).mean() > _MOST_SHARED):
+        return None
     names, places = _make_bars(both, one)
+    names[-1] = Message("anonymity_report.no_value").render(language)
     shares = [np.bincount(places[codes], minlength=len(names))[: len(names)] / len(codes) for codes in (one, two)]
     labels = Labels(title=name, x=name, y=Message("anonymity_report.share_of_records"), language=language)
     kept = [place for place in range(len(names)) if shares[0][place] or shares[1][place]]

@@ -31,6 +31,31 @@ _SENTENCES: Final = {
     "SwapHouseholds": "anonymity_report.did_swap_households",
     "TopCode": "anonymity_report.did_top_code",
 }
+_NAMES: Final = {
+    "AddNoise": "anonymity_report.name_add_noise",
+    "BottomCode": "anonymity_report.name_bottom_code",
+    "Discretize": "anonymity_report.name_discretize",
+    "DropRecords": "anonymity_report.name_drop_records",
+    "FullDomain": "anonymity_report.name_full_domain",
+    "Generalize": "anonymity_report.name_generalize",
+    "HashIdentifiers": "anonymity_report.name_hash_identifiers",
+    "InsensitiveMicroaggregation": "anonymity_report.name_insensitive_microaggregation",
+    "LocalSuppression": "anonymity_report.name_local_suppression",
+    "Microaggregate": "anonymity_report.name_microaggregate",
+    "Mondrian": "anonymity_report.name_mondrian",
+    "MultiplyNoise": "anonymity_report.name_multiply_noise",
+    "NoisyHistogramSampling": "anonymity_report.name_noisy_histogram_sampling",
+    "Pram": "anonymity_report.name_pram",
+    "ProbabilisticSwap": "anonymity_report.name_probabilistic_swap",
+    "RankSwap": "anonymity_report.name_rank_swap",
+    "Recode": "anonymity_report.name_recode",
+    "Round": "anonymity_report.name_round",
+    "Shuffle": "anonymity_report.name_shuffle",
+    "Suppress": "anonymity_report.name_suppress",
+    "SuppressRisky": "anonymity_report.name_suppress_risky",
+    "SwapHouseholds": "anonymity_report.name_swap_households",
+    "TopCode": "anonymity_report.name_top_code",
+}
 _PERTURBING: Final = (
     *("AddNoise", "Microaggregate", "MultiplyNoise", "Pram", "ProbabilisticSwap", "RankSwap", "Shuffle"),
     "SwapHouseholds",
@@ -48,6 +73,17 @@ def describe_step(step: Any) -> Message:
     if kind in _SENTENCES:
         return Message(_SENTENCES[kind])
     return Message("anonymity_report.did_something", kind=kind)
+
+
+def name_step(step: Any) -> str:
+    """Return the name of a step for readers.
+
+    >>> from celosia.anonymity import TopCode
+    >>> print(name_step(TopCode(column="pay", at=5000)))
+    top coding
+    """
+    kind = type(step).__name__
+    return Message(_NAMES[kind]) if kind in _NAMES else kind
 
 
 def list_columns(step: Any, data: Microdata) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ off, and what the file does not protect against. It has no figure of risk, no se
 noise, for these help to take the protection back.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from celosia.anonymity.models import Measures, measure
 from celosia.anonymity.plans import Outcome
 from celosia.anonymity.plans.facts import collect_facts
 from celosia.anonymity.report.charts import draw_class_sizes, draw_column
-from celosia.anonymity.report.methods import describe_step, list_columns, list_limits
+from celosia.anonymity.report.methods import describe_step, list_columns, list_limits, name_step
 from celosia.anonymity.risk import measure_risk
 from celosia.anonymity.utility.pairs import find_rows
 from celosia.core.errors import ParameterError
@@ -129,10 +130,13 @@ class _Writer:
 
     def write_outside(self) -> list[str]:
         """Return the sections of the report that goes with the file."""
+        # What is computed from the original would go round the guarantee of a private step.
+        private = self._outcome.plan.is_private
+        use = [] if private else [self._section("use", self._describe_error(), self._describe_changes())]
         return [
             self._section("file", self._describe_file(), self._list_treatments()),
             self._section("methods", self._list_methods()),
-            self._section("use", self._describe_error(), self._compare_columns()),
+            *use,
             self._section("limits", self._list_limits()),
         ]
 
@@ -173,15 +177,18 @@ class _Writer:
 
     def _list_treatments(self) -> str:
         """Return for each released column what happened to it."""
-        lines = []
-        for name in self._data.to_release().column_names:
-            kinds = [
-                type(step).__name__
-                for step in self._outcome.plan.steps
-                if name in list_columns(step, self._original) and not self._is_unchanged(name)
-            ]
-            lines.append((name, ", ".join(dict.fromkeys(kinds)) or self.say("anonymity_report.unchanged")))
+        lines = [(name, self._describe_treatment(name)) for name in self._data.to_release().column_names]
         return self._table("anonymity_report.columns", ("anonymity_report.column", "anonymity_report.treatment"), lines)
+
+    def _describe_treatment(self, name: str) -> str:
+        if name == self._original.roles.household:
+            return self.say("anonymity_report.renumbered")
+        steps = [step for step in self._outcome.plan.steps if name in list_columns(step, self._original)]
+        if not steps or self._is_unchanged(name):
+            return self.say("anonymity_report.unchanged")
+        told = [name_step(step) for step in steps]
+        written = [one.render(self._language) if isinstance(one, Message) else one for one in told]
+        return ", ".join(dict.fromkeys(written))
 
     def _is_unchanged(self, name: str) -> bool:
         import pyarrow as pa
@@ -272,19 +279,37 @@ class _Writer:
 
     def _compare_columns(self) -> str:
         """Return means and standard deviations of the numbers that are still numbers."""
+        rows = [(label, self._number(one), self._number(two)) for label, one, two in self._list_moments()]
+        return self._table("anonymity_report.numbers", _BEFORE_AFTER, rows) if rows else ""
+
+    def _describe_changes(self) -> str:
+        """Return by how many percent means and standard deviations moved, rounded up.
+
+        The exact numbers of the original would tell what top coding hides: with one value above the limit, that one.
+        """
+        rows = [
+            (label, write_percent(math.ceil(100 * abs(two - one) / abs(one)) / 100).render(self._language))
+            for label, one, two in self._list_moments()
+            if one
+        ]
+        head = ("anonymity_report.figure", "anonymity_report.change")
+        return self._table("anonymity_report.numbers_outside", head, rows) if rows else ""
+
+    def _list_moments(self) -> "Iterator[tuple[str, float, float]]":
+        """Yield the mean and the standard deviation of each column of numbers, before and after."""
         import pyarrow as pa
 
-        rows = []
         for name in self._list_shared():
             kinds = [one.table.schema.field(name).type for one in (self._original, self._data)]
-            if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
-                values = [one.get_numbers(name) for one in (self._original, self._data)]
-                rows += [
-                    (f"{name}: {self.say(code)}", *(self._number(float(find(one))) for one in values))
-                    for code, find in (("anonymity_report.mean", np.nanmean), ("anonymity_report.deviation", np.nanstd))
-                    if all(np.isfinite(one).any() for one in values)
-                ]
-        return self._table("anonymity_report.numbers", _BEFORE_AFTER, rows) if rows else ""
+            values = [
+                one.get_numbers(name)
+                for one, kind in zip((self._original, self._data), kinds, strict=True)
+                if pa.types.is_integer(kind) or pa.types.is_floating(kind)
+            ]
+            if len(values) == len(kinds) and all(np.isfinite(one).any() for one in values):
+                for code, find in (("anonymity_report.mean", np.nanmean), ("anonymity_report.deviation", np.nanstd)):
+                    before, after = (float(find(one)) for one in values)
+                    yield f"{name}: {self.say(code)}", before, after
 
     def _draw_columns(self) -> list[str]:
         charts = [
