@@ -81,3 +81,10 @@ def test_many_values_are_compared_in_twentieths() -> None:
 def test_only_a_sensitive_column_is_guessed() -> None:
     with pytest.raises(SchemaError, match="'age'"):
         measure_guesses(DATA, DATA, column="age")
+
+
+def test_a_suppressed_value_is_spread_over_all() -> None:
+    data = read_microdata(pa.table({"age": ["a", "b", "c", "d"]}), roles=Roles(quasi_identifiers=["age"]))
+    masked = data.replace_columns({"age": pa.array([None, None, "c", "d"])}, spreads={"age": np.array([1.0, 1, 0, 0])})
+    # a and b are then an eighth each, c and d three eighths, where each is a quarter.
+    assert measure_table_error(data, masked) == pytest.approx(0.25)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -76,6 +78,13 @@ def test_undo_and_replay_give_the_same_records(data: Microdata) -> None:
     assert undone.undo().undo().data is data
     assert not History.of(data, seed=6).apply(steps[0]).data.table.equals(undone.data.table)
     assert not History.of(data).apply(steps[0]).data.table.equals(History.of(data).apply(steps[0]).data.table)
+
+
+def test_every_step_has_a_stream_of_its_own(data: Microdata) -> None:
+    step = AddNoise(columns=["pay"], alpha=0.1)
+    pays = [state.get_numbers("pay") for state in History.of(data, seed=5).apply(step).apply(step).states]
+    steps = [(after - before) / np.std(before) for before, after in itertools.pairwise(pays)]
+    assert abs(np.corrcoef(*steps)[0, 1]) < 0.6
 
 
 def test_a_plan_with_a_seed_gives_the_same_file_every_time(data: Microdata) -> None:

@@ -1,4 +1,4 @@
-"""The examples of the seed's chapter on microdata: figures 2.1 to 2.3."""
+"""The examples of figures 2.1 to 2.3: a linked record, a 3-anonymous table, and a 2-diverse one."""
 
 from __future__ import annotations
 
