@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
 from datetime import date
+from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -179,4 +180,6 @@ def _write_value(value: Any) -> Any:
         return [_write_value(one) for one in (sorted(value) if isinstance(value, frozenset) else value)]
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
+    if isinstance(value, Enum):
+        return value.value
     return value if isinstance(value, str | int | float | date) else str(value)

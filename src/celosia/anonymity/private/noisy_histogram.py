@@ -55,7 +55,8 @@ class NoisyHistogramSampling:
     marginals
         The columns of each histogram, which must name every column once; by default one histogram of all.
     records
-        How many records to draw; by default as many as the noisy counts say.
+        How many records to draw; by default as many as the noisy counts say. It must not be the number of true records
+        under add-remove, where that is private.
     adjacency, unit
         The neighbours that the guarantee is for, and what a record is about.
 
@@ -83,6 +84,8 @@ class NoisyHistogramSampling:
         schema = check_schema(self.schema, (Category, Boolean, Integer, Real))
         object.__setattr__(self, "schema", schema)
         exact_epsilon(self.epsilon)
+        if any(self.adjacency == one.value for one in Adjacency):  # as a plan file writes it
+            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
         if self.records is not None:
             exact_integer(self.records, name="records")
         for name, count in self.bins.items():
@@ -104,6 +107,7 @@ class NoisyHistogramSampling:
             raise ParameterError(
                 "anonymity_private.too_many_cells", cells=cells, most=MAX_CELLS, name=safe_repr(widest)
             )
+        self._make_mechanism()  # raises if adjacency or unit are none
 
     @property
     def event(self) -> "Event":
