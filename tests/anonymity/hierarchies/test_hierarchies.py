@@ -154,3 +154,8 @@ def test_labels_are_generalized_further_with_the_shares_of_the_domain() -> None:
     assert check_nested(found.codes) == 0
     with pytest.raises(SchemaError, match="'age'"):
         upper.generalize(pa.array(["15"]), name="age")
+
+
+def test_intervals_of_long_cuts_have_names_of_their_own() -> None:
+    levels = Intervals([1_000_000.25, 1_000_000.5, 1_000_000.75]).generalize(pa.array([1e6 + 0.3, 1e6 + 0.6]), name="x")
+    assert levels.labels[1].to_pylist() == ["[1000000.25, 1000000.5)", "[1000000.5, 1000000.75]"]
