@@ -9,6 +9,7 @@ from celosia.anonymity.models import check
 from celosia.anonymity.plans.history import History, LogEntry
 from celosia.anonymity.plans.private_step import AnyStep, PrivateStep, check_order
 from celosia.core.errors import InfeasibleError, ParameterError
+from celosia.core.exact import exact_integer
 from celosia.core.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
         object.__setattr__(self, "require", tuple(self.require))
+        if self.seed is not None:
+            exact_integer(self.seed, name="seed", least=0)
         for place, step in enumerate(self.steps):
             if not isinstance(step, Step | PrivateStep):
                 raise ParameterError("anonymity.not_a_step", value=type(step).__name__)
