@@ -92,6 +92,12 @@ def test_a_file_is_read_with_the_delimiter_of_its_first_line(delimiter: str, tmp
     assert read_hierarchy(path).lines == (("a", "x", "*"), ("b", "y", "*"))
 
 
+def test_values_in_a_file_may_have_any_character(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_bytes('"a\u2028b";x\r\n"c\nd";y\r\n'.encode())
+    assert read_hierarchy(path, delimiter=";").lines == (("a\u2028b", "x", "*"), ("c\nd", "y", "*"))
+
+
 def test_bad_hierarchies_are_refused() -> None:
     some = pa.array([1])
     cases: dict[str, list[Callable[[], object]]] = {

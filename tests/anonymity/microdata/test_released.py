@@ -66,6 +66,23 @@ def test_a_column_of_nulls_alone_has_no_category() -> None:
     assert (found.to_pylist(), found.dictionary.to_pylist()) == ([None, None], [])
 
 
+def test_categories_inside_lists_and_structures_are_plain() -> None:
+    inner = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["a", "mayor"]))
+    field = pa.field("job", inner.type, metadata={b"note": b"the mayor"})
+    lists, records = (
+        pa.ListArray.from_arrays(pa.array([0, 1, 2, 3]), inner),
+        pa.StructArray.from_arrays([inner], fields=[field]),
+    )
+    large = pa.LargeListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int64()), inner)
+    table = pa.table({"list": lists, "large": large, "record": records}).take(pa.array([2, 0]))
+    found = strip_table(table)
+    assert found.to_pylist() == table.to_pylist()
+    kinds = [found.schema.field(name).type for name in ("list", "large", "record")]
+    assert [kind.value_type for kind in kinds[:2]] == [pa.string()] * 2
+    assert kinds[2].field("job").type == pa.string()
+    assert kinds[2].field("job").metadata is None
+
+
 def test_metadata_of_fields_is_gone() -> None:
     fields = [pa.field("age", pa.int64(), metadata={b"note": b"99 is the mayor"}), pa.field("job", pa.string())]
     table = pa.table([pa.array([1]), pa.array(["x"])], schema=pa.schema(fields, metadata={b"author": b"Ana"}))

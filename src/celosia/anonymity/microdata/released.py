@@ -34,7 +34,9 @@ def _drop_unused(column: "pa.ChunkedArray") -> "pa.ChunkedArray | pa.Array":
     import pyarrow.compute as pc
 
     kind = column.type
-    if not pa.types.is_dictionary(kind) or not column.num_chunks:
+    if not pa.types.is_dictionary(kind):
+        return column.cast(_flatten(kind)) if pa.types.is_nested(kind) else column
+    if not column.num_chunks:
         return column
     whole = pa.concat_arrays(column.unify_dictionaries().chunks)
     used = pc.unique(whole.indices.drop_null())
@@ -46,6 +48,19 @@ def _drop_unused(column: "pa.ChunkedArray") -> "pa.ChunkedArray | pa.Array":
             return column.cast(kind.value_type)
     codes = pc.index_in(whole.cast(kind.value_type), value_set=labels, skip_nulls=True).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(codes, labels, ordered=kind.ordered)
+
+
+def _flatten(kind: "pa.DataType") -> "pa.DataType":
+    """Return the type of lists and structures without categories and without metadata in them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _flatten(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(one.name, _flatten(one.type)) for one in kind.fields])
+    if pa.types.is_list(kind):
+        return pa.list_(_flatten(kind.value_type))
+    return pa.large_list(_flatten(kind.value_type)) if pa.types.is_large_list(kind) else kind
 
 
 def keep_used_labels(column: "pa.ChunkedArray", values: Mapping[Any, str]) -> dict[Any, str]:
