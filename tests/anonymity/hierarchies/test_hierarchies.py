@@ -92,6 +92,12 @@ def test_a_file_is_read_with_the_delimiter_of_its_first_line(delimiter: str, tmp
     assert read_hierarchy(path).lines == (("a", "x", "*"), ("b", "y", "*"))
 
 
+def test_values_in_a_file_may_have_any_character(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_bytes('"a\u2028b";x\r\n"c\nd";y\r\n'.encode())
+    assert read_hierarchy(path, delimiter=";").lines == (("a\u2028b", "x", "*"), ("c\nd", "y", "*"))
+
+
 def test_bad_hierarchies_are_refused() -> None:
     some = pa.array([1])
     cases: dict[str, list[Callable[[], object]]] = {
@@ -154,3 +160,8 @@ def test_labels_are_generalized_further_with_the_shares_of_the_domain() -> None:
     assert check_nested(found.codes) == 0
     with pytest.raises(SchemaError, match="'age'"):
         upper.generalize(pa.array(["15"]), name="age")
+
+
+def test_intervals_of_long_cuts_have_names_of_their_own() -> None:
+    levels = Intervals([1_000_000.25, 1_000_000.5, 1_000_000.75]).generalize(pa.array([1e6 + 0.3, 1e6 + 0.6]), name="x")
+    assert levels.labels[1].to_pylist() == ["[1000000.25, 1000000.5)", "[1000000.5, 1000000.75]"]

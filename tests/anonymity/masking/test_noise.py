@@ -130,10 +130,11 @@ def test_figures_2_10_and_2_11() -> None:
             lambda: AddNoise(columns=["a", "b"], alpha=0.1, correlated=True),
             "anonymity_masking.too_few_complete_records",
         ),
+        (lambda: AddNoise(columns=["d"], alpha=0.1), "anonymity_masking.too_few_complete_records"),
     ],
 )
 def test_bad_input_is_refused(step: Any, code: str) -> None:
-    data = read({"a": [1.0, None, 2.0], "b": [None, 2.0, 1.0], "c": list("xyz")})
+    data = read({"a": [1.0, None, 2.0], "b": [None, 2.0, 1.0], "c": list("xyz"), "d": [None, 5.0, None]})
     with pytest.raises(CelosiaError) as caught:
         step().apply(data)
     assert caught.value.code == code

@@ -19,6 +19,7 @@ from celosia.anonymity import (
     Roles,
     Step,
     Suppress,
+    TopCode,
     read_microdata,
 )
 from celosia.core.errors import CelosiaError, InfeasibleError, ParameterError
@@ -106,3 +107,14 @@ def test_a_failed_step_or_model_changes_nothing(data: Microdata) -> None:
 
 def test_a_seed_is_not_shown(data: Microdata) -> None:
     assert "4242" not in repr(Plan(seed=4242)) + repr(History.of(data, seed=4242))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [TopCode(column="pay", at=2300, label="high"), TopCode(column="pay", at=2300), AddNoise(columns=["pay"], alpha=1)],
+)
+def test_a_sensitive_column_may_change_its_type(data: Microdata, step: Step) -> None:
+    whole = data.replace_columns({"pay": data.get_column("pay").cast(pa.int64(), safe=False)})
+    outcome = Plan(steps=[step, Mondrian(k=4)], require=[KAnonymity(k=4)]).apply(whole)
+    assert outcome.log[-1].after.k == 4
+    assert outcome.log[0].after.t is not None

@@ -12,12 +12,15 @@ import pytest
 import celosia as cl
 from celosia.anonymity import (
     Description,
+    History,
     InsensitiveMicroaggregation,
     KAnonymity,
     Microdata,
+    Mondrian,
     NoisyHistogramSampling,
     Plan,
     Roles,
+    Round,
     load_plan,
     make_report,
     measure_guesses,
@@ -26,7 +29,7 @@ from celosia.anonymity import (
     suggest,
     write_plan,
 )
-from celosia.core.errors import BudgetExceededError, CelosiaError
+from celosia.core.errors import BudgetExceededError, CelosiaError, ParameterError
 from celosia.ledger import InMemoryBudget
 
 if TYPE_CHECKING:
@@ -92,6 +95,36 @@ def test_a_report_states_the_guarantee(data: Microdata, audience: str) -> None:
         assert make_report(dataclasses.replace(outcome, history=history), audience="outside") == page
 
 
+def test_a_private_step_comes_first(data: Microdata) -> None:
+    # Mondrian's cuts move with one record, and change all others: noise for one record does not hide that.
+    mondrian = Mondrian(k=5)
+    for act in (
+        lambda: Plan(steps=[mondrian, SAMPLING]),
+        lambda: History.of(data).apply(mondrian).apply(SAMPLING),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            act()
+        assert caught.value.code == "anonymity.private_step_not_first"
+    first = Plan(steps=[SAMPLING, Round(column="age", to=5), SAMPLING]).apply(
+        data
+    )  # what follows sees synthetic records
+    assert len(first.guarantees) == 2
+
+
+@pytest.mark.parametrize("adjacency", [cl.AddRemove, cl.ReplaceOne])
+def test_a_plan_file_keeps_the_neighbours(tmp_path: Path, adjacency: cl.Adjacency) -> None:
+    step = dataclasses.replace(SAMPLING, adjacency=adjacency)
+    text = write_plan(Description(roles=ROLES, plan=Plan(steps=[step]), columns=SCHEMA))
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    (found,) = load_plan(tmp_path / "plan.toml").plan.steps
+    assert isinstance(found, NoisyHistogramSampling)
+    assert (found.guarantee, found.event) == (step.guarantee, step.event)
+    assert found == step
+    for wrong in ("both", cl.core.adjacency.SameChanges):
+        with pytest.raises(ParameterError):
+            dataclasses.replace(SAMPLING, adjacency=wrong)
+
+
 def test_a_plan_file_names_the_columns_of_its_schema(tmp_path: Path, data: Microdata) -> None:
     sampling = NoisyHistogramSampling(schema=SCHEMA, epsilon="0.1", bins={"age": 10}, marginals=[["age"], ["sex"]])
     aggregation = InsensitiveMicroaggregation(schema={"age": cl.Integer(0, 99, null=0)}, k=5, epsilon=1)
@@ -127,6 +160,10 @@ def test_suggestions_compare_private_plans_on_the_same_axes(data: Microdata) -> 
     found = suggest(both, target=[KAnonymity(4)], schema=schema, seed=1, on_trial=lambda name: names.append(str(name)))
     private = [trial for trial in found.trials if trial.family == "private"]
     assert len(private) == 2
+    for trial in private:  # as many records as there are: then the number must be public
+        (step,) = trial.plan.steps
+        assert isinstance(step, NoisyHistogramSampling)
+        assert (step.records, step.guarantee.adjacency) == (len(both), cl.ReplaceOne)
     assert names == [str(trial.name) for trial in found.trials]
     assert all(trial.risk is not None and trial.error is not None and trial.k is None for trial in private)
     assert found.recommended is not None

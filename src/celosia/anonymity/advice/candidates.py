@@ -10,6 +10,7 @@ from celosia.anonymity.masking import Microaggregate, Pram, ProbabilisticSwap
 from celosia.anonymity.models import ClassModel, KAnonymity
 from celosia.anonymity.plans import Plan
 from celosia.anonymity.private import NoisyHistogramSampling
+from celosia.core.adjacency import ReplaceOne
 from celosia.core.messages.message import Message
 from celosia.data.schema.columns import Category, Integer, Kind, Real
 
@@ -73,7 +74,7 @@ def make_sampling(data: "Microdata", schema: Mapping[str, Kind], epsilon: int) -
     """Return synthetic records of the columns that are released and declared, in histograms of enough records a cell.
 
     Columns go into one histogram as long as there is a record for each of its cells on average: with more cells than
-    records, noise is all that there is. How many records there are is taken as public.
+    records, noise is all that there is. How many records there are is taken as public, as replace-one does.
     """
     names = [name for name in (*data.roles.quasi_identifiers, *data.roles.sensitive) if name in schema]
     bins = {name: count for name in names if (count := _count_bins(schema[name])) is not None}
@@ -85,7 +86,9 @@ def make_sampling(data: "Microdata", schema: Mapping[str, Kind], epsilon: int) -
         else:
             groups.append([name])
     kinds = {name: schema[name] for name in names}
-    return NoisyHistogramSampling(schema=kinds, epsilon=epsilon, bins=bins, marginals=groups, records=len(data))
+    return NoisyHistogramSampling(
+        schema=kinds, epsilon=epsilon, bins=bins, marginals=groups, records=len(data), adjacency=ReplaceOne
+    )
 
 
 def _count_bins(kind: Kind) -> int | None:

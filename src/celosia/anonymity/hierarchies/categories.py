@@ -1,6 +1,7 @@
 """A hierarchy that is written down: a line for each value, with what it becomes at each level."""
 
 import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,4 +123,4 @@ def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Categor
         raise ParameterError("anonymity.hierarchy_not_readable", path=safe_repr(str(path))) from None
     first = text.partition("\n")[0]
     chosen = delimiter or max(_DELIMITERS, key=first.count)
-    return Categories([line for line in csv.reader(text.splitlines(), delimiter=chosen) if line])
+    return Categories([line for line in csv.reader(io.StringIO(text, newline=""), delimiter=chosen) if line])

@@ -107,11 +107,17 @@ def write_intervals(cuts: Sequence[float], *, whole: bool) -> tuple[str, ...]:
     last = len(cuts) - 2
     if not whole:
         return tuple(
-            f"[{low:g}, {high:g}{']' if place == last else ')'}"
+            f"[{_write_cut(low)}, {_write_cut(high)}{']' if place == last else ')'}"
             for place, (low, high) in enumerate(itertools.pairwise(cuts))
         )
     ends = [(int(low), int(high) - (place < last)) for place, (low, high) in enumerate(itertools.pairwise(cuts))]
     return tuple(f"{low}-{high}" if low < high else str(low) for low, high in ends)
+
+
+def _write_cut(cut: float) -> str:
+    """Return a cut with all its digits: intervals of one name would be one."""
+    short = f"{cut:g}"
+    return short if float(short) == cut else repr(cut)
 
 
 def _measure_widths(cuts: "NDArray[np.float64]", *, whole: bool) -> "NDArray[np.float64]":

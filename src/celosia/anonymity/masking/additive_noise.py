@@ -69,9 +69,10 @@ class AddNoise:
 
         order = order_rows(data, self.columns)
         values = np.column_stack([data.get_numbers(name)[order] for name in self.columns])
+        root = self._find_root(values)
         noise = draw_normal(values.size, source_or_system(source)).reshape(values.shape)
-        means = np.nanmean(values, axis=0) if len(values) else np.zeros(len(self.columns))
-        noisy = values + noise @ self._find_root(values).T
+        means = np.nanmean(values, axis=0)
+        noisy = values + noise @ root.T
         if self.keep_variance:
             noisy = means + (noisy - means) / np.sqrt(1 + self.alpha)
         out = np.empty_like(noisy)
@@ -82,6 +83,8 @@ class AddNoise:
 
     def _find_root(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return the matrix that gives standard normal vectors the covariance of the noise."""
+        if (np.count_nonzero(~np.isnan(values), axis=0) < 2).any():
+            raise InputError("anonymity_masking.too_few_complete_records")  # one value has no variance
         if not self.correlated:
             return np.diag(np.sqrt(self.alpha * np.nanvar(values, axis=0, ddof=1)))
         complete = values[~np.isnan(values).any(axis=1)]

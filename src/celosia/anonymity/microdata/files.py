@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from celosia.anonymity.microdata.released import keep_used_labels
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.extras import require
@@ -132,13 +133,15 @@ def _write_labelled(table: "pa.Table", place: Path, suffix: str, labels: FileLab
     }
     if suffix in _VALUE_LABELS:
         texts["variable_value_labels"] = {
-            name: dict(values)
+            name: keep_used_labels(table.column(name), values)
             for name, values in labels.value_labels.items()
-            if name in table.column_names and has_type_of(table.schema.field(name).type, values)
+            if name in table.column_names
+            and has_type_of(table.schema.field(name).type, values)
+            and not (suffix == ".dta" and any(isinstance(value, str) for value in values))  # Stata labels numbers alone
         }
     try:
         getattr(readstat, _WRITERS[suffix])(table.to_pandas(), str(place), **texts)
-    except readstat.PyreadstatError:
+    except (readstat.PyreadstatError, readstat.ReadstatError):
         raise ParameterError("anonymity.table_not_writable", suffix=suffix) from None
 
 

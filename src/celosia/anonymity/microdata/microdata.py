@@ -15,6 +15,7 @@ import numpy as np
 from celosia.anonymity.coding import Coded, encode, group_rows
 from celosia.anonymity.hierarchies import Hierarchy
 from celosia.anonymity.microdata.files import FileLabels, read_file, write_file
+from celosia.anonymity.microdata.released import strip_table
 from celosia.anonymity.microdata.roles import Roles
 from celosia.core.errors import InputError, ParameterError, SchemaError
 from celosia.core.exact import safe_repr
@@ -169,8 +170,7 @@ class Microdata:
             numbers = permutation(int(homes.max(initial=-1)) + 1, source)
             place = table.column_names.index(self.roles.household)
             table = table.set_column(place, self.roles.household, pa.array(numbers[homes] + 1))
-        # Metadata of a file may name its author, its path or an index.
-        return table.take(pa.array(order)).replace_schema_metadata(None)
+        return strip_table(table.take(pa.array(order)))
 
 
 def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hierarchy] | None = None) -> Microdata:

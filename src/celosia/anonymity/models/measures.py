@@ -145,7 +145,8 @@ def measure(data: Microdata, *, original: Microdata | None = None, c: float = 3.
     data
         The file; it must have records.
     original
-        The file before records were dropped: t is the distance from its distribution. By default the file itself.
+        The file before records were dropped: t is the distance from its distribution. By default the file itself,
+        as for a column whose type was changed.
     c
         The parameter of recursive (c, l)-diversity.
 

@@ -79,18 +79,18 @@ def read_sensitive(
 ) -> "tuple[NDArray[np.int64], Sensitive]":
     """Return the codes of a sensitive column, and its distribution in the original file.
 
-    A null is a value of its own, the first one, or unknown if nulls are wildcards.
+    A null is a value of its own, the first one, or unknown if nulls are wildcards. Where a step changed the type of the
+    column, as a label for high numbers does, the original has no such values: the distribution is that of the file.
     """
     import pyarrow as pa
 
     column = data.get_column(name)
+    if original is not None and original.get_column(name).type != column.type:
+        original = None
     if original is None:
         coded = encode(column, name=name)
     else:
-        before = original.get_column(name)
-        if before.type != column.type:
-            raise SchemaError("anonymity_models.other_type", name=safe_repr(name))
-        coded = encode(pa.concat_arrays([column, before]), name=name)
+        coded = encode(pa.concat_arrays([column, original.get_column(name)]), name=name)
     shift = int(data.roles.nulls == "category" and coded.has_nulls)
     codes = coded.codes.astype(np.int64) + shift
     reference = codes[0 if original is None else len(column) :]

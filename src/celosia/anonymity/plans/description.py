@@ -13,6 +13,7 @@ from celosia.anonymity.hierarchies import Categories, Hierarchy, Intervals
 from celosia.anonymity.microdata import Microdata, Roles, read_microdata
 from celosia.anonymity.plans.plan import Plan
 from celosia.anonymity.plans.sections import check_settings, describe, make_hierarchy, make_model, make_step
+from celosia.anonymity.plans.settings import make_of_settings
 from celosia.anonymity.plans.toml import write_toml
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
@@ -86,6 +87,9 @@ def parse_plan(sections: Mapping[str, Any], *, folder: Path = Path()) -> Descrip
     check_settings(sections, _SECTIONS, "plan file")
     file, settings = (_get_table(sections, name) for name in ("file", "plan"))
     check_settings(file, _FILE, "file")
+    for name, path in file.items():
+        if not isinstance(path, str):
+            raise ParameterError("anonymity.setting_of_other_type", name=f"file.{name}", value=safe_repr(path))
     check_settings(settings, ("seed",), "plan")
     roles = _get_table(sections, "roles")
     check_settings(roles, (*_LISTS, *_SINGLE), "roles")
@@ -93,7 +97,7 @@ def parse_plan(sections: Mapping[str, Any], *, folder: Path = Path()) -> Descrip
     columns = read_columns({"columns": sections["columns"]}) if "columns" in sections else {}
     steps, models = (_get_list(sections, name) for name in ("steps", "require"))
     return Description(
-        roles=Roles(**roles),
+        roles=make_of_settings(Roles, roles, "roles"),
         plan=Plan(
             steps=[
                 make_step(one, where=f"steps[{place}]", columns=columns, folder=folder)

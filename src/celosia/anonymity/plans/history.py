@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from celosia.anonymity.microdata import Microdata
 from celosia.anonymity.plans.facts import Facts, collect_facts
-from celosia.anonymity.plans.private_step import AnyStep, PrivateStep
+from celosia.anonymity.plans.private_step import AnyStep, PrivateStep, check_order
 from celosia.anonymity.plans.sections import describe
 from celosia.core.exact import exact_integer
 from celosia.core.guarantees import Guarantee
@@ -82,8 +82,10 @@ class History:
         """Return the history with one more step. If the step fails, nothing has changed.
 
         A private step is paid by ``budget``, a ledger's account or an ``InMemoryBudget``. Noise that can be repeated
-        hides nobody, so a private step never uses the seed.
+        hides nobody, so a private step never uses the seed. It must be the first step, because it needs the true
+        records.
         """
+        check_order(step, self.steps)
         guarantees = self.guarantees
         if isinstance(step, PrivateStep):
             made = step.release(self.data, budget=budget)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from celosia.anonymity.microdata import Microdata, Step
 from celosia.anonymity.models import check
 from celosia.anonymity.plans.history import History, LogEntry
-from celosia.anonymity.plans.private_step import AnyStep, PrivateStep
+from celosia.anonymity.plans.private_step import AnyStep, PrivateStep, check_order
 from celosia.core.errors import InfeasibleError, ParameterError
+from celosia.core.exact import exact_integer
 from celosia.core.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Plan:
     Parameters
     ----------
     steps
-        What is done, in order.
+        What is done, in order. A private step must be the first, because it needs the true records.
     require
         Privacy models. A result that does not satisfy them is not given out.
     seed
@@ -91,9 +92,12 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
         object.__setattr__(self, "require", tuple(self.require))
-        for step in self.steps:
+        if self.seed is not None:
+            exact_integer(self.seed, name="seed", least=0)
+        for place, step in enumerate(self.steps):
             if not isinstance(step, Step | PrivateStep):
                 raise ParameterError("anonymity.not_a_step", value=type(step).__name__)
+            check_order(step, self.steps[:place])
 
     @property
     def is_private(self) -> bool:
@@ -108,7 +112,7 @@ class Plan:
         history = History.of(data, seed=self.seed)
         for step in self.steps:
             history = history.apply(step, budget=budget)
-        if history.data.is_synthetic:  # a guarantee holds without classes
+        if self.is_private:  # a guarantee holds without classes, and no error may tell of the original
             return Outcome(plan=self, history=history)
         for model, holds in check(history.data, self.require, original=data).items():
             if not holds:

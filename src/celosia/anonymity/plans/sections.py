@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
 from datetime import date
+from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Final
 from celosia.anonymity import generalization, hierarchies, masking, models, private
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
 from celosia.anonymity.plans.private_step import AnyStep
+from celosia.anonymity.plans.settings import fits, make_of_settings
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Kind
@@ -76,6 +78,8 @@ def make_step(
     if isinstance(given, dict) and "schema" in _list_parameters(given):
         declared = dict(columns or {})
         names = given.get("schema", list(declared))
+        if not fits(names, list[str]):
+            raise ParameterError("anonymity.setting_of_other_type", name=f"{where}.schema", value=safe_repr(names))
         check_settings(dict.fromkeys(names), declared, f"{where}.schema")
         given["schema"] = {name: declared[name] for name in names}
     step: AnyStep = _make(given, list_steps(), where, folder)
@@ -104,7 +108,7 @@ def make_hierarchy(section: object, *, where: str, folder: Path) -> Hierarchy:
         check_settings(section, ("kind", *_WIDTHS), where)
         if missing := [name for name in _WIDTHS if name not in section]:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{missing[0]}")
-        return Intervals.of_widths(section["low"], section["high"], section["widths"])
+        return make_of_settings(Intervals.of_widths, {name: section[name] for name in _WIDTHS}, where)
     hierarchy: Hierarchy = _make(section, list_hierarchies(), where, folder)
     return hierarchy
 
@@ -120,7 +124,7 @@ def check_settings(section: Mapping[str, Any], known: Iterable[str], where: str)
 def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) -> Any:
     if not isinstance(section, Mapping):
         raise ParameterError("anonymity.not_a_section", name=where)
-    if section.get("kind") not in kinds:
+    if not isinstance(section.get("kind"), str) or section["kind"] not in kinds:
         asked, known = safe_repr(section.get("kind")), ", ".join(sorted(kinds))
         raise ParameterError("anonymity.unknown_kind", name=where, kind=asked, known=known)
     maker = kinds[section["kind"]]
@@ -130,15 +134,16 @@ def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) 
     for name, parameter in parameters.items():
         if name not in given and parameter.default is inspect.Parameter.empty:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{name}")
-    return maker(**{name: _read_value(name, value, f"{where}.{name}", folder) for name, value in given.items()})
+    read = {name: _read_value(name, value, f"{where}.{name}", folder) for name, value in given.items()}
+    return make_of_settings(maker, read, where)
 
 
 def _read_value(name: str, value: Any, where: str, folder: Path) -> Any:
-    """Return a parameter: lists become tuples, a section with a kind a model, and paths start from the folder."""
+    """Return a parameter: lists become tuples, sections of models are read, and paths start from the folder."""
     if isinstance(value, list | tuple):
         return tuple(_read_value(name, one, where, folder) for one in value)
     if isinstance(value, Mapping):
-        return make_model(value, where=where, folder=folder) if "kind" in value else dict(value)
+        return make_model(value, where=where, folder=folder) if name == "models" else dict(value)
     if name == "population":
         return str(folder / str(value))
     if name == "key" and str(value).startswith(_KEY_FILE):
@@ -179,4 +184,6 @@ def _write_value(value: Any) -> Any:
         return [_write_value(one) for one in (sorted(value) if isinstance(value, frozenset) else value)]
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
+    if isinstance(value, Enum):
+        return value.value
     return value if isinstance(value, str | int | float | date) else str(value)

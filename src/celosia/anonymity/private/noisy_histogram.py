@@ -9,7 +9,7 @@ relation between their columns is lost. Proof: ``proofs/noisy-histogram.md``. Dw
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class NoisyHistogramSampling:
     marginals
         The columns of each histogram, which must name every column once; by default one histogram of all.
     records
-        How many records to draw; by default as many as the noisy counts say.
+        How many records to draw; by default as many as the noisy counts say. It must not be the number of true records
+        under add-remove, where that is private.
     adjacency, unit
         The neighbours that the guarantee is for, and what a record is about.
 
@@ -76,13 +77,15 @@ class NoisyHistogramSampling:
     bins: Mapping[str, int] = field(default_factory=dict)
     marginals: Sequence[Sequence[str]] | None = None
     records: int | None = None
-    adjacency: Adjacency = AddRemove
+    adjacency: Adjacency | str = AddRemove
     unit: str = "row"
 
     def __post_init__(self) -> None:
         schema = check_schema(self.schema, (Category, Boolean, Integer, Real))
         object.__setattr__(self, "schema", schema)
         exact_epsilon(self.epsilon)
+        if isinstance(self.adjacency, str) and self.adjacency in {one.value for one in Adjacency}:
+            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))  # as a plan file writes it
         if self.records is not None:
             exact_integer(self.records, name="records")
         for name, count in self.bins.items():
@@ -104,6 +107,7 @@ class NoisyHistogramSampling:
             raise ParameterError(
                 "anonymity_private.too_many_cells", cells=cells, most=MAX_CELLS, name=safe_repr(widest)
             )
+        self._make_mechanism()  # raises if adjacency or unit are none
 
     @property
     def event(self) -> "Event":
@@ -166,12 +170,13 @@ class NoisyHistogramSampling:
 
     def _make_mechanism(self) -> Laplace:
         """Return the mechanism for the counts of all histograms together."""
-        moved = 1 if self.adjacency is AddRemove else 2
+        adjacency = cast("Adjacency", self.adjacency)  # the mechanism refuses what is none
+        moved = 1 if adjacency is AddRemove else 2
         return Laplace(
             epsilon=self.epsilon,
             sensitivity=moved * len(self._groups),
             dimension=sum(math.prod(self._shape(group)) for group in self._groups),
-            adjacency=self.adjacency,
+            adjacency=adjacency,
             unit=self.unit,
         )
 

@@ -71,8 +71,11 @@ class LocalSuppression:
             *(("k of combinations", k) for k in self.combinations.values()),
         ):
             exact_integer(number, name=name, least=1)
-        for size in self.combinations:
-            exact_integer(int(size), name="size of combinations", least=1)
+        sizes = [int(size) if str(size).isdecimal() else size for size in self.combinations]  # text in a plan file
+        for size in sizes:
+            exact_integer(size, name="size of combinations", least=1)
+        object.__setattr__(self, "combinations", dict(zip(sizes, self.combinations.values(), strict=True)))
+        object.__setattr__(self, "importance", tuple(self.importance))
         if self.importance and self.costs:
             raise ParameterError("anonymity_recoding.importance_and_costs")
         for name, cost in self.costs.items():
@@ -101,7 +104,7 @@ class LocalSuppression:
 
     def _list_goals(self, width: int) -> Iterator[tuple[tuple[int, ...], int]]:
         """Yield the sets of columns and how many records must agree on each, the largest sets first."""
-        asked = {int(size): k for size, k in self.combinations.items()}
+        asked = dict(self.combinations)
         for size in asked:
             if size > width:
                 raise ParameterError("anonymity_recoding.combination_too_large", size=size, most=width)
