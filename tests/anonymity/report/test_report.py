@@ -149,3 +149,16 @@ def test_charts_show_both_files(outcome: Outcome) -> None:
         assert chart is not None
         assert sum(row["value"] for row in chart.data.values) == pytest.approx(2)
     assert draw_column(outcome.original, outcome.data, "age") is None  # generalized
+
+
+def test_released_weights_and_strata_are_named() -> None:
+    table = pa.table({"age": [30, 30], "region": ["N", "S"], "weight": [1.5, 20.5]})
+    found = []
+    for quasi in (["age"], ["age", "region"]):
+        roles = Roles(quasi_identifiers=quasi, stratum="region", weight="weight")
+        limits = list_limits(read_microdata(table, roles=roles), [])
+        found.append([limit.code for limit in limits if limit.code.endswith(("weights", "stratum"))])
+    assert found == [
+        ["anonymity_report.limit_weights", "anonymity_report.limit_stratum"],
+        ["anonymity_report.limit_weights"],
+    ]

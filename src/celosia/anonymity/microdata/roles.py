@@ -25,11 +25,13 @@ class Roles:
     sensitive
         Columns that nobody should learn of a person.
     weight
-        The sampling weight: how many persons of the population a record stands for.
+        The sampling weight: how many persons of the population a record stands for. It is released, and no class
+        counts it.
     household
         The number of the household of a person. It is replaced by a random one at release.
     stratum
-        The column within whose values methods work separately. It may also have another role.
+        The column within whose values methods work separately. It may also have another role. Without one it is
+        released, and no class counts it: declare it as a quasi-identifier if others may know it.
     others
         Columns that reveal nothing about a person. They are released as they are.
     nulls

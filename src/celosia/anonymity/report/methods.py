@@ -109,6 +109,11 @@ def list_limits(original: Microdata, steps: Sequence[Any], *, synthetic: bool = 
         limits.append(Message("anonymity_report.limit_sensitive"))
     if original.roles.others:
         limits.append(Message("anonymity_report.limit_others", count=len(original.roles.others)))
+    roles = original.roles
+    if roles.weight is not None:
+        limits.append(Message("anonymity_report.limit_weights"))
+    if roles.stratum is not None and roles.stratum not in roles.quasi_identifiers:
+        limits.append(Message("anonymity_report.limit_stratum", name=roles.stratum))
     if original.roles.household is not None:
         limits.append(Message("anonymity_report.limit_households"))
     if kinds & set(_PERTURBING):

@@ -80,3 +80,13 @@ def test_bad_input_is_refused() -> None:
         assert caught.value.code == code
     with pytest.raises(SchemaError, match="'c'"):
         TopCode(column="c", at=1).apply(read(["a"]))
+
+
+def test_the_mean_above_a_limit_does_not_show_the_order_of_the_records() -> None:
+    values, weights = [0.1, 11.1, 1e9 + 0.1, 12.7, 10.3, 99.9], [1.0, 2.3, 0.37, 4.7, 1.1, 0.9]
+    step = TopCode(column="c", at=10, replacement="mean")
+    means = {
+        max(step.apply(read(list(values[turn:] + values[:turn]), weights[turn:] + weights[:turn])).get_numbers("c"))
+        for turn in range(6)
+    }
+    assert len(means) == 1

@@ -144,3 +144,15 @@ def test_adult_becomes_k_anonymous() -> None:
     roles = Roles(quasi_identifiers=names, others=[name for name in frame.column_names if name not in names])
     masked = Microaggregate(columns=names, k=5, method="blocks", block=500).apply(read_microdata(frame, roles=roles))
     assert min(Counter(zip(*(masked.table.column(name).to_pylist() for name in names), strict=True)).values()) >= 5
+
+
+@pytest.mark.parametrize("method", [*METHODS, "univariate"])
+def test_the_last_digits_do_not_show_the_order_of_the_records(method: Any) -> None:
+    lot = np.random.default_rng(3)
+    columns = {"a": lot.choice([0.1, 0.7, 2.3, 1e9 + 0.1], 40), "b": lot.normal(size=40)}
+    step = Microaggregate(columns=["a", "b"], k=7, method=method)
+    released = []
+    for order in (np.arange(40), lot.permutation(40), np.arange(40)[::-1]):
+        masked = step.apply(read({name: values[order] for name, values in columns.items()}))
+        released.append(sorted(zip(*masked.table.to_pydict().values(), strict=True)))
+    assert released[0] == released[1] == released[2]

@@ -169,9 +169,12 @@ def _find_replacement(
         case "limit":
             return float(step.at)
         case "mean":
-            return float(np.average(numbers, weights=weights))
+            order = np.lexsort(
+                (weights, numbers)
+            )  # sums in the order of the records would show it in their last digits
+            return float(np.average(numbers[order], weights=weights[order]))
         case "median":
-            order = np.argsort(numbers, kind="stable")
+            order = np.lexsort((weights, numbers))
             reached = np.cumsum(weights[order])
             return float(numbers[order][np.searchsorted(reached, reached[-1] / 2)])
 

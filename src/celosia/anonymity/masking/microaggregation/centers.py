@@ -9,8 +9,12 @@ if TYPE_CHECKING:
 
 
 def average_groups(numbers: "NDArray[np.float64]", groups: "NDArray[np.int64]") -> "NDArray[np.float64]":
-    """Return for each record the mean of its group."""
-    sums, sizes = np.bincount(groups, weights=numbers), np.bincount(groups)
+    """Return for each record the mean of its group.
+
+    Values are added from low to high: a sum in the order of the records would show it in its last digits.
+    """
+    order = np.lexsort((numbers, groups))
+    sums, sizes = np.bincount(groups[order], weights=numbers[order]), np.bincount(groups)
     return np.asarray((sums / np.maximum(sizes, 1))[groups], dtype=np.float64)
 
 
