@@ -100,8 +100,8 @@ class History:
             states=self.states[:-1] or self.states, steps=self.steps[:-1], seed=self.seed, guarantees=self.guarantees
         )
 
-    def make_source(self, place: int) -> "Source":
-        """Return the stream of the step at a place; the place after the last one is for the order of the release."""
+    def make_source(self, place: int | str) -> "Source":
+        """Return the stream of the step at a place, or of something else with a name."""
         if self.seed is None:
             return System()
         name = f"celosia.anonymity.plans/1/{self.seed}/{place}"

@@ -53,11 +53,11 @@ class Outcome:
 
     def to_release(self) -> "pa.Table":
         """Return the file to publish; a plan with a seed gives the same one every time."""
-        return self.data.to_release(self.history.make_source(len(self.history.steps)))
+        return self.data.to_release(self.history.make_source("release"))
 
     def to_frame(self) -> Any:
         """Return the file to publish in the library of the frame that was read."""
-        return self.data.to_frame(self.history.make_source(len(self.history.steps)))
+        return self.data.to_frame(self.history.make_source("release"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

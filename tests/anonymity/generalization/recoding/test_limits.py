@@ -7,7 +7,7 @@ import pytest
 
 from celosia.anonymity import Microdata, Roles, read_microdata
 from celosia.anonymity.generalization import BottomCode, Round, TopCode
-from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.errors import InputError, ParameterError, SchemaError
 
 
 def read(values: list[object], weights: list[float] | None = None) -> Microdata:
@@ -22,17 +22,18 @@ def test_the_seed_turns_15_into_a_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("replacement", "expected"), [("limit", [3, 10, 10, 10]), ("mean", [3, 10, 18, 18]), ("median", [3, 10, 20, 20])]
+    ("replacement", "expected"),
+    [("limit", [3, 10, 10, 10, 10]), ("mean", [3, 10, 17, 17, 17]), ("median", [3, 10, 20, 20, 20])],
 )
 def test_by_default_the_column_stays_numeric(replacement: str, expected: list[int]) -> None:
-    data = read([3, 10, 14, 20], weights=[1, 1, 1, 2])
+    data = read([3, 10, 14, 20, 11], weights=[1, 1, 1, 2, 0.5])
     done = TopCode(column="c", at=10, replacement=replacement).apply(data).get_column("c")  # type: ignore[arg-type]
     assert (done.type, done.to_pylist()) == (pa.int64(), expected)
 
 
 def test_a_mean_with_a_fraction_makes_the_column_fractional() -> None:
-    done = TopCode(column="c", at=10, replacement="mean").apply(read([3, 14, 15]))
-    assert done.get_column("c").to_pylist() == [3.0, 14.5, 14.5]
+    done = TopCode(column="c", at=10, replacement="mean").apply(read([3, 14, 15, 14, 15]))
+    assert done.get_column("c").to_pylist() == [3.0, 14.5, 14.5, 14.5, 14.5]
 
 
 def test_bottom_coding_mirrors_top_coding() -> None:
@@ -90,3 +91,12 @@ def test_the_mean_above_a_limit_does_not_show_the_order_of_the_records() -> None
         for turn in range(6)
     }
     assert len(means) == 1
+
+
+def test_the_mean_of_one_or_two_values_is_not_released() -> None:
+    data = read_microdata(pa.table({"pay": [1000, 1100, 9000, 9100]}), roles=Roles(sensitive=["pay"]))
+    for replacement in ("mean", "median"):
+        with pytest.raises(InputError) as caught:
+            TopCode(column="pay", at=5000, replacement=replacement).apply(data)
+        assert caught.value.code == "anonymity_recoding.too_few_beyond"
+        assert TopCode(column="pay", at=1050, replacement=replacement).apply(data)

@@ -15,7 +15,7 @@ import numpy as np
 from celosia.anonymity.generalization.recoding.columns import replace_column
 from celosia.anonymity.hierarchies.categories import write_values
 from celosia.anonymity.microdata import Microdata
-from celosia.core.errors import ParameterError
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Replacement: TypeAlias = Literal["limit", "mean", "median"]
 _REPLACEMENTS: Final = ("limit", "mean", "median")
+_LEAST_BEYOND: Final = 3  # records whose mean or median may be released: of fewer, one would know the other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +166,15 @@ def _code(data: Microdata, step: TopCode | BottomCode, *, beyond: "NDArray[np.bo
 def _find_replacement(
     numbers: "NDArray[np.float64]", weights: "NDArray[np.float64]", step: TopCode | BottomCode
 ) -> float:
+    if step.replacement == "limit":
+        return float(step.at)
+    if 0 < len(numbers) < _LEAST_BEYOND:
+        raise InputError("anonymity_recoding.too_few_beyond", name=safe_repr(step.column), least=_LEAST_BEYOND)
+    order = np.lexsort((weights, numbers))  # sums in the order of the records would show it in their last digits
     match step.replacement:
-        case "limit":
-            return float(step.at)
         case "mean":
-            order = np.lexsort(
-                (weights, numbers)
-            )  # sums in the order of the records would show it in their last digits
             return float(np.average(numbers[order], weights=weights[order]))
         case "median":
-            order = np.lexsort((weights, numbers))
             reached = np.cumsum(weights[order])
             return float(numbers[order][np.searchsorted(reached, reached[-1] / 2)])
 
