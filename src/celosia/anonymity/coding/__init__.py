@@ -3,8 +3,17 @@
 Every measure and method of the package works on these codes, so that a million rows are array operations.
 """
 
-from celosia.anonymity.coding.columns import Coded, encode, encode_columns, sort_rows
+from celosia.anonymity.coding.columns import Coded, drop_unused_categories, encode, encode_columns, sort_rows
 from celosia.anonymity.coding.groups import Groups, group_rows
 from celosia.anonymity.coding.matching import count_matches
 
-__all__ = ["Coded", "Groups", "count_matches", "encode", "encode_columns", "group_rows", "sort_rows"]
+__all__ = [
+    "Coded",
+    "Groups",
+    "count_matches",
+    "drop_unused_categories",
+    "encode",
+    "encode_columns",
+    "group_rows",
+    "sort_rows",
+]

@@ -55,11 +55,11 @@ def encode(column: "pa.Array | pa.ChunkedArray", *, name: str) -> Coded:
     import pyarrow.compute as pc
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(whole.type):
-        whole = whole.cast(whole.type.value_type)
-    if pa.types.is_floating(whole.type):
-        whole = pc.if_else(pc.is_nan(whole), None, pc.add(whole, pa.scalar(0.0, whole.type)))
     try:
+        if pa.types.is_dictionary(whole.type):
+            whole = whole.cast(whole.type.value_type)
+        if pa.types.is_floating(whole.type):
+            whole = pc.if_else(pc.is_nan(whole), None, pc.add(whole, pa.scalar(0.0, whole.type)))
         found = whole.dictionary_encode()
         order = pc.sort_indices(found.dictionary).to_numpy()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -86,3 +86,37 @@ def sort_rows(columns: "tuple[Coded, ...]") -> "NDArray[np.int64]":
     [2, 1, 0]
     """
     return np.lexsort([column.codes for column in reversed(columns)])
+
+
+def drop_unused_categories(table: "pa.Table") -> "pa.Table":
+    """Return a table whose categories are those that occur: the others are values of records that were dropped.
+
+    Categories without an order are sorted, because they may stand in the order of the original's records.
+
+    >>> import pyarrow as pa
+    >>> jobs = pa.array(["nurse", "astronaut", "cook"]).dictionary_encode()
+    >>> drop_unused_categories(pa.table({"job": jobs}).take(pa.array([0, 2])))["job"].chunk(0).dictionary.to_pylist()
+    ['cook', 'nurse']
+    """
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field, _drop_unused(table.column(place)))
+    return table
+
+
+def _drop_unused(column: "pa.ChunkedArray") -> "pa.Array":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = column.unify_dictionaries().combine_chunks()
+    used = np.unique(whole.indices.drop_null().to_numpy())
+    labels = whole.dictionary.take(pa.array(used))
+    order = np.arange(len(used)) if whole.type.ordered else pc.sort_indices(labels).to_numpy()
+    ranks = np.argsort(order)
+    places = np.searchsorted(used, whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    codes = ranks[np.minimum(places, len(used) - 1)] if len(used) else np.zeros(len(whole), dtype=np.int64)
+    missing = whole.indices.is_null().to_numpy(zero_copy_only=False)
+    indices = pa.array(codes, whole.type.index_type, mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, labels.take(pa.array(order)), ordered=whole.type.ordered)

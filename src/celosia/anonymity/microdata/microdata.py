@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.anonymity.coding import Coded, encode, group_rows
+from celosia.anonymity.coding import Coded, drop_unused_categories, encode, group_rows
 from celosia.anonymity.hierarchies import Hierarchy
 from celosia.anonymity.microdata.files import FileLabels, read_file, write_file
 from celosia.anonymity.microdata.roles import Roles
@@ -170,7 +170,7 @@ class Microdata:
             place = table.column_names.index(self.roles.household)
             table = table.set_column(place, self.roles.household, pa.array(numbers[homes] + 1))
         # Metadata of a file may name its author, its path or an index.
-        return table.take(pa.array(order)).replace_schema_metadata(None)
+        return drop_unused_categories(table.take(pa.array(order))).replace_schema_metadata(None)
 
 
 def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hierarchy] | None = None) -> Microdata:
