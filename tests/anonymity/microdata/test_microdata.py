@@ -129,7 +129,7 @@ def test_bad_declarations_and_tables_are_refused() -> None:
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_categories_of_dropped_records_are_not_released(ordered: bool, tmp_path: Path) -> None:
+def test_categories_of_dropped_records_are_not_released(*, ordered: bool, tmp_path: Path) -> None:
     jobs = pd.Categorical(
         ["cook", "astronaut", "nurse", "cook", None, "nurse", None],
         categories=["nurse", "astronaut", "cook"],
@@ -161,3 +161,11 @@ def test_categories_that_cannot_be_sorted_are_named() -> None:
     data = read_microdata(frame, roles=Roles(quasi_identifiers=["age"]))
     with pytest.raises(CelosiaError, match="'age'"):
         data.encode_quasi_identifiers()
+
+
+def test_column_names_are_different_texts() -> None:
+    twice = pd.DataFrame([[1, 2]], columns=["age", "age"])
+    with pytest.raises(CelosiaError, match="two columns 'age'"):
+        read_microdata(twice, roles=Roles(quasi_identifiers=["age"]))
+    with pytest.raises(CelosiaError, match="name 1 is not text"):
+        read_microdata(pd.DataFrame({1: [1]}), roles=Roles(quasi_identifiers=["1"]))

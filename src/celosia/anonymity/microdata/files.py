@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from celosia.anonymity.microdata.csv_files import read_csv
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.extras import require
@@ -37,6 +38,7 @@ _WRITERS: Final = {
 }
 _VALUE_LABELS: Final = (".sav", ".zsav", ".dta")
 _WRITABLE: Final = (".csv", ".parquet", ".pq", *_WRITERS)
+_LONGEST_NAME: Final = {".por": 8, ".dta": 32, ".sav": 64, ".zsav": 64, ".xpt": 32}
 _MAX_SAFE: Final = 2**53  # the whole numbers that a double holds
 
 
@@ -52,7 +54,8 @@ def read_file(path: str | Path) -> "tuple[pa.Table, FileLabels]":
     """Return the table in a file, and its labels."""
     place = Path(path)
     if place.suffix.lower() not in _READERS:
-        return read_public(find_files(str(path))), FileLabels()
+        source = find_files(str(path))
+        return read_csv(source) if source.format == "csv" else read_public(source), FileLabels()
     readstat = require("pyreadstat", extra="microdata")
     if not place.is_file():
         raise ParameterError("anonymity.file_not_found", path=safe_repr(str(path)))
@@ -138,7 +141,11 @@ def _write_labelled(table: "pa.Table", place: Path, suffix: str, labels: FileLab
         }
     try:
         getattr(readstat, _WRITERS[suffix])(table.to_pandas(), str(place), **texts)
-    except readstat.PyreadstatError:
+    except (readstat.PyreadstatError, readstat.ReadstatError, UnicodeError, TypeError):
+        most = _LONGEST_NAME[suffix]
+        if long := [name for name in table.column_names if len(name.encode()) > most]:
+            name = safe_repr(long[0])
+            raise ParameterError("anonymity.column_name_too_long", suffix=suffix, name=name, most=most) from None
         raise ParameterError("anonymity.table_not_writable", suffix=suffix) from None
 
 
