@@ -60,7 +60,8 @@ def test_bad_places_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
         "anonymity.unknown_file_format": lambda: write_file(TABLE, tmp_path / "a.sas7bdat"),
         "anonymity.no_such_folder": lambda: write_file(TABLE, tmp_path / "none" / "a.csv"),
         "anonymity.column_name_too_long": lambda: write_file(pa.table({"household": [1]}), tmp_path / "a.por"),
-        "anonymity.table_not_writable": lambda: write_file(pa.table({"a b": [1]}), tmp_path / "a.sav"),
+        "anonymity.column_name_not_allowed": lambda: write_file(pa.table({"a b": [1]}), tmp_path / "a.sav"),
+        "anonymity.table_not_writable": lambda: write_file(pa.table({"a": ["x" * 40_000]}), tmp_path / "a.por"),
     }
     for code, act in cases.items():
         with pytest.raises(ParameterError) as caught:

@@ -5,7 +5,7 @@ reads and writes the formats of the statistical packages. SAS tables can be read
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -100,9 +100,26 @@ def check_file_name(path: str | Path) -> Path:
     return place
 
 
+def check_names_fit(names: Iterable[str], path: str | Path) -> None:
+    """Refuse column names that a format does not allow; to be asked before the work of a plan is done.
+
+    >>> check_names_fit(["postal code"], "release.csv")
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        return
+    most = _LONGEST_NAME[suffix]
+    for name in names:
+        if len(name.encode()) > most:
+            raise ParameterError("anonymity.column_name_too_long", suffix=suffix, name=safe_repr(name), most=most)
+        if not name.isidentifier() or name.startswith("_"):
+            raise ParameterError("anonymity.column_name_not_allowed", suffix=suffix, name=safe_repr(name))
+
+
 def write_file(table: "pa.Table", path: str | Path, labels: FileLabels | None = None) -> Path:
     """Write a table in the format of the file's ending, and return the path."""
     place = check_file_name(path)
+    check_names_fit(table.column_names, place)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".celosia-") as folder:
@@ -142,10 +159,6 @@ def _write_labelled(table: "pa.Table", place: Path, suffix: str, labels: FileLab
     try:
         getattr(readstat, _WRITERS[suffix])(table.to_pandas(), str(place), **texts)
     except (readstat.PyreadstatError, readstat.ReadstatError, UnicodeError, TypeError):
-        most = _LONGEST_NAME[suffix]
-        if long := [name for name in table.column_names if len(name.encode()) > most]:
-            name = safe_repr(long[0])
-            raise ParameterError("anonymity.column_name_too_long", suffix=suffix, name=name, most=most) from None
         raise ParameterError("anonymity.table_not_writable", suffix=suffix) from None
 
 

@@ -6,7 +6,8 @@ left out. A parameter that is missing or unknown is an error that names it.
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +17,7 @@ from typing import Any, Final
 from celosia.anonymity import generalization, hierarchies, masking, models, private
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
 from celosia.anonymity.plans.private_step import AnyStep
-from celosia.core.errors import ParameterError
+from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Kind
 
@@ -99,14 +100,33 @@ def make_hierarchy(section: object, *, where: str, folder: Path) -> Hierarchy:
     4
     """
     if isinstance(section, Mapping) and set(section) == {"file"}:
-        return read_hierarchy(folder / str(section["file"]))
+        with name_section(where):
+            return read_hierarchy(folder / str(section["file"]))
     if isinstance(section, Mapping) and section.get("kind") == "Intervals" and "widths" in section:
         check_settings(section, ("kind", *_WIDTHS), where)
         if missing := [name for name in _WIDTHS if name not in section]:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{missing[0]}")
-        return Intervals.of_widths(section["low"], section["high"], section["widths"])
+        with name_section(where):
+            return Intervals.of_widths(section["low"], section["high"], section["widths"])
     hierarchy: Hierarchy = _make(section, list_hierarchies(), where, folder)
     return hierarchy
+
+
+@contextmanager
+def name_section(where: str) -> Iterator[None]:
+    """Say in errors which section they are about: a plan may have several steps with a parameter of one name.
+
+    >>> with name_section("steps[2]"):
+    ...     raise ParameterError("anonymity.dates_not_rising")
+    Traceback (most recent call last):
+    celosia.core.errors.ParameterError: steps[2]: low must not be after high.
+    """
+    try:
+        yield
+    except CelosiaError as error:
+        raise ParameterError("anonymity.in_section", section=where, error=error) from error
+    except (TypeError, AttributeError):
+        raise ParameterError("anonymity.setting_of_other_type", section=where) from None
 
 
 def check_settings(section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
@@ -120,7 +140,9 @@ def check_settings(section: Mapping[str, Any], known: Iterable[str], where: str)
 def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) -> Any:
     if not isinstance(section, Mapping):
         raise ParameterError("anonymity.not_a_section", name=where)
-    if section.get("kind") not in kinds:
+    if "kind" not in section:
+        raise ParameterError("anonymity.setting_missing", name=f"{where}.kind")
+    if section["kind"] not in kinds:
         asked, known = safe_repr(section.get("kind")), ", ".join(sorted(kinds))
         raise ParameterError("anonymity.unknown_kind", name=where, kind=asked, known=known)
     maker = kinds[section["kind"]]
@@ -130,7 +152,9 @@ def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) 
     for name, parameter in parameters.items():
         if name not in given and parameter.default is inspect.Parameter.empty:
             raise ParameterError("anonymity.setting_missing", name=f"{where}.{name}")
-    return maker(**{name: _read_value(name, value, f"{where}.{name}", folder) for name, value in given.items()})
+    values = {name: _read_value(name, value, f"{where}.{name}", folder) for name, value in given.items()}
+    with name_section(where):
+        return maker(**values)
 
 
 def _read_value(name: str, value: Any, where: str, folder: Path) -> Any:
