@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -81,3 +82,12 @@ def test_many_values_are_compared_in_twentieths() -> None:
 def test_only_a_sensitive_column_is_guessed() -> None:
     with pytest.raises(SchemaError, match="'age'"):
         measure_guesses(DATA, DATA, column="age")
+
+
+def test_infinite_numbers_are_near_no_other() -> None:
+    infinite = float("inf")
+    frame = pa.table({"pay": [1.0, 2.0, infinite, -infinite, None], "ill": ["a", "b", "c", "d", "e"]})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["pay"], sensitive=["ill"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert measure_guesses(data, data, column="ill").success == 1

@@ -101,3 +101,12 @@ def test_a_failed_step_or_model_changes_nothing(data: Microdata) -> None:
 
 def test_a_seed_is_not_shown(data: Microdata) -> None:
     assert "4242" not in repr(Plan(seed=4242)) + repr(History.of(data, seed=4242))
+
+
+def test_a_log_writes_counts_in_full_and_a_frame_without_roles_is_refused() -> None:
+    frame = pa.table({"age": list(range(30_162))})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["age"]))
+    assert "uniques 30,162 -> 0" in str(History.of(data).apply(Suppress(columns=["age"])).log[0])
+    with pytest.raises(CelosiaError) as caught:
+        History.of(frame)
+    assert caught.value.code == "anonymity.not_microdata"

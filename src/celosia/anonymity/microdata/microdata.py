@@ -174,6 +174,12 @@ class Microdata:
         return drop_unused_categories(table.take(pa.array(order))).replace_schema_metadata(None)
 
 
+def check_microdata(data: object) -> None:
+    """Refuse a frame where a file with roles is needed."""
+    if not isinstance(data, Microdata):
+        raise ParameterError("anonymity.not_microdata", value=type(data).__name__)
+
+
 def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hierarchy] | None = None) -> Microdata:
     """Return a file of records with its roles.
 

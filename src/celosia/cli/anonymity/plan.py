@@ -117,8 +117,13 @@ def plan(
     for name, hierarchy in data.hierarchies.items():  # else plans that need it would only be left out
         hierarchy.generalize(data.encode([name])[0].labels, name=name)
     declared = None if schema is None else read_schema_file(schema).schema
-    with waiting("cli_anonymity.trying"):
-        found = suggest(data, target=[KAnonymity(k)], schema=declared)
+    with waiting("cli_anonymity.trying") as show:
+        found = suggest(
+            data,
+            target=[KAnonymity(k)],
+            schema=declared,
+            on_trial=lambda name: show("cli_anonymity.trying_plan", plan=name),
+        )
     for line in found.describe(current_language()).splitlines():
         print_message(line)
     if chart is not None:
