@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -31,9 +32,6 @@ from celosia.anonymity.plans.description import parse_plan
 from celosia.anonymity.plans.sections import describe, list_models, list_steps, make_hierarchy, make_step
 from celosia.anonymity.plans.toml import write_toml
 from celosia.core.errors import CelosiaError, ParameterError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 plain = st.one_of(
     st.text(), st.integers(-(2**60), 2**60), st.booleans(), st.floats(allow_nan=False), st.dates(date.min, date.max)
@@ -156,3 +154,14 @@ def test_errors_name_the_section_that_they_are_about(tmp_path: Path) -> None:
         with pytest.raises(ParameterError) as caught:
             load_plan(tmp_path / "plan.toml")
         assert sentence in str(caught.value), text
+
+
+def test_the_plan_file_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/api/anonymity.md").read_text(encoding="utf-8")
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "postal_codes.csv").write_text("28013;28\n", encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    found = load_plan(tmp_path / "plan.toml")
+    assert found.plan.seed == 2026
+    assert set(found.hierarchies) == {"age", "postal code"}
+    assert found.input == tmp_path / "survey.csv"
