@@ -178,3 +178,9 @@ def test_a_survey_is_written(tmp_path: Path) -> None:
     assert said.strip() == str(tmp_path / "survey.parquet")
     assert pq.read_table(tmp_path / "survey.parquet").equals(make_survey(20))
     run("survey", "--output", tmp_path / "survey.parquet", code=2)
+
+
+def test_the_tutorial_shows_the_survey_that_is_made(tmp_path: Path) -> None:
+    run("survey", "--output", tmp_path / "survey.csv")
+    head = "\n".join((tmp_path / "survey.csv").read_text(encoding="utf-8").splitlines()[:3])
+    assert head in (Path(__file__).parents[2] / "docs/survey.md").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,12 @@ def test_a_suppressed_value_is_spread_over_all() -> None:
     masked = data.replace_columns({"age": pa.array([None, None, "c", "d"])}, spreads={"age": np.array([1.0, 1, 0, 0])})
     # a and b are then an eighth each, c and d three eighths, where each is a quarter.
     assert measure_table_error(data, masked) == pytest.approx(0.25)
+
+
+def test_infinite_numbers_are_near_no_other() -> None:
+    infinite = float("inf")
+    frame = pa.table({"pay": [1.0, 2.0, infinite, -infinite, None], "ill": ["a", "b", "c", "d", "e"]})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["pay"], sensitive=["ill"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert measure_guesses(data, data, column="ill").success == 1

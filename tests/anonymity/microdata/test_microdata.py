@@ -10,12 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from celosia.anonymity import Categories, Roles, read_microdata
+from celosia.anonymity import Categories, DropRecords, Roles, read_microdata
 from celosia.core.errors import CelosiaError
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 COLUMNS = {
     "name": ["Ana", "Luis", "Eva", "Juan"],
@@ -125,3 +126,46 @@ def test_bad_declarations_and_tables_are_refused() -> None:
             with pytest.raises(CelosiaError) as caught:
                 act()
             assert caught.value.code == code
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_of_dropped_records_are_not_released(*, ordered: bool, tmp_path: Path) -> None:
+    jobs = pd.Categorical(
+        ["cook", "astronaut", "nurse", "cook", None, "nurse", None],
+        categories=["nurse", "astronaut", "cook"],
+        ordered=ordered,
+    )
+    frame = pd.DataFrame({"job": jobs})
+    data = DropRecords(k=2).apply(read_microdata(frame, roles=Roles(quasi_identifiers=["job"])))
+    out = data.to_frame()
+    assert sorted(map(str, out["job"])) == ["cook", "cook", "nan", "nan", "nurse", "nurse"]
+    assert list(out["job"].cat.categories) == (["nurse", "cook"] if ordered else ["cook", "nurse"])
+    assert out["job"].cat.ordered == ordered
+    assert b"astronaut" not in data.write(tmp_path / "out.parquet").read_bytes()
+
+
+def test_a_dictionary_in_pieces_or_of_nulls_is_released_whole() -> None:
+    pieces = pa.chunked_array([pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", None]).dictionary_encode()])
+    nulls = pa.DictionaryArray.from_arrays(pa.array([None] * 4, pa.int8()), pa.array(["secret"]))
+    table = pa.table(
+        {"letter": pieces, "nothing": nulls, "none": pa.array([None] * 4, pa.string()).dictionary_encode()}
+    )
+    out = read_microdata(table, roles=Roles(quasi_identifiers=table.column_names)).to_release()
+    assert sorted(out["letter"].to_pylist(), key=str) == [None, "a", "b", "c"]
+    assert out["nothing"].to_pylist() == [None] * 4
+    assert out["nothing"].chunk(0).dictionary.to_pylist() == []
+
+
+def test_categories_that_cannot_be_sorted_are_named() -> None:
+    frame = pd.DataFrame({"age": pd.cut([1, 2, 3], 2)})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["age"]))
+    with pytest.raises(CelosiaError, match="'age'"):
+        data.encode_quasi_identifiers()
+
+
+def test_column_names_are_different_texts() -> None:
+    twice = pd.DataFrame([[1, 2]], columns=["age", "age"])
+    with pytest.raises(CelosiaError, match="two columns 'age'"):
+        read_microdata(twice, roles=Roles(quasi_identifiers=["age"]))
+    with pytest.raises(CelosiaError, match="name 1 is not text"):
+        read_microdata(pd.DataFrame({1: [1]}), roles=Roles(quasi_identifiers=["1"]))

@@ -29,7 +29,7 @@ from celosia.anonymity.models import (
     check,
     measure,
 )
-from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from tests.anonymity.models import bruteforce as plain
 
 LINES = {"a": ("x", "u", "*"), "b": ("x", "u", "*"), "c": ("y", "u", "*"), "d": ("z", "v", "*"), "e": ("z", "v", "*")}
@@ -258,3 +258,15 @@ def test_what_a_model_misses_is_an_error_with_the_column() -> None:
         with pytest.raises((SchemaError, ParameterError)) as caught:
             check(data, [model])
         assert caught.value.code == code
+
+
+def test_a_frame_without_roles_is_refused_and_a_single_model_is_taken() -> None:
+    frame = pa.table({"sex": ["M", "M"]})
+    acts: list[Any] = [measure, lambda one: check(one, [KAnonymity(2)])]
+    for act in acts:
+        with pytest.raises(CelosiaError) as caught:
+            act(frame)
+        assert caught.value.code == "anonymity.not_microdata"
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["sex"]))
+    assert check(data, KAnonymity(2)) == {KAnonymity(2): True}
+    assert check(data, AverageRisk(0.1)) == {AverageRisk(0.1): False}

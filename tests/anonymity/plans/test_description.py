@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,10 +31,7 @@ from celosia.anonymity import (
 from celosia.anonymity.plans.description import parse_plan
 from celosia.anonymity.plans.sections import describe, list_models, list_steps, make_hierarchy, make_step
 from celosia.anonymity.plans.toml import write_toml
-from celosia.core.errors import CelosiaError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from celosia.core.errors import CelosiaError, ParameterError
 
 plain = st.one_of(
     st.text(), st.integers(-(2**60), 2**60), st.booleans(), st.floats(allow_nan=False), st.dates(date.min, date.max)
@@ -119,12 +117,12 @@ def test_what_a_plan_says_wrongly_is_named(tmp_path: Path) -> None:
         ],
         "anonymity.setting_missing": [
             lambda: make_step({"kind": "Mondrian"}, where="steps[1]"),
+            lambda: make_step({"k": 1}, where="steps[1]"),
             lambda: make_hierarchy({"kind": "Intervals", "widths": [1]}, where="h", folder=tmp_path),
             lambda: parse_plan({"roles": quasi}).read(),
         ],
         "anonymity.unknown_kind": [
             lambda: make_step({"kind": "Magic"}, where="steps[1]"),
-            lambda: make_step({"k": 1}, where="steps[1]"),
         ],
         "anonymity.not_a_section": [
             lambda: make_step(["Mondrian"], where="steps[1]"),
@@ -137,3 +135,33 @@ def test_what_a_plan_says_wrongly_is_named(tmp_path: Path) -> None:
             with pytest.raises(CelosiaError) as caught:
                 act()
             assert caught.value.code == code, code
+
+
+def test_errors_name_the_section_that_they_are_about(tmp_path: Path) -> None:
+    (tmp_path / "sex.csv").write_text("F;x\nF;y\n", encoding="utf-8")
+    roles = '[roles]\nquasi_identifiers = ["sex"]\n'
+    cases = {
+        '[[steps]]\nkind = "Mondrian"\nk = 2\n[[steps]]\nkind = "Mondrian"\nk = "3"\n': "steps[2].k has another type",
+        "[[steps]]\nk = 2\n": "steps[1].kind is missing",
+        '[hierarchies.sex]\nfile = "sex.csv"\n': "hierarchies.sex: The hierarchy has two lines",
+        '[hierarchies.sex]\nkind = "Categories"\nlines = 5\n': "hierarchies.sex.lines has another type",
+        '[hierarchies.sex]\nkind = "Intervals"\nlow = "0"\nhigh = 9\nwidths = [1]\n': "hierarchies.sex.low has",
+        '[hierarchies.born]\nkind = "Dates"\nunits = ["year"]\nlow = "1950"\nhigh = 2000-01-01\n': "hierarchies.born.low",
+        '[[require]]\nkind = "KAnonymity"\nk = 0\n': "require[1]: k must be",
+    }
+    for text, sentence in cases.items():
+        (tmp_path / "plan.toml").write_text(roles + text, encoding="utf-8")
+        with pytest.raises(ParameterError) as caught:
+            load_plan(tmp_path / "plan.toml")
+        assert sentence in str(caught.value), text
+
+
+def test_the_plan_file_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/api/anonymity.md").read_text(encoding="utf-8")
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "postal_codes.csv").write_text("28013;28\n", encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    found = load_plan(tmp_path / "plan.toml")
+    assert found.plan.seed == 2026
+    assert set(found.hierarchies) == {"age", "postal code"}
+    assert found.input == tmp_path / "survey.csv"

@@ -118,3 +118,12 @@ def test_a_sensitive_column_may_change_its_type(data: Microdata, step: Step) -> 
     outcome = Plan(steps=[step, Mondrian(k=4)], require=[KAnonymity(k=4)]).apply(whole)
     assert outcome.log[-1].after.k == 4
     assert outcome.log[0].after.t is not None
+
+
+def test_a_log_writes_counts_in_full_and_a_frame_without_roles_is_refused() -> None:
+    frame = pa.table({"age": list(range(30_162))})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["age"]))
+    assert "uniques 30,162 -> 0" in str(History.of(data).apply(Suppress(columns=["age"])).log[0])
+    with pytest.raises(CelosiaError) as caught:
+        History.of(frame)
+    assert caught.value.code == "anonymity.not_microdata"

@@ -150,3 +150,9 @@ def test_bad_requests_are_refused() -> None:
             measure_risk(given_data, **options)
         assert caught.value.code == code
         assert "6215" not in str(caught.value)
+
+
+def test_a_frame_without_roles_is_refused() -> None:
+    with pytest.raises(CelosiaError) as caught:
+        measure_risk(pa.table({"sex": ["M"]}))
+    assert caught.value.code == "anonymity.not_microdata"

@@ -104,6 +104,23 @@ def test_a_hierarchy_is_read_from_a_file(folder: Path) -> None:
     assert "[hierarchies.job]" in out
     _, err = run(folder, "plan", "survey.parquet", *roles, "--hierarchy", "jobs.csv", code=2)
     assert "'jobs.csv'" in err
+    (folder / "twice.csv").write_text("F;x\nF;y\n", encoding="utf-8")
+    _, err = run(folder, "plan", "survey.parquet", *ROLES, "--hierarchy", "sex=twice.csv", code=2)
+    assert "--hierarchy sex: The hierarchy has two lines" in err
+    (folder / "gap.csv").write_text("F;any\n", encoding="utf-8")
+    _, err = run(folder, "plan", "survey.parquet", *ROLES, "--hierarchy", "sex=gap.csv", code=2)
+    assert "'sex' has values without a line in its hierarchy, 1 different ones" in err
+
+
+def test_names_that_a_format_does_not_allow_are_refused_before_the_work(folder: Path) -> None:
+    plan = PLAN.replace('["name", "postal code"]', '["name"]').replace(
+        'others = ["pay"', 'others = ["postal code", "pay"'
+    )
+    (folder / "plan.toml").write_text(plan, encoding="utf-8")
+    _, err = run(folder, "apply", "plan.toml", "--output", "release.sav", "--log", "log.json", code=2)
+    assert "'postal code'" in err
+    assert "Generalize" not in err
+    assert not (folder / "log.json").exists()
 
 
 def test_a_column_without_a_role_is_named(folder: Path) -> None:

@@ -157,9 +157,13 @@ def _measure_distances(
     for person, key, is_number, column in zip(known, keys, numeric, released, strict=True):
         if is_number and len(column.labels):
             values = np.append(column.labels.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
-            width = float(np.ptp(values[:-1])) or 1.0
-            gap = np.abs(values[person][:, None] - values[key][None, :]) / width
-            total += np.where(np.isnan(gap), (person[:, None] != key[None, :]).astype(np.float64), gap)
+            values[np.isinf(values)] = np.nan  # an infinite number is near no other
+            width = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0
+            one, two = values[person] / (width or 1.0), values[key] / (width or 1.0)
+            gap = np.abs(np.subtract.outer(one, two))
+            if np.isnan(one).any() or np.isnan(two).any():
+                gap = np.where(np.isnan(gap), person[:, None] != key[None, :], gap)
+            total += gap
         else:
             total += person[:, None] != key[None, :]
     return total

@@ -7,4 +7,12 @@ from celosia.anonymity.coding.columns import Coded, encode, encode_columns, sort
 from celosia.anonymity.coding.groups import Groups, group_rows
 from celosia.anonymity.coding.matching import count_matches
 
-__all__ = ["Coded", "Groups", "count_matches", "encode", "encode_columns", "group_rows", "sort_rows"]
+__all__ = [
+    "Coded",
+    "Groups",
+    "count_matches",
+    "encode",
+    "encode_columns",
+    "group_rows",
+    "sort_rows",
+]

@@ -55,11 +55,11 @@ def encode(column: "pa.Array | pa.ChunkedArray", *, name: str) -> Coded:
     import pyarrow.compute as pc
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(whole.type):
-        whole = whole.cast(whole.type.value_type)
-    if pa.types.is_floating(whole.type):
-        whole = pc.if_else(pc.is_nan(whole), None, pc.add(whole, pa.scalar(0.0, whole.type)))
     try:
+        if pa.types.is_dictionary(whole.type):
+            whole = whole.cast(whole.type.value_type)
+        if pa.types.is_floating(whole.type):
+            whole = pc.if_else(pc.is_nan(whole), None, pc.add(whole, pa.scalar(0.0, whole.type)))
         found = whole.dictionary_encode()
         order = pc.sort_indices(found.dictionary).to_numpy()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError):

@@ -48,6 +48,8 @@ class Dates:
         crossing = "week" in units and len(units) > 1
         if not units or len(places) < len(units) or crossing or places != sorted(set(places)):
             raise ParameterError("anonymity.unknown_date_units", units=safe_repr(list(units)), known=", ".join(known))
+        if not all(isinstance(end, date) for end in (low, high)):
+            raise ParameterError("anonymity.ends_not_dates")
         if not low <= high:
             raise ParameterError("anonymity.dates_not_rising")
         object.__setattr__(self, "units", tuple(units))

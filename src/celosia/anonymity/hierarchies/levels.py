@@ -98,7 +98,8 @@ class UpperLevels:
         texts = values.cast(pa.string())
         places = pc.index_in(texts, value_set=self.levels.labels[0].cast(pa.string()))
         if places.null_count:
-            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name))
+            count = len(pc.unique(texts.filter(places.is_null())))
+            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name), count=count)
         rows = places.to_numpy()
         codes = self.levels.codes[:, rows]
         codes[0] = np.arange(len(values), dtype=np.int32)

@@ -5,11 +5,12 @@ reads and writes the formats of the statistical packages. SAS tables can be read
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from celosia.anonymity.microdata.csv_files import read_csv
 from celosia.anonymity.microdata.released import keep_used_labels
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
@@ -38,6 +39,7 @@ _WRITERS: Final = {
 }
 _VALUE_LABELS: Final = (".sav", ".zsav", ".dta")
 _WRITABLE: Final = (".csv", ".parquet", ".pq", *_WRITERS)
+_LONGEST_NAME: Final = {".por": 8, ".dta": 32, ".sav": 64, ".zsav": 64, ".xpt": 32}
 _MAX_SAFE: Final = 2**53  # the whole numbers that a double holds
 
 
@@ -53,7 +55,8 @@ def read_file(path: str | Path) -> "tuple[pa.Table, FileLabels]":
     """Return the table in a file, and its labels."""
     place = Path(path)
     if place.suffix.lower() not in _READERS:
-        return read_public(find_files(str(path))), FileLabels()
+        source = find_files(str(path))
+        return read_csv(source) if source.format == "csv" else read_public(source), FileLabels()
     readstat = require("pyreadstat", extra="microdata")
     if not place.is_file():
         raise ParameterError("anonymity.file_not_found", path=safe_repr(str(path)))
@@ -98,9 +101,26 @@ def check_file_name(path: str | Path) -> Path:
     return place
 
 
+def check_names_fit(names: Iterable[str], path: str | Path) -> None:
+    """Refuse column names that a format does not allow; to be asked before the work of a plan is done.
+
+    >>> check_names_fit(["postal code"], "release.csv")
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        return
+    most = _LONGEST_NAME[suffix]
+    for name in names:
+        if len(name.encode()) > most:
+            raise ParameterError("anonymity.column_name_too_long", suffix=suffix, name=safe_repr(name), most=most)
+        if not name.isidentifier() or name.startswith("_"):
+            raise ParameterError("anonymity.column_name_not_allowed", suffix=suffix, name=safe_repr(name))
+
+
 def write_file(table: "pa.Table", path: str | Path, labels: FileLabels | None = None) -> Path:
     """Write a table in the format of the file's ending, and return the path."""
     place = check_file_name(path)
+    check_names_fit(table.column_names, place)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".celosia-") as folder:
@@ -141,7 +161,7 @@ def _write_labelled(table: "pa.Table", place: Path, suffix: str, labels: FileLab
         }
     try:
         getattr(readstat, _WRITERS[suffix])(table.to_pandas(), str(place), **texts)
-    except (readstat.PyreadstatError, readstat.ReadstatError):
+    except (readstat.PyreadstatError, readstat.ReadstatError, UnicodeError, TypeError):
         raise ParameterError("anonymity.table_not_writable", suffix=suffix) from None
 
 

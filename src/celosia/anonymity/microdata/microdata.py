@@ -14,6 +14,7 @@ import numpy as np
 
 from celosia.anonymity.coding import Coded, encode, group_rows
 from celosia.anonymity.hierarchies import Hierarchy
+from celosia.anonymity.microdata.csv_files import check_names
 from celosia.anonymity.microdata.files import FileLabels, read_file, write_file
 from celosia.anonymity.microdata.released import strip_table
 from celosia.anonymity.microdata.roles import Roles
@@ -173,6 +174,12 @@ class Microdata:
         return strip_table(table.take(pa.array(order)))
 
 
+def check_microdata(data: object) -> None:
+    """Refuse a frame where a file with roles is needed."""
+    if not isinstance(data, Microdata):
+        raise ParameterError("anonymity.not_microdata", value=type(data).__name__)
+
+
 def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hierarchy] | None = None) -> Microdata:
     """Return a file of records with its roles.
 
@@ -195,10 +202,11 @@ def read_microdata(frame: object, *, roles: Roles, hierarchies: Mapping[str, Hie
     >>> len(data), data.to_frame().column_names
     (2, ['age', 'illness'])
     """
+    if not isinstance(frame, str | Path):
+        check_names(tuple(getattr(frame, "column_names", getattr(frame, "columns", ()))))
     table, labels = read_file(frame) if isinstance(frame, str | Path) else (to_arrow(frame), FileLabels())
+    check_names(tuple(table.column_names))
     roles.check_columns(table.column_names)
-    if len(set(table.column_names)) < table.num_columns:
-        raise SchemaError("anonymity.column_repeated")
     given = dict(hierarchies or {})
     if unknown := [name for name in given if name not in table.column_names]:
         known = ", ".join(map(safe_repr, table.column_names))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata import Microdata, check_microdata
 from celosia.anonymity.microdata.figures import Figure, write_figures, write_number, write_percent
 from celosia.anonymity.models.classes import Classes
 from celosia.anonymity.models.distances import measure_equal, measure_hierarchical, measure_ordered
@@ -20,7 +20,7 @@ from celosia.anonymity.models.histograms import (
     measure_entropy,
     measure_recursive,
 )
-from celosia.anonymity.models.model import FileModel, Model, check_between
+from celosia.anonymity.models.model import ClassModel, FileModel, Model, check_between
 from celosia.anonymity.models.reading import read_classes
 from celosia.anonymity.models.sizes import measure_average_risk
 from celosia.core.exact import safe_repr
@@ -160,6 +160,7 @@ def measure(data: Microdata, *, original: Microdata | None = None, c: float = 3.
     >>> found.k, found.sensitive["illness"].distinct, found.sensitive["illness"].equal
     (2, 1, 0.25)
     """
+    check_microdata(data)
     check_between(c, "c", 1e-12, float("inf"))
     classes = read_classes(data, original=original)
     sizes = classes.sizes
@@ -179,8 +180,8 @@ def measure(data: Microdata, *, original: Microdata | None = None, c: float = 3.
     )
 
 
-def check(data: Microdata, models: Iterable[Model], *, original: Microdata | None = None) -> dict[Model, bool]:
-    """Return for each model whether a file satisfies it.
+def check(data: Microdata, models: Model | Iterable[Model], *, original: Microdata | None = None) -> dict[Model, bool]:
+    """Return for each model, or for a single one, whether a file satisfies it.
 
     >>> import pyarrow as pa
     >>> from celosia.anonymity import Roles, read_microdata
@@ -189,7 +190,8 @@ def check(data: Microdata, models: Iterable[Model], *, original: Microdata | Non
     >>> check(data, [KAnonymity(2), AverageRisk(0.7)])
     {KAnonymity(k=2): False, AverageRisk(most=0.7): True}
     """
-    asked = tuple(models)
+    check_microdata(data)
+    asked = (models,) if isinstance(models, FileModel | ClassModel) else tuple(models)
     classes = read_classes(data, asked, original=original)
     return {model: holds(model, classes) for model in asked}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata import Microdata, check_microdata
 from celosia.anonymity.plans.facts import Facts, collect_facts
 from celosia.anonymity.plans.private_step import AnyStep, PrivateStep, check_order
 from celosia.anonymity.plans.sections import describe
@@ -66,6 +66,7 @@ class History:
     @classmethod
     def of(cls, data: Microdata, *, seed: int | None = None) -> Self:
         """Start a history. Keep the seed as secret as the data: whoever knows it can take the noise out again."""
+        check_microdata(data)
         return cls(states=(data,), seed=None if seed is None else exact_integer(seed, name="seed", least=0))
 
     @property
@@ -118,4 +119,6 @@ class History:
 
 
 def _write(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

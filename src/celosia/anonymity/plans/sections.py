@@ -17,7 +17,7 @@ from typing import Any, Final
 from celosia.anonymity import generalization, hierarchies, masking, models, private
 from celosia.anonymity.hierarchies import Hierarchy, Intervals, read_hierarchy
 from celosia.anonymity.plans.private_step import AnyStep
-from celosia.anonymity.plans.settings import fits, make_of_settings
+from celosia.anonymity.plans.settings import fits, make_of_settings, name_section
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Kind
@@ -103,7 +103,8 @@ def make_hierarchy(section: object, *, where: str, folder: Path) -> Hierarchy:
     4
     """
     if isinstance(section, Mapping) and set(section) == {"file"}:
-        return read_hierarchy(folder / str(section["file"]))
+        with name_section(where):
+            return read_hierarchy(folder / str(section["file"]))
     if isinstance(section, Mapping) and section.get("kind") == "Intervals" and "widths" in section:
         check_settings(section, ("kind", *_WIDTHS), where)
         if missing := [name for name in _WIDTHS if name not in section]:
@@ -124,7 +125,9 @@ def check_settings(section: Mapping[str, Any], known: Iterable[str], where: str)
 def _make(section: object, kinds: Mapping[str, type], where: str, folder: Path) -> Any:
     if not isinstance(section, Mapping):
         raise ParameterError("anonymity.not_a_section", name=where)
-    if not isinstance(section.get("kind"), str) or section["kind"] not in kinds:
+    if "kind" not in section:
+        raise ParameterError("anonymity.setting_missing", name=f"{where}.kind")
+    if not isinstance(section["kind"], str) or section["kind"] not in kinds:
         asked, known = safe_repr(section.get("kind")), ", ".join(sorted(kinds))
         raise ParameterError("anonymity.unknown_kind", name=where, kind=asked, known=known)
     maker = kinds[section["kind"]]

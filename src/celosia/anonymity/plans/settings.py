@@ -5,7 +5,8 @@ held against the annotation of its parameter before anything is made of it.
 """
 
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,7 +23,7 @@ _PLAIN: Final[dict[type, Any]] = {
     date: date,
     type(None): type(None),
 }
-_REFUSED: Final = "anonymity.section_refused"
+_IN_SECTION: Final = "anonymity.in_section"
 
 
 def make_of_settings(maker: Callable[..., T], settings: Mapping[str, Any], where: str) -> T:
@@ -36,12 +37,25 @@ def make_of_settings(maker: Callable[..., T], settings: Mapping[str, Any], where
     for name, value in settings.items():
         if not fits(value, hints.get(name, Any)):
             raise ParameterError("anonymity.setting_of_other_type", name=f"{where}.{name}", value=safe_repr(value))
-    try:
+    with name_section(where):
         return maker(**settings)
+
+
+@contextmanager
+def name_section(where: str) -> Iterator[None]:
+    """Say in errors which section they are about: a plan may have several steps with a parameter of one name.
+
+    >>> with name_section("steps[2]"):
+    ...     raise ParameterError("anonymity.dates_not_rising")
+    Traceback (most recent call last):
+    celosia.core.errors.ParameterError: steps[2]: low must not be after high.
+    """
+    try:
+        yield
     except CelosiaError as error:
-        if error.code == _REFUSED:
+        if error.code == _IN_SECTION:
             raise
-        raise ParameterError(_REFUSED, name=where, reason=error.message) from None
+        raise ParameterError(_IN_SECTION, section=where, error=error) from error
 
 
 def fits(value: object, hint: Any) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CUTS: Final = (1, 2, 3, 5, 10, 20, 50, 100)
 _MOST_BARS: Final = 12
+_REST: Final = "…"  # stands for the values that are too rare for a bar of their own
 _MOST_SHARED: Final = 0.5  # of the values: with fewer, they have become labels of another kind
 
 
@@ -56,6 +57,7 @@ def draw_column(original: Microdata, masked: Microdata, name: str, *, language: 
         return None
     names, places = _make_bars(both, one)
     names[-1] = Message("anonymity_report.no_value").render(language)
+    names[-2] = Message("anonymity_report.rest").render(language) if names[-2] == _REST else names[-2]
     shares = [np.bincount(places[codes], minlength=len(names))[: len(names)] / len(codes) for codes in (one, two)]
     labels = Labels(title=name, x=name, y=Message("anonymity_report.share_of_records"), language=language)
     kept = [place for place in range(len(names)) if shares[0][place] or shares[1][place]]
@@ -83,7 +85,7 @@ def _make_bars(column: Coded, original: "NDArray[np.int32]") -> "tuple[list[str]
     places = np.full(len(labels) + 1, len(largest))
     places[largest] = np.arange(len(largest))
     places[-1] = len(largest) + 1
-    return [*(_write(labels[int(place)].as_py()) for place in largest), "…", "–"], places
+    return [*(_write(labels[int(place)].as_py()) for place in largest), _REST, "–"], places
 
 
 def _write(value: object) -> str:

@@ -157,7 +157,9 @@ class _Writer:
 
     def _describe_file(self) -> str:
         columns = len(self._data.to_release().column_names) if len(self._data) else 0
-        return write_paragraph(self.say("anonymity_report.file", records=len(self._data), columns=columns))
+        return write_paragraph(
+            self.say("anonymity_report.file", records=Numeral(f"{len(self._data):,}"), columns=columns)
+        )
 
     def _list_roles(self) -> str:
         roles = self._original.roles

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from celosia.anonymity.coding import Coded, encode
-from celosia.anonymity.microdata import Microdata
+from celosia.anonymity.microdata import Microdata, check_microdata
 from celosia.anonymity.microdata.figures import Figure, is_number, write_figures, write_number, write_percent
 from celosia.anonymity.risk.classes import count_class
 from celosia.anonymity.risk.individual import estimate_individual_risk
@@ -192,6 +192,7 @@ def measure_risk(data: Microdata, *, population: object = None, threshold: float
     >>> risk.individual.round(6).tolist(), round(risk.expected, 4)
     ([0.017144, 0.017144, 0.177076], 0.2114)
     """
+    check_microdata(data)
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise ParameterError("anonymity_risk.not_a_share", name="threshold", value=safe_repr(threshold))
     keys = data.encode_quasi_identifiers()

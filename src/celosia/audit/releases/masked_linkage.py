@@ -31,7 +31,7 @@ class MaskedLinkage:
         return (
             Message(
                 "audit.masked_linked",
-                count=Numeral(f"{self.linkage.expected:,.6g}"),
+                count=Numeral(f"{self.linkage.expected:,.1f}".removesuffix(".0")),
                 records=len(self.linkage.ties),
                 share=write_share(self.rate),
                 chance=write_share(self.linkage.by_chance),

@@ -58,7 +58,11 @@ class Skewness:
     def sentences(self) -> tuple[Message, ...]:
         """What the attack shows, without values."""
         return (
-            Message("audit.skewed_most", column=self.column, ratio=Numeral(f"{self.highest:.3g}")),
+            Message(
+                "audit.skewed_most",
+                column=self.column,
+                ratio=Numeral(f"{self.highest:,.{0 if self.highest >= 100 else 1}f}".removesuffix(".0")),
+            ),
             Message("audit.skewed_records", share=write_share(self.rate)),
         )
 

@@ -16,6 +16,7 @@ from celosia.cli.account.show import print_json, waiting
 from celosia.cli.anonymity.attack import attack
 from celosia.cli.anonymity.files import (
     apply_plan,
+    list_released,
     open_budget,
     read_data,
     read_plan,
@@ -104,29 +105,33 @@ def _apply(
 
     Private steps spend budget: with --ledger from a ledger, else nothing is stored and every call spends again.
     """
-    from celosia.anonymity.microdata.files import check_file_name, write_file
+    from celosia.anonymity.microdata.files import check_file_name, check_names_fit, write_file
 
     description = read_plan(plan_file)
     target = output or description.output
     if target is None:
         raise ParameterError("cli_anonymity.no_output", plan=repr(str(plan_file)))
     check_file_name(target)
+    check_names_fit(list_released(description), target)
     for path, name in ((target, "output"), (log, "log")):
         if path is not None:
             check_place(path, name=name, force=force)
     reports.check(force=force)
     outcome = apply_plan(description, data, budget=open_budget(description, remembered, data))
+    with waiting("cli_anonymity.writing"):
+        write_file(outcome.to_release(), target, outcome.data.labels)
+    print_line(str(target))
+    with waiting("cli_anonymity.measuring"):
+        _ = outcome.log  # computed when it is first asked for
     if log is not None:
         entries = [entry.to_dict() for entry in outcome.log]
         write_whole(log, json.dumps(entries, indent=2, default=str) + "\n", name="log", force=force)
     for entry in outcome.log:
         print_message(str(entry))
-    write_file(outcome.to_release(), target, outcome.data.labels)
     for guarantee in outcome.guarantees:
         print_message(describe_spending(guarantee))
     if not outcome.data.is_synthetic:
         print_message(Message("cli_anonymity.not_private"))
-    print_line(str(target))
     reports.write(outcome, force=force)
 
 

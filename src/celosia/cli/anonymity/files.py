@@ -37,6 +37,13 @@ def apply_plan(description: "Description", data: Path | None, *, budget: object 
         return description.plan.apply(description.read(data), budget=budget)
 
 
+def list_released(description: "Description") -> tuple[str, ...]:
+    """Return the names of the columns that a plan releases; private records have those of the schema alone."""
+    names = description.roles.drop_identifiers().names
+    private = description.plan.is_private
+    return tuple(name for name in names if not private or name in description.columns)
+
+
 def refuse_private(description: "Description") -> None:
     """Refuse a plan that spends budget each time it is applied, for a command that only looks."""
     if description.plan.is_private:

@@ -65,8 +65,13 @@ class Columns:
     def read_hierarchies(self) -> "dict[str, Hierarchy]":
         """Return the hierarchies by column."""
         from celosia.anonymity import read_hierarchy
+        from celosia.anonymity.plans.settings import name_section
 
-        return {name: read_hierarchy(path) for name, path in map(_split, self.hierarchy or ())}
+        found: dict[str, Hierarchy] = {}
+        for name, path in map(_split, self.hierarchy or ()):
+            with name_section(f"--hierarchy {name}"):
+                found[name] = read_hierarchy(path)
+        return found
 
 
 def _split(text: str) -> Sequence[str]:
@@ -109,9 +114,16 @@ def plan(
     if chart is not None:
         check_chart(chart, name="chart")
     data = read_microdata(file, roles=columns.make_roles(), hierarchies=columns.read_hierarchies())
+    for name, hierarchy in data.hierarchies.items():  # else plans that need it would only be left out
+        hierarchy.generalize(data.encode([name])[0].labels, name=name)
     declared = None if schema is None else read_schema_file(schema).schema
-    with waiting("cli_anonymity.trying"):
-        found = suggest(data, target=[KAnonymity(k)], schema=declared)
+    with waiting("cli_anonymity.trying") as show:
+        found = suggest(
+            data,
+            target=[KAnonymity(k)],
+            schema=declared,
+            on_trial=lambda name: show("cli_anonymity.trying_plan", plan=name),
+        )
     for line in found.describe(current_language()).splitlines():
         print_message(line)
     if chart is not None:

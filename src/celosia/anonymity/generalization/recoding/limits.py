@@ -48,11 +48,11 @@ class TopCode:
     --------
     >>> import pyarrow as pa
     >>> from celosia.anonymity import Roles, read_microdata
-    >>> data = read_microdata(pa.table({"children": [2, 15, 11]}), roles=Roles(quasi_identifiers=["children"]))
+    >>> data = read_microdata(pa.table({"children": [2, 15, 11, 13]}), roles=Roles(quasi_identifiers=["children"]))
     >>> TopCode(column="children", at=10, label=">10").apply(data).get_column("children").to_pylist()
-    ['2', '>10', '>10']
+    ['2', '>10', '>10', '>10']
     >>> TopCode(column="children", at=10, replacement="mean").apply(data).get_column("children").to_pylist()
-    [2, 13, 13]
+    [2, 13, 13, 13]
     """
 
     column: str
