@@ -146,7 +146,7 @@ def test_errors_name_the_section_that_they_are_about(tmp_path: Path) -> None:
         '[hierarchies.sex]\nfile = "sex.csv"\n': "hierarchies.sex: The hierarchy has two lines",
         '[hierarchies.sex]\nkind = "Categories"\nlines = 5\n': "hierarchies.sex.lines has another type",
         '[hierarchies.sex]\nkind = "Intervals"\nlow = "0"\nhigh = 9\nwidths = [1]\n': "hierarchies.sex.low has",
-        '[hierarchies.born]\nkind = "Dates"\nunits = ["year"]\nlow = "1950"\nhigh = 2000-01-01\n': "hierarchies.born.low",
+        '[hierarchies.b]\nkind = "Dates"\nunits = ["year"]\nlow = "1950"\nhigh = 2000-01-01\n': "hierarchies.b.low",
         '[[require]]\nkind = "KAnonymity"\nk = 0\n': "require[1]: k must be",
     }
     for text, sentence in cases.items():

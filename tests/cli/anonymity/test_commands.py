@@ -257,6 +257,9 @@ def test_a_private_plan_is_paid_from_the_ledger_each_time(folder: Path) -> None:
     assert "satisfies differential privacy" in (folder / "out.html").read_text("utf-8")
     run(folder, *words)
     run(folder, *words, code=4)
+    out, _ = run(folder, "measure", "plan.toml", "--released", "release.csv")
+    assert "unique records" in out
+    run(folder, "attack", "plan.toml", "--released", "release.csv")
     run(folder, "report", "plan.toml", "--outside", "again.html", code=2)
     run(folder, "attack", "plan.toml", code=2)
     run(folder, "apply", "plan.toml", "--force", "--dataset", "survey", code=2)  # without a ledger

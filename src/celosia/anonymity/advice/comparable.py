@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _BINS: Final = 20  # of a numeric column with more different values
 _MOST_PERSONS: Final = 2_000  # whom the attacker looks for
+_FEWEST_PERSONS: Final = 200
+_MOST_DISTANCES: Final = 2**28  # of all persons, so that large files take seconds
 _CHUNK: Final = 2**22  # distances at a time
 _SAME: Final = 1e-9
 
@@ -56,10 +58,10 @@ def measure_guesses(original: Microdata, masked: Microdata, *, column: str) -> G
     if column not in masked.table.column_names:
         baseline = _find_baseline(encode(original.get_column(column), name=column))
         return GuessRisk(success=baseline, baseline=baseline)
-    persons = _choose_persons(original)
     truth, seen = _bin_together(original.get_column(column), masked.get_column(column), column)
     known, released = _align_quasi_identifiers(original, masked)
     groups = group_rows(released, rows=len(masked))
+    persons = _choose_persons(original, most=max(_FEWEST_PERSONS, _MOST_DISTANCES // groups.count))
     counts = _count_values(groups.ids, seen, groups.count)
     examples = groups.find_examples()
     keys = [one.codes[examples] for one in released]
@@ -87,11 +89,11 @@ def _list_shared(original: Microdata, masked: Microdata) -> list[str]:
     return [name for name in original.roles.quasi_identifiers if name in masked.table.column_names]
 
 
-def _choose_persons(original: Microdata) -> "NDArray[np.int64]":
+def _choose_persons(original: Microdata, *, most: int) -> "NDArray[np.int64]":
     """Return the persons whom the attacker looks for: all, or evenly many over the sorted file."""
     names = (*original.roles.quasi_identifiers, *original.roles.sensitive)
     order = np.lexsort([one.codes for one in original.encode(names)])
-    places = np.linspace(0, len(order) - 1, min(_MOST_PERSONS, len(order))).round().astype(np.int64)
+    places = np.linspace(0, len(order) - 1, min(_MOST_PERSONS, most, len(order))).round().astype(np.int64)
     chosen: NDArray[np.int64] = order[places]
     return chosen
 

@@ -97,6 +97,17 @@ class Roles:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return Roles(**{**given, "identifiers": ()})
 
+    def keep_columns(self, columns: Iterable[str]) -> "Roles":
+        """Return the roles of some columns: synthetic records may lack others."""
+        kept = set(columns)
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in given.items():
+            if isinstance(value, tuple):
+                given[name] = tuple(one for one in value if one in kept)
+            elif name != "nulls" and value not in kept:
+                given[name] = None
+        return Roles(**given)
+
     def check_columns(self, columns: Iterable[str]) -> None:
         """Raise unless each column of a table has a role, and each role a column."""
         present = list(columns)

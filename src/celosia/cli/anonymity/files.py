@@ -24,11 +24,17 @@ def read_plan(path: Path) -> "Description":
 def read_data(description: "Description", data: Path | None, released: Path | None = None) -> "Microdata":
     """Return the records of a plan, those of another file, or those of a released file."""
     from celosia.anonymity import read_microdata
+    from celosia.anonymity.microdata.files import read_file
 
     if released is None:
         return description.read(data)
     # Its generalized columns have other values than those of the hierarchies; attacks look labels up by themselves.
-    return read_microdata(released, roles=description.roles.drop_identifiers(), hierarchies=description.hierarchies)
+    roles, hierarchies = description.roles.drop_identifiers(), description.hierarchies
+    if description.plan.is_private:  # synthetic records have the columns of the last private step, and no others
+        table, _ = read_file(released)
+        roles = roles.keep_columns(table.column_names)
+        hierarchies = {name: one for name, one in hierarchies.items() if name in table.column_names}
+    return read_microdata(released, roles=roles, hierarchies=hierarchies)
 
 
 def apply_plan(description: "Description", data: Path | None, *, budget: object = None) -> "Outcome":
