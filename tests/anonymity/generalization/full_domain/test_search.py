@@ -89,9 +89,11 @@ def test_a_search_that_stops_says_so_and_bounds_the_loss(
         patch.setattr(best_first, "_GROUP", 4)
         try:
             found = search(build(data), models=asked, limit=limit, nodes=nodes)
-        except InfeasibleError:
-            assert best is None
-            return
+        except InfeasibleError as error:
+            found, refused = None, error.code
+    if found is None:
+        assert best is None or refused == "anonymity_search.too_few_nodes"  # others may satisfy the models
+        return
     assert best is not None
     assert found.lower_bound <= best[0] + 1e-9 <= found.loss + 2e-9
     assert not found.optimal or math.isclose(found.loss, best[0])
