@@ -170,3 +170,12 @@ def test_suggestions_compare_private_plans_on_the_same_axes(data: Microdata) -> 
     assert found.recommended.satisfied
     drawn = {row["group"] for row in found.draw().data.values}  # type: ignore[union-attr]
     assert drawn == {"classes of like records", "changed values", "differential privacy", "original"}
+
+
+def test_a_file_without_quasi_identifiers_is_logged_and_reported_after_it_was_paid() -> None:
+    data = read_microdata(pa.table({"sex": ["F", "M"] * 20}), roles=Roles(sensitive=["sex"]))
+    step = NoisyHistogramSampling(schema={"sex": cl.Category("F", "M")}, epsilon=1)
+    outcome = Plan(steps=[step]).apply(data, budget=InMemoryBudget(cl.PureDP(epsilon=1)))
+    assert [entry.after.records for entry in outcome.log] == [len(outcome.data)]
+    assert make_report(outcome, audience="inside")
+    assert make_report(Plan().apply(data), audience="inside")

@@ -109,7 +109,7 @@ def test_a_hierarchy_is_read_from_a_file(folder: Path) -> None:
     assert "--hierarchy sex: The hierarchy has two lines" in err
     (folder / "gap.csv").write_text("F;any\n", encoding="utf-8")
     _, err = run(folder, "plan", "survey.parquet", *ROLES, "--hierarchy", "sex=gap.csv", code=2)
-    assert "'sex' has values without a line in its hierarchy, 1 different ones" in err
+    assert "'sex' has values without a line in its hierarchy" in err
 
 
 def test_names_that_a_format_does_not_allow_are_refused_before_the_work(folder: Path) -> None:
@@ -253,6 +253,7 @@ def test_a_private_plan_is_paid_from_the_ledger_each_time(folder: Path) -> None:
     words = ["apply", "plan.toml", "--ledger", "sqlite:///budget.db", "--force"]
     _, err = run(folder, *words, "--outside", "out.html")
     assert "ε = 0.5" in err
+    assert "records 351" not in err  # how many there are is private
     assert "not differential privacy" not in err
     assert "satisfies differential privacy" in (folder / "out.html").read_text("utf-8")
     run(folder, *words)

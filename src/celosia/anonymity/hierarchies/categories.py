@@ -60,8 +60,7 @@ class Categories:
         places = {line[0]: place for place, line in enumerate(self.lines)}
         rows = [places.get(text, -1) for text in write_values(values)]
         if -1 in rows:
-            count = len(set(self.find_missing(values)))
-            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name), count=count)
+            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name))
         codes = self._number_labels()[:, rows]
         sizes = [np.bincount(line) / len(self.lines) for line in self._number_labels()]
         texts = [[self.lines[row][level] for row in rows] for level in range(1, self.height - 1)]

@@ -98,8 +98,7 @@ class UpperLevels:
         texts = values.cast(pa.string())
         places = pc.index_in(texts, value_set=self.levels.labels[0].cast(pa.string()))
         if places.null_count:
-            count = len(pc.unique(texts.filter(places.is_null())))
-            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name), count=count)
+            raise SchemaError("anonymity.hierarchy_with_gap", name=safe_repr(name))
         rows = places.to_numpy()
         codes = self.levels.codes[:, rows]
         codes[0] = np.arange(len(values), dtype=np.int32)

@@ -13,7 +13,9 @@ from celosia.anonymity.utility.pairs import find_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Risk and loss of a file. ``collect_facts`` makes one; of synthetic records it has only the number.
+    """Risk and loss of a file. ``collect_facts`` makes one.
+
+    Synthetic records, and a file without quasi-identifiers, have only a number of records.
 
     ``k`` is the smallest class, ``uniques`` the number of records alone in theirs, ``risk`` the expected share of
     re-identified records. ``l`` and ``t`` are the worst of the sensitive columns. ``loss`` is the mean part of their
@@ -45,7 +47,7 @@ class Facts:
 
 def collect_facts(original: Microdata, data: Microdata) -> Facts:
     """Return the facts about a file that was made from ``original``."""
-    if data.is_synthetic:
+    if data.is_synthetic or not data.roles.quasi_identifiers:
         return Facts(records=len(data))
     found, risk, losses = measure(data, original=original), measure_risk(data), measure_loss(original, data)
     dropped = (len(original) - len(find_rows(original, data))) * len(losses)

@@ -112,7 +112,8 @@ class Plan:
         history = History.of(data, seed=self.seed)
         for step in self.steps:
             history = history.apply(step, budget=budget)
-        if self.is_private:  # a guarantee holds without classes, and no error may tell of the original
+        # A guarantee holds without classes, and no error may tell of the original.
+        if self.is_private or not self.require:
             return Outcome(plan=self, history=history)
         for model, holds in check(history.data, self.require, original=data).items():
             if not holds:

@@ -120,8 +120,8 @@ class _Writer:
         ]
 
     def _compare_classes(self) -> list[str]:
-        """Return the risk by classes; no record of a synthetic file belongs to anyone, so its classes say nothing."""
-        if self._data.is_synthetic:
+        """Return the risk by classes; records of a synthetic file are nobody's, so its classes say nothing."""
+        if self._data.is_synthetic or not self._original.roles.quasi_identifiers:
             return []
         before, after = measure(self._original), measure(self._data, original=self._original)
         sizes = before.sizes[before.ids], after.sizes[after.ids]

@@ -121,12 +121,13 @@ def _apply(
     with waiting("cli_anonymity.writing"):
         write_file(outcome.to_release(), target, outcome.data.labels)
     print_line(str(target))
-    with waiting("cli_anonymity.measuring"):
-        _ = outcome.log  # computed when it is first asked for
+    if log is not None or not description.plan.is_private:
+        with waiting("cli_anonymity.measuring"):
+            _ = outcome.log  # computed when it is first asked for
     if log is not None:
         entries = [entry.to_dict() for entry in outcome.log]
         write_whole(log, json.dumps(entries, indent=2, default=str) + "\n", name="log", force=force)
-    for entry in outcome.log:
+    for entry in () if description.plan.is_private else outcome.log:  # a log of the true records is for its file
         print_message(str(entry))
     for guarantee in outcome.guarantees:
         print_message(describe_spending(guarantee))
