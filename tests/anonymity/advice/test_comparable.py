@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -98,3 +99,21 @@ def test_infinite_numbers_are_near_no_other() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert measure_guesses(data, data, column="ill").success == 1
+
+
+def test_columns_of_many_names_take_little_memory() -> None:
+    lot = np.random.default_rng(4)
+    names = [f"{value:05}" for value in lot.integers(0, 40_000, 20_000)]
+    frame = pa.table({"code": names, "job": names[::-1], "illness": lot.choice(["flu", "none"], 20_000)})
+    data = read_microdata(frame, roles=Roles(quasi_identifiers=["code", "job"], sensitive=["illness"]))
+    tracemalloc.start()
+    try:
+        assert measure_table_error(data, data) == pytest.approx(0, abs=1e-9)
+        swapped = data.replace_columns({"code": data.get_column("code").take(pa.array(lot.permutation(20_000)))})
+        labels = {"code": pa.array([name[:4] for name in names])}
+        masked = data.replace_columns(labels, spreads={"code": np.full(20_000, 1e-4)})
+        assert 0 < measure_table_error(data, swapped) < 0.5
+        assert 0 < measure_table_error(data, masked) < 0.5
+        assert tracemalloc.get_traced_memory()[1] < 2**28
+    finally:
+        tracemalloc.stop()

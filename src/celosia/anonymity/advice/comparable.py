@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy import sparse
 
 from celosia.anonymity.coding import Coded, encode, group_rows
 from celosia.anonymity.microdata import Microdata
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BINS: Final = 20  # of a numeric column with more different values
+_NAMES: Final = 200  # of a column of names with more different ones
 _MOST_PERSONS: Final = 2_000  # whom the attacker looks for
 _FEWEST_PERSONS: Final = 200
 _MOST_DISTANCES: Final = 2**28  # of all persons, so that large files take seconds
@@ -42,7 +44,7 @@ def measure_guesses(original: Microdata, masked: Microdata, *, column: str) -> G
     """Return how often somebody who knows the quasi-identifiers of a person guesses a sensitive value.
 
     The attacker knows how values were generalized, takes the records of the masked file that are nearest to the person,
-    and guesses the most frequent value there. Numbers are guessed to a twentieth of the file.
+    and guesses the most frequent value there. Numbers are guessed to a twentieth of the file; rare names count as one.
 
     >>> import pyarrow as pa
     >>> from celosia.anonymity import Mondrian, Roles, read_microdata
@@ -175,7 +177,7 @@ def measure_table_error(original: Microdata, masked: Microdata) -> float:
     """Return the mean total variation of the two-way tables of a masked file, from 0 to 1.
 
     All pairs of quasi-identifiers and sensitive columns count. A generalized value is spread evenly over the values
-    that it stands for, a suppressed one over all; numbers are in twentieths of the original.
+    that it stands for, a suppressed one over all. Numbers are in twentieths of the original, rare names are pooled.
 
     >>> import pyarrow as pa
     >>> from celosia.anonymity import Roles, read_microdata
@@ -227,8 +229,10 @@ def _spread_column(original: Microdata, masked: Microdata, name: str) -> _Spread
 
 def _compare_tables(one: _SpreadColumn, two: _SpreadColumn, rows: int, shown: int) -> float:
     true = _cross(one.true, two.true, one.weights.shape[1], two.weights.shape[1]) / rows
-    found = _cross(one.shown, two.shown, one.weights.shape[0], two.weights.shape[0]) / max(shown, 1)
-    return float(np.abs(one.weights.T @ found @ two.weights - true).sum() / 2)
+    # There may be as many labels as records, of which few go together.
+    shape = one.weights.shape[0], two.weights.shape[0]
+    found = sparse.csr_array((np.full(shown, 1 / max(shown, 1)), (one.shown, two.shown)), shape=shape)
+    return float(np.abs(one.weights.T @ (found @ two.weights) - true).sum() / 2)
 
 
 def _cross(one: "NDArray[np.int32]", two: "NDArray[np.int32]", height: int, width: int) -> "NDArray[np.float64]":
@@ -237,17 +241,33 @@ def _cross(one: "NDArray[np.int32]", two: "NDArray[np.int32]", height: int, widt
 
 
 def _bin_together(original: "pa.Array", masked: "pa.Array", name: str) -> tuple[Coded, Coded]:
-    """Return both columns in common codes; numbers with many values are cut into twentieths of the original."""
+    """Return both columns in common codes, of which there are not many.
+
+    Numbers are cut into twentieths of the original. Of names the most frequent ones stay, and all others are one.
+    """
     import pyarrow as pa
 
     one, two = _encode_together(original, masked, name)
     number = pa.types.is_integer(original.type) or pa.types.is_floating(original.type)
     present = one.codes[one.codes >= 0]
+    if not number and len(one.labels) > _NAMES:
+        return _pool_rare(one, present), _pool_rare(two, present)
     if not number or len(np.unique(present)) <= _BINS:
         return one, two
     cuts = np.unique(np.quantile(present, np.linspace(0, 1, _BINS + 1)[1:-1]).round().astype(np.int64))
     labels = pa.array(range(len(cuts) + 1))
     return Coded(_cut(one.codes, cuts), labels), Coded(_cut(two.codes, cuts), labels)
+
+
+def _pool_rare(column: Coded, present: "NDArray[np.int32]") -> Coded:
+    """Return codes for the most frequent labels of the original, and one code for all others."""
+    import pyarrow as pa
+
+    counts = np.bincount(present, minlength=len(column.labels))
+    places = np.full(len(counts), _NAMES - 1, dtype=np.int32)
+    places[np.argsort(-counts, kind="stable")[: _NAMES - 1]] = np.arange(_NAMES - 1, dtype=np.int32)
+    codes = np.where(column.codes < 0, np.int32(-1), places[column.codes])
+    return Coded(codes, pa.array(range(_NAMES)))
 
 
 def _cut(codes: "NDArray[np.int32]", cuts: "NDArray[np.int64]") -> "NDArray[np.int32]":
